@@ -1,0 +1,199 @@
+"""Decorators for compiled code: `jit` and `pjit` for kernels, `device` for scalar functions.
+
+Kernels are module-level functions, compiled at the first call for the argument types they
+meet and kept on disk. Numba notices an edit of the file that holds a kernel, but not of the
+files it calls into, and would run old physics. The cache folder is therefore named after a
+hash of all kernel sources; an edit anywhere among them compiles everything anew.
+
+The folder lies in `$HARDGRAIN_CACHE`, or else in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import config, event
+from numba.core.caching import FunctionCache
+
+__all__ = ["announce", "cache_folder", "compile_seconds", "device", "jit", "pjit"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ROOT = Path(__file__).resolve().parent
+_COMPILED = ("kernels", "law", "contact", "solve", "step", "measure")
+
+# Folders of other versions: the newest are kept, for switching between branches; younger ones
+# are spared [s], since a process that has just started may still be writing there.
+_KEEP = 4
+_SPARE = 3600.0
+
+# Division by zero gives inf as in NumPy, with no check in the loop. Neither nnan nor ninf: they
+# would let the compiler remove the tests that catch a run gone wrong.
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"nsz", "arcp", "contract", "reassoc"},
+}
+
+
+def _sources() -> list[Path]:
+    """All files whose text decides what a kernel computes, sorted."""
+    return sorted(
+        path
+        for name in _COMPILED
+        for path in (_ROOT / f"{name}.py", *(_ROOT / name).rglob("*.py"))
+        if path.is_file()
+    )
+
+
+def _key() -> str:
+    """Hash of all kernel sources and of what compiles them (the CPU is in Numba's own key)."""
+    digest = hashlib.sha256()
+    for part in (numba.__version__, platform.python_version(), str(config.BOUNDSCHECK)):
+        digest.update(part.encode() + b"\0")
+    for path in _sources():
+        text = path.read_bytes()
+        digest.update(f"{path.relative_to(_ROOT).as_posix()}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()[:16]
+
+
+def _user_cache() -> Path:
+    """The platform's place for files that can be made again."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "hardgrain"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "hardgrain"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "hardgrain"
+
+
+def _prune(base: Path, current: Path) -> None:
+    """Delete the folders of old sources; whatever another process holds or deletes is left."""
+    ages: list[tuple[float, Path]] = []
+    for folder in base.glob("kernels-*"):
+        with contextlib.suppress(OSError):
+            ages.append((time.time() - folder.stat().st_mtime, folder))
+    for age, folder in sorted(ages)[_KEEP:]:
+        if age > _SPARE and folder != current:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open_cache() -> Path:
+    """Create the folder for this version of the sources, marked as just used."""
+    try:
+        base = Path(os.environ.get("HARDGRAIN_CACHE") or _user_cache()).expanduser().absolute()
+        folder = base / f"kernels-{_key()}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()  # also renews the folder's date
+    except (OSError, RuntimeError):  # not writable, or no home at all
+        # Not a fixed name in the shared temporary folder: Numba unpickles what it finds there.
+        folder = Path(tempfile.mkdtemp(prefix="hardgrain-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+    _prune(base, folder)
+    return folder
+
+
+_FOLDER = _open_cache()
+_FILES = frozenset(str(path) for path in _sources())
+_KERNELS: set[Any] = set()
+
+
+def cache_folder() -> Path:
+    """Folder that holds the compiled kernels of this version of the sources."""
+    return _FOLDER
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one kernel; a disk that is full or gone costs time, never the run."""
+
+    @contextlib.contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        with contextlib.suppress(OSError):
+            yield
+
+
+@contextlib.contextmanager
+def _in_folder() -> Iterator[None]:
+    """Point Numba to our folder while a cache is made; the user's own setting comes back."""
+    ours = {"CACHE_DIR": str(_FOLDER), "CACHE_LOCATOR_CLASSES": ""}
+    theirs = {name: getattr(config, name, "") for name in ours}
+    try:
+        for name, value in ours.items():
+            setattr(config, name, value)
+        yield
+    finally:
+        for name, value in theirs.items():
+            setattr(config, name, value)
+
+
+def _kernel(function: F, **options: Any) -> F:
+    dispatcher = numba.njit(**_OPTIONS, **options)(function)
+    # The key does not cover files elsewhere, such as a user's script: compiled at each start.
+    if os.path.realpath(function.__code__.co_filename) in _FILES:
+        with _in_folder():
+            dispatcher._cache = _Cache(function)
+    _KERNELS.add(dispatcher)
+    return cast(F, dispatcher)
+
+
+def jit(function: F) -> F:
+    """Compile a kernel, at its first call, and keep it on disk."""
+    return _kernel(function)
+
+
+def pjit(function: F) -> F:
+    """Like `jit`, with `numba.prange` loops spread over the threads."""
+    return _kernel(function, parallel=True)
+
+
+def device(function: F) -> F:
+    """Compile a scalar function that becomes part of each kernel that calls it."""
+    return cast(F, numba.njit(forceinline=True, **_OPTIONS)(function))
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    def __init__(self, callback: Callable[[str, int], object]) -> None:
+        self.callback = callback
+        self.count = 0
+
+    def on_start(self, happened: Any) -> None:
+        dispatcher = happened.data["dispatcher"]
+        if dispatcher in _KERNELS:
+            self.count += 1
+            self.callback(dispatcher.py_func.__name__, self.count)
+
+    def on_end(self, happened: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def announce(callback: Callable[[str, int], object]) -> Iterator[None]:
+    """Within the context, call `callback(name, count)` whenever a kernel starts to compile.
+
+    `count` numbers the kernels from 1. Kernels found on disk are not announced, nor are the
+    scalar functions inside a kernel.
+    """
+    with event.install_listener("numba:compile", _Announcer(callback)):
+        yield
+
+
+# Held while Numba compiles, loads from disk or saves; the timer counts nested holds once.
+_timer = event.TimingListener()
+event.register("numba:compiler_lock", _timer)
+
+
+def compile_seconds() -> float:
+    """Time this process has spent on making kernels ready, compiling or loading them [s]."""
+    return float(_timer.duration) if _timer.done else 0.0
