@@ -14,11 +14,13 @@ import atexit
 import contextlib
 import hashlib
 import os
+import pickle
 import platform
 import shutil
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -116,11 +118,18 @@ def cache_folder() -> Path:
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one kernel; a disk that is full or gone costs time, never the run."""
+    """Numba's cache of one kernel; a full disk or a damaged file costs time, never the run."""
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        # Numba counts the files of a kernel. Two processes that start together would both write
+        # number 1, and the index of one would name the code of the other.
+        base = self._impl.filename_base
+        self._cache_file._data_name_pattern = f"{base}.{uuid.uuid4().hex}.{{number:d}}.nbc"
+        super()._save_overload(sig, data)
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
             yield
 
 

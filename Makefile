@@ -1,0 +1,51 @@
+# make demo, make test and make bench need Python 3.11 or newer, and the network the first time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
+export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
+
+.PHONY: help demo test bench lock clean
+
+help:
+	@echo "make demo    settle 1000 disks under gravity and draw their force network"
+	@echo "make test    lint, type check and run all tests"
+	@echo "make bench   measure speed, against other programs where they can be had"
+	@echo "make lock    renew requirements.lock with the newest versions"
+	@echo "make clean   remove all that make has made"
+
+demo: $(VENV)/.installed
+	$(BIN)/hardgrain demo
+
+test: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest $(ARGS)
+
+bench: $(VENV)/.installed
+	@$(PIP) install --quiet -e ".[bench]" --no-build-isolation || echo "pymunk cannot be had: going on without"
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# Everything at locked versions, the build backend too, then the package as a link to src.
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; sys.version_info >= (3, 11) or sys.exit('hardgrain needs Python 3.11 or newer: make PYTHON=/path/to/python3.11')"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+# With the oldest Python supported, so that the versions found serve the newer ones too.
+lock:
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet ".[test]" "flit_core>=3.11,<4"
+	( echo "# Exact versions of all that the tests and the package need. Made by make lock."; \
+	  build/lock/bin/python -m pip freeze --exclude hardgrain ) > requirements.lock
+	rm -rf build/lock
+
+clean:
+	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,13 @@
+"""Settings of all tests: kernels compiled once per checkout, the same examples each time."""
+
+import os
+from pathlib import Path
+
+from hypothesis import settings
+
+os.environ.setdefault("HARDGRAIN_CACHE", str(Path(__file__).parents[1] / ".cache"))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+# No deadline: the first example may compile a kernel.
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.load_profile("repeatable")
