@@ -1,0 +1,1 @@
+"""Contact detection: which pairs may touch soon (broad phase), and which do now (narrow phase)."""

@@ -1,0 +1,292 @@
+"""Broad phase: which pairs may touch soon.
+
+A grain's reach is its radius plus its own safety distance, so reaches may differ by orders of
+magnitude: sizes are broadly distributed, and one fast grain reaches far. Time and memory stay
+linear in the number of grains and listed pairs.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.geometry import Floats, Ints, min_image, wall_gap
+from hardgrain.kernels import device, jit
+
+Longs = NDArray[np.int64]
+
+# Cell indices are held to ±FAR, which keeps them integers for any coordinate, NaN included.
+# Grains beyond share the last cells: slow if they were many, never wrong.
+FAR = 2.0**52
+
+# Searches go this much further (relative), so that rounding near a cell's edge loses no pair.
+WIDER = 1.0 + 1e-6
+
+# Irrational strides of a hashed level, as fractions of its table.
+GOLDEN, SILVER = (math.sqrt(5.0) - 1.0) / 2.0, math.sqrt(2.0) - 1.0
+
+
+# Hierarchical grid. Level by level, from the smallest reach r not yet taken, a level takes the
+# reaches in [r, 2r]; the edge of its cells is twice its largest reach R. A grain with reach r_i
+# meets those of a level within r_i + R along each axis: at most 3 cells if the level is its own
+# or coarser. So each grain looks at its own level and at the coarser ones.
+#
+# Cell (cx, cy, cz) of a level lies in bucket (cx + sy cy + sz cz) mod T, with T a power of two
+# above twice the level's number of grains. If the bounding box has at most T cells, the strides
+# are those of the dense grid, and each cell has its own bucket. Otherwise (a grain has flown far
+# away) they are irrational fractions of T, which spread any compact cloud evenly; cells that share
+# a bucket cost some vain tests and can give a pair twice, which the sort removes.
+#
+# Grains are sorted by (level, bucket), finest level first. A grain keeps only partners behind it in
+# this order: half of its own level and all of the coarser ones, so each pair is met once.
+
+
+@device
+def _wrap(x: float, period: float) -> float:
+    """Coordinate moved into [0, period]; unchanged where period is zero."""
+    if period > 0.0:
+        x -= period * np.floor(x / period)
+    return x
+
+
+@device
+def _cell(u: float, cells: int) -> int:
+    """Index of the cell that holds u [cell edges]; cells is their number if periodic, else 0."""
+    low, high = (0.0, cells - 1.0) if cells > 0 else (-FAR, FAR)
+    if not u >= low:  # also NaN
+        u = low
+    return math.floor(min(u, high))
+
+
+@device
+def _cell_range(u: float, h: float, cells: int) -> tuple[int, int]:
+    """First and last cell within h of u [cell edges], before periodic wrapping."""
+    if cells == 0:
+        return _cell(u - h, 0), _cell(u + h, 0)
+    if not 2.0 * h + 1.0 < cells:  # all of them, each once
+        return 0, cells - 1
+    return math.floor(u - h), math.floor(u + h)
+
+
+@device
+def _image(c: int, cells: int) -> int:
+    """Periodic image of cell index c, at most one period away."""
+    if cells > 0:
+        if c < 0:
+            c += cells
+        elif c >= cells:
+            c -= cells
+    return c
+
+
+@jit
+def _find_levels(reach: Floats) -> tuple[Ints, Floats, Ints]:
+    """Level of each grain, finest 0; and for each level its largest reach and number of grains."""
+    n = reach.shape[0]
+    level = np.full(n, -1, np.int32)
+    largest = np.zeros(2200)  # more than the factors of 2 in the range of float64
+    count = np.zeros(2200, np.int32)
+    levels, left = 0, n
+    while left > 0:
+        least = np.inf
+        for i in range(n):
+            if level[i] < 0:
+                least = min(least, reach[i])
+        for i in range(n):
+            if level[i] < 0 and not reach[i] > 2.0 * max(least, 0.0):
+                level[i] = levels
+                largest[levels] = max(largest[levels], reach[i])
+                count[levels] += 1
+        left -= count[levels]
+        levels += 1
+    return level, largest[:levels], count[:levels]
+
+
+@jit
+def _make_grid(
+    position: Floats, periodic: Floats, largest: Floats, count: Ints
+) -> tuple[Floats, Longs, Longs, Longs]:
+    """Cells per length (levels, 3), periodic number of cells (levels, 3) or 0, strides (levels, 3),
+    and first bucket of each level (levels + 1), the last being the total."""
+    levels, dim = largest.shape[0], position.shape[1]
+    per_length = np.zeros((levels, 3))
+    cells = np.zeros((levels, 3), np.int64)
+    stride = np.zeros((levels, 3), np.int64)
+    base = np.zeros(levels + 1, np.int64)
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for i in range(position.shape[0]):
+        for a in range(dim):
+            low[a] = min(low[a], position[i, a])
+            high[a] = max(high[a], position[i, a])
+    for k in range(levels):
+        table = 2
+        while table < 2 * count[k]:
+            table *= 2
+        base[k + 1] = base[k] + table
+        edge = 2.0 * largest[k] if largest[k] > 0.0 else 1.0
+        volume = 1.0
+        for a in range(dim):
+            stride[k, a] = math.floor(min(volume, FAR))
+            if periodic[a] > 0.0:
+                cells[k, a] = max(1, math.floor(min(periodic[a] / edge, FAR)))
+                per_length[k, a] = cells[k, a] / periodic[a]
+                volume *= cells[k, a]
+            else:
+                per_length[k, a] = 1.0 / edge
+                volume *= _cell(high[a] / edge, 0) - _cell(low[a] / edge, 0) + 1.0
+        if not volume <= table:
+            stride[k, 0] = 1
+            stride[k, 1] = math.floor(table * GOLDEN)
+            stride[k, 2] = math.floor(table * SILVER)
+    return per_length, cells, stride, base
+
+
+@jit
+def _counting_sort(key: Longs, keys: int) -> tuple[Ints, Ints]:
+    """Stable order (m,) of key (m,), and where each key in [0, keys) starts in it (keys + 1)."""
+    start = np.zeros(keys + 1, np.int32)
+    for k in key:
+        start[k + 1] += 1
+    for k in range(keys):
+        start[k + 1] += start[k]
+    place = start[:keys].copy()
+    order = np.empty(key.shape[0], np.int32)
+    for i in range(key.shape[0]):
+        order[place[key[i]]] = i
+        place[key[i]] += 1
+    return start, order
+
+
+@jit
+def _enlarged(array: Ints, size: int) -> Ints:
+    """Copy with room for at least size entries."""
+    larger = np.empty(max(size, 2 * array.shape[0]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@jit
+def _search(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints, Ints]:
+    """All pairs of grains within reach, unsorted, now and then with duplicates."""
+    n, dim = reach.shape[0], position.shape[1]
+    lx, ly, lz = periodic[0], periodic[1], periodic[2] if dim == 3 else 0.0
+    level, largest, count = _find_levels(reach)
+    per_length, cells, stride, base = _make_grid(position[:n], periodic, largest, count)
+
+    bucket = np.empty(n, np.int64)
+    for i in range(n):
+        k = level[i]
+        b = 0
+        for a in range(dim):
+            u = _wrap(position[i, a], periodic[a]) * per_length[k, a]
+            b += stride[k, a] * _cell(u, cells[k, a])
+        bucket[i] = base[k] + (b & (base[k + 1] - base[k] - 1))
+    start, order = _counting_sort(bucket, base[-1])
+    x = np.zeros((n, 3))
+    r = np.empty(n)
+    for s in range(n):
+        r[s] = reach[order[s]]
+        for a in range(dim):
+            x[s, a] = position[order[s], a]
+
+    m = 0
+    first, second = np.empty(8 * n, np.int32), np.empty(8 * n, np.int32)
+    for s in range(n):
+        i = order[s]
+        px, py, pz = _wrap(x[s, 0], lx), _wrap(x[s, 1], ly), _wrap(x[s, 2], lz)
+        for k in range(level[i], largest.shape[0]):
+            h = (r[s] + largest[k]) * WIDER
+            wx, wy, wz = per_length[k, 0], per_length[k, 1], per_length[k, 2]
+            nx, ny, nz = cells[k, 0], cells[k, 1], cells[k, 2]
+            mask = base[k + 1] - base[k] - 1
+            x0, x1 = _cell_range(px * wx, h * wx, nx)
+            y0, y1 = _cell_range(py * wy, h * wy, ny)
+            z0, z1 = _cell_range(pz * wz, h * wz, nz)
+            for cz in range(z0, z1 + 1):
+                bz = stride[k, 2] * _image(cz, nz)
+                for cy in range(y0, y1 + 1):
+                    by = bz + stride[k, 1] * _image(cy, ny)
+                    for cx in range(x0, x1 + 1):
+                        b = base[k] + ((by + stride[k, 0] * _image(cx, nx)) & mask)
+                        begin, end = max(start[b], s + 1), start[b + 1]
+                        if m + end - begin > first.shape[0]:
+                            first = _enlarged(first, m + end - begin)
+                            second = _enlarged(second, m + end - begin)
+                        for t in range(begin, end):
+                            dx = min_image(x[t, 0] - x[s, 0], lx)
+                            dy = min_image(x[t, 1] - x[s, 1], ly)
+                            dz = min_image(x[t, 2] - x[s, 2], lz)
+                            if dx * dx + dy * dy + dz * dz < (r[s] + r[t]) ** 2:
+                                first[m], second[m] = min(i, order[t]), max(i, order[t])
+                                m += 1
+    return first[:m], second[:m]
+
+
+@jit
+def find_pairs(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints, Ints]:
+    """All pairs of grains i < j whose centres are closer than reach_i + reach_j.
+
+    position: shape (n, dim) or longer [length]; reach: shape (n,) [length]; periodic: shape (dim,)
+    [length], zero along axes that are not periodic. Returns first and second, each of shape (m,),
+    sorted by (first, second).
+    """
+    n = reach.shape[0]
+    first, second = _search(position, reach, periodic)
+    _, order = _counting_sort(second, n)
+    first, second = first[order], second[order]
+    _, order = _counting_sort(first, n)
+    first, second = first[order], second[order]
+    m = min(1, first.shape[0])
+    for p in range(1, first.shape[0]):
+        if first[p] != first[m - 1] or second[p] != second[m - 1]:
+            first[m], second[m] = first[p], second[p]
+            m += 1
+    return first[:m], second[:m]
+
+
+@jit
+def find_wall_pairs(
+    position: Floats,
+    reach: Floats,
+    periodic: Floats,
+    kind: Ints,
+    point: Floats,
+    axis: Floats,
+    size: Floats,
+    wall_reach: Floats,
+) -> tuple[Ints, Ints]:
+    """All grains i and walls w whose surface is closer to the centre than reach_i + wall_reach_w.
+
+    kind, point, axis, size: the walls, see `geometry`; wall_reach: shape (w,) [length]; the rest as
+    in `find_pairs`. Returns first = i and second = n + w, sorted by (first, second).
+    """
+    n, walls = reach.shape[0], kind.shape[0]
+    m = 0
+    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
+    for i in range(n):
+        if m + walls > first.shape[0]:
+            first, second = _enlarged(first, m + walls), _enlarged(second, m + walls)
+        for w in range(walls):
+            reaches = reach[i] + wall_reach[w]
+            if wall_gap(position, i, reaches, periodic, kind, point, axis, size, w)[0] < 0.0:
+                first[m], second[m] = i, n + w
+                m += 1
+    return first[:m], second[:m]
+
+
+@jit
+def merge_pairs(
+    first: Ints, second: Ints, wall_first: Ints, wall_second: Ints
+) -> tuple[Ints, Ints]:
+    """One list sorted by (first, second) out of pairs of grains and pairs of grain and wall."""
+    grains, walls = first.shape[0], wall_first.shape[0]
+    both_first, both_second = np.empty(grains + walls, np.int32), np.empty(grains + walls, np.int32)
+    p = w = 0
+    for m in range(grains + walls):
+        if w == walls or (p < grains and first[p] <= wall_first[w]):
+            both_first[m], both_second[m] = first[p], second[p]
+            p += 1
+        else:
+            both_first[m], both_second[m] = wall_first[w], wall_second[w]
+            w += 1
+    return both_first, both_second
