@@ -151,10 +151,11 @@ class RunWriter:
         self.path = path
         self._h5 = h5
         self._lock: IO[bytes] | None = lock  # open as long as the writer is
-        self._data = _growing(h5)
+        self._data = {name: _Rows(data) for name, data in _growing(h5).items()}
         self._committed = {name: h5["committed"][name] for name in _COMMITTED}
         self._bytes = int(self._committed["bytes"][()])
         self._end = _ends(h5, int(self._committed["frames"][()]))
+        self._scalars = _columns(h5, "frames/scalars")
         self._last = last
 
     @classmethod
@@ -225,11 +226,7 @@ class RunWriter:
         blocks = self._blocks(frame, history, contacts)
         begin = {name: self._end[_table(name)] for name in blocks}
         end = self._end | {_table(name): begin[name] + len(rows) for name, rows in blocks.items()}
-        need = sum(
-            _bytes(self._data[name], begin[name] + len(rows))
-            - _bytes(self._data[name], begin[name])
-            for name, rows in blocks.items()
-        )
+        need = sum(self._data[n].growth(begin[n], len(rows)) for n, rows in blocks.items())
         try:
             _reserve(self._lock, self._h5.id.get_filesize() + need + need // 16 + _SLACK)
         except OSError as error:  # HDF5 has not been touched and closes cleanly
@@ -238,9 +235,7 @@ class RunWriter:
             raise RunError(message) from None
         try:
             for name, rows in blocks.items():
-                if len(rows):
-                    self._data[name].resize(begin[name] + len(rows), axis=0)
-                    self._data[name][begin[name] :] = rows
+                self._data[name].write(begin[name], rows)
             self._h5.flush()
             self._bytes = min(self._h5.id.get_filesize(), os.fstat(self._lock.fileno()).st_size)
             for name, value in (("bytes", self._bytes), ("frames", end["frames"])):
@@ -285,7 +280,7 @@ class RunWriter:
     ) -> dict[str, Array]:
         """New rows of every dataset that grows."""
         one: dict[str, Any] = vars(frame) | {
-            "scalars": [frame.scalars[name] for name in _columns(self._data, "frames/scalars")],
+            "scalars": [frame.scalars[name] for name in self._scalars],
             "contact_offset": self._end["contacts"],
             "contact_count": -1 if contacts is None else len(contacts.first),
             "history_end": self._end["history"] + len(history),
@@ -294,7 +289,7 @@ class RunWriter:
         rows["history"] = history  # type: ignore[assignment]
         if contacts is not None:
             rows |= {f"contacts/{name}": value for name, value in vars(contacts).items()}
-        return {n: _as_rows(rows[n], d) for n, d in self._data.items() if n in rows}
+        return {n: data.block(rows[n]) for n, data in self._data.items() if n in rows}
 
     def _cannot(self, error: Exception, need: int) -> str:
         """One sentence on a failed write."""
@@ -463,19 +458,18 @@ class RunFile:
             data, end = _growing(self._h5), _ends(self._h5, frames)
             history, scalars = (_columns(data, name) for name in ("history", "frames/scalars"))
         header, model, walls = self.header, self.model, self.wall_names
-        room = sum(_bytes(data[name], end[_table(name)]) for name in data)
+        room = sum(_Rows(data[name]).growth(0, end[_table(name)]) for name in data)
         room += sum(array.nbytes for array in model.values())
 
         def fill(target: Any) -> None:
             _lay_out(target, header, model, history, walls, scalars)
             for name, new in _growing(target).items():
-                rows = end[_table(name)]
-                new.resize(rows, axis=0)
-                block = max(1, (64 << 20) // _row_bytes(new))
+                rows, copy = end[_table(name)], _Rows(new)
+                block = math.ceil((64 << 20) / (new.dtype.itemsize * math.prod(new.shape[1:])))
                 for a in range(0, rows, block):
                     with self._reading(name):
                         part = data[name][a : min(a + block, rows)]
-                    new[a : a + len(part)] = part
+                    copy.write(a, part)
             target["committed/frames"][()] = frames
 
         return fill, room
@@ -584,25 +578,34 @@ def _row(data: Mapping[str, Any], name: str, k: int) -> Any:
     return data[name][k] if name in data else np.empty(0)
 
 
-def _as_rows(values: Any, data: Any) -> Array:
-    """Values in the type and row shape of a dataset; columns side by side become a table."""
-    kind, row = data.dtype, data.shape[1:]
-    if kind.names:
-        table: Array = np.ascontiguousarray(values, float).reshape(-1, len(kind.names))
-        return np.asarray(table.view(kind)).reshape(-1)
-    array: Array = np.asarray(values, kind)
-    return array.reshape(len(array), *row)
+class _Rows:
+    """A dataset that grows along its first axis. Sizes are looked up once: h5py is slow at it."""
 
+    def __init__(self, data: Any) -> None:
+        self.id, self.kind, self.row, self.chunks = data.id, data.dtype, data.shape[1:], data.chunks
 
-def _row_bytes(data: Any) -> int:
-    return int(data.dtype.itemsize * math.prod(data.shape[1:]))
+    def block(self, values: Any) -> Array:
+        """Values in the type and row shape of the dataset; columns become fields of a table."""
+        if self.kind.names:
+            table = np.ascontiguousarray(values, float).reshape(-1, len(self.kind.names))
+            return np.asarray(table.view(self.kind)).reshape(-1)
+        array: Array = np.ascontiguousarray(values, self.kind)
+        return array.reshape(len(array), *self.row)
 
+    def write(self, start: int, block: Array) -> None:
+        """Put a block at row `start`, which becomes the end of the dataset."""
+        if len(block):
+            self.id.set_extent((start + len(block), *self.row))
+            space = self.id.get_space()
+            space.select_hyperslab((start, *(0 for _ in self.row)), block.shape)
+            self.id.write(h5py.h5s.create_simple(block.shape), space, block)
 
-def _bytes(data: Any, rows: int) -> int:
-    """Space that a dataset of so many rows takes in whole chunks [bytes]."""
-    shape = (rows, *data.shape[1:])
-    chunks = math.prod(math.ceil(n / c) for n, c in zip(shape, data.chunks, strict=True))
-    return int(chunks * math.prod(data.chunks) * data.dtype.itemsize)
+    def growth(self, start: int, rows: int) -> int:
+        """Space in whole chunks that `rows` more rows take [bytes]."""
+        first, *rest = self.chunks
+        new = math.ceil((start + rows) / first) - math.ceil(start / first)
+        across = math.prod(math.ceil(n / c) for n, c in zip(self.row, rest, strict=True))
+        return int(new * across * math.prod(self.chunks) * self.kind.itemsize)
 
 
 # --- HDF5 files ---------------------------------------------------------------------------------
