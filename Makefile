@@ -39,12 +39,12 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 # With the oldest Python supported, so that the versions found serve the newer ones too.
 lock:
-	rm -rf build/lock
+	rm -rf build
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet ".[test]" "flit_core>=3.11,<4"
 	( echo "# Exact versions of all that the tests and the package need. Made by make lock."; \
 	  build/lock/bin/python -m pip freeze --exclude hardgrain ) > requirements.lock
-	rm -rf build/lock
+	rm -rf build
 
 clean:
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
