@@ -142,7 +142,7 @@ def _make_grid(
 
 
 @jit
-def _counting_sort(key: Longs, keys: int) -> tuple[Ints, Ints]:
+def _counting_sort(key: Ints, keys: int) -> tuple[Ints, Ints]:
     """Stable order (m,) of key (m,), and where each key in [0, keys) starts in it (keys + 1)."""
     start = np.zeros(keys + 1, np.int32)
     for k in key:
@@ -158,44 +158,30 @@ def _counting_sort(key: Longs, keys: int) -> tuple[Ints, Ints]:
 
 
 @jit
-def _enlarged(array: Ints, size: int) -> Ints:
-    """Copy with room for at least size entries."""
-    larger = np.empty(max(size, 2 * array.shape[0]), array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
+def _search(
+    x: Floats,
+    reach: Floats,
+    order: Ints,
+    level: Ints,
+    start: Ints,
+    largest: Floats,
+    grid: tuple[Floats, Longs, Longs, Longs],
+    periodic: Floats,
+    first: Ints,
+    second: Ints,
+) -> int:
+    """Fill first and second with the pairs within reach, unsorted, now and then one twice.
 
-
-@jit
-def _search(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints, Ints]:
-    """All pairs of grains within reach, unsorted, now and then with duplicates."""
-    n, dim = reach.shape[0], position.shape[1]
-    lx, ly, lz = periodic[0], periodic[1], periodic[2] if dim == 3 else 0.0
-    level, largest, count = _find_levels(reach)
-    per_length, cells, stride, base = _make_grid(position[:n], periodic, largest, count)
-
-    bucket = np.empty(n, np.int64)
-    for i in range(n):
-        k = level[i]
-        b = 0
-        for a in range(dim):
-            u = _wrap(position[i, a], periodic[a]) * per_length[k, a]
-            b += stride[k, a] * _cell(u, cells[k, a])
-        bucket[i] = base[k] + (b & (base[k + 1] - base[k] - 1))
-    start, order = _counting_sort(bucket, base[-1])
-    x = np.zeros((n, 3))
-    r = np.empty(n)
-    for s in range(n):
-        r[s] = reach[order[s]]
-        for a in range(dim):
-            x[s, a] = position[order[s], a]
-
-    m = 0
-    first, second = np.empty(8 * n, np.int32), np.empty(8 * n, np.int32)
-    for s in range(n):
-        i = order[s]
+    x (n, 3), reach, order (number of the grain) and level: sorted by bucket; start: where each
+    bucket begins. Returns the number of pairs; those for which there is no room are not written.
+    """
+    per_length, cells, stride, base = grid
+    lx, ly, lz = periodic[0], periodic[1], periodic[2] if periodic.shape[0] == 3 else 0.0
+    m, room = 0, first.shape[0]
+    for s in range(x.shape[0]):
         px, py, pz = _wrap(x[s, 0], lx), _wrap(x[s, 1], ly), _wrap(x[s, 2], lz)
-        for k in range(level[i], largest.shape[0]):
-            h = (r[s] + largest[k]) * WIDER
+        for k in range(level[s], largest.shape[0]):
+            h = (reach[s] + largest[k]) * WIDER
             wx, wy, wz = per_length[k, 0], per_length[k, 1], per_length[k, 2]
             nx, ny, nz = cells[k, 0], cells[k, 1], cells[k, 2]
             mask = base[k + 1] - base[k] - 1
@@ -206,19 +192,39 @@ def _search(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints, In
                 bz = stride[k, 2] * _image(cz, nz)
                 for cy in range(y0, y1 + 1):
                     by = bz + stride[k, 1] * _image(cy, ny)
-                    for cx in range(x0, x1 + 1):
-                        b = base[k] + ((by + stride[k, 0] * _image(cx, nx)) & mask)
-                        begin, end = max(start[b], s + 1), start[b + 1]
-                        if m + end - begin > first.shape[0]:
-                            first = _enlarged(first, m + end - begin)
-                            second = _enlarged(second, m + end - begin)
-                        for t in range(begin, end):
+                    cx = x0
+                    while cx <= x1:  # cells along x are neighbours in memory, up to a wrap
+                        c = _image(cx, nx)
+                        b = (by + c) & mask
+                        more = min(x1 - cx, mask - b)
+                        if nx > 0:
+                            more = min(more, nx - 1 - c)
+                        cx += more + 1
+                        b += base[k]
+                        for t in range(max(start[b], s + 1), start[b + more + 1]):
                             dx = min_image(x[t, 0] - x[s, 0], lx)
                             dy = min_image(x[t, 1] - x[s, 1], ly)
                             dz = min_image(x[t, 2] - x[s, 2], lz)
-                            if dx * dx + dy * dy + dz * dz < (r[s] + r[t]) ** 2:
-                                first[m], second[m] = min(i, order[t]), max(i, order[t])
+                            if dx * dx + dy * dy + dz * dz < (reach[s] + reach[t]) ** 2:
+                                if m < room:
+                                    first[m] = min(order[s], order[t])
+                                    second[m] = max(order[s], order[t])
                                 m += 1
+    return m
+
+
+@jit
+def _sort_pairs(first: Ints, second: Ints, n: int) -> tuple[Ints, Ints]:
+    """The pairs of n grains sorted by (first, second), each once."""
+    _, order = _counting_sort(second, n)
+    first, second = first[order], second[order]
+    _, order = _counting_sort(first, n)
+    first, second = first[order], second[order]
+    m = min(1, first.shape[0])
+    for p in range(1, first.shape[0]):
+        if first[p] != first[m - 1] or second[p] != second[m - 1]:
+            first[m], second[m] = first[p], second[p]
+            m += 1
     return first[:m], second[:m]
 
 
@@ -230,18 +236,32 @@ def find_pairs(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints,
     [length], zero along axes that are not periodic. Returns first and second, each of shape (m,),
     sorted by (first, second).
     """
-    n = reach.shape[0]
-    first, second = _search(position, reach, periodic)
-    _, order = _counting_sort(second, n)
-    first, second = first[order], second[order]
-    _, order = _counting_sort(first, n)
-    first, second = first[order], second[order]
-    m = min(1, first.shape[0])
-    for p in range(1, first.shape[0]):
-        if first[p] != first[m - 1] or second[p] != second[m - 1]:
-            first[m], second[m] = first[p], second[p]
-            m += 1
-    return first[:m], second[:m]
+    n, dim = reach.shape[0], position.shape[1]
+    level, largest, count = _find_levels(reach)
+    grid = _make_grid(position[:n], periodic, largest, count)
+    per_length, cells, stride, base = grid
+
+    bucket = np.empty(n, np.int32)
+    for i in range(n):
+        k = level[i]
+        b = 0
+        for a in range(dim):
+            u = _wrap(position[i, a], periodic[a]) * per_length[k, a]
+            b += stride[k, a] * _cell(u, cells[k, a])
+        bucket[i] = base[k] + (b & (base[k + 1] - base[k] - 1))
+    start, order = _counting_sort(bucket, base[-1])
+    x = np.zeros((n, 3))
+    for s in range(n):
+        for a in range(dim):
+            x[s, a] = position[order[s], a]
+    reach, level = reach[order], level[order]
+
+    m, room = 8 * n, -1
+    while m > room:  # a second time with the room the first was short of
+        room = m
+        first, second = np.empty(room, np.int32), np.empty(room, np.int32)
+        m = _search(x, reach, order, level, start, largest, grid, periodic, first, second)
+    return _sort_pairs(first[:m], second[:m], n)
 
 
 @jit
@@ -262,16 +282,14 @@ def find_wall_pairs(
     """
     n, walls = reach.shape[0], kind.shape[0]
     m = 0
-    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
+    first, second = np.empty(n * walls, np.int32), np.empty(n * walls, np.int32)
     for i in range(n):
-        if m + walls > first.shape[0]:
-            first, second = _enlarged(first, m + walls), _enlarged(second, m + walls)
         for w in range(walls):
             reaches = reach[i] + wall_reach[w]
             if wall_gap(position, i, reaches, periodic, kind, point, axis, size, w)[0] < 0.0:
                 first[m], second[m] = i, n + w
                 m += 1
-    return first[:m], second[:m]
+    return first[:m].copy(), second[:m].copy()
 
 
 @jit
