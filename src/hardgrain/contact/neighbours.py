@@ -281,15 +281,18 @@ def find_wall_pairs(
     in `find_pairs`. Returns first = i and second = n + w, sorted by (first, second).
     """
     n, walls = reach.shape[0], kind.shape[0]
-    m = 0
-    first, second = np.empty(n * walls, np.int32), np.empty(n * walls, np.int32)
-    for i in range(n):
-        for w in range(walls):
-            reaches = reach[i] + wall_reach[w]
-            if wall_gap(position, i, reaches, periodic, kind, point, axis, size, w)[0] < 0.0:
-                first[m], second[m] = i, n + w
-                m += 1
-    return first[:m].copy(), second[:m].copy()
+    m, room = n, -1
+    while m > room:
+        room, m = m, 0
+        first, second = np.empty(room, np.int32), np.empty(room, np.int32)
+        for i in range(n):
+            for w in range(walls):
+                reaches = reach[i] + wall_reach[w]
+                if wall_gap(position, i, reaches, periodic, kind, point, axis, size, w)[0] < 0.0:
+                    if m < room:
+                        first[m], second[m] = i, n + w
+                    m += 1
+    return first[:m], second[:m]
 
 
 @jit

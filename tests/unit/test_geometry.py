@@ -1,0 +1,232 @@
+"""Distances from walls against closed forms, and the narrow phase against brute force."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardgrain.contact.geometry import (
+    INSIDE,
+    OUTSIDE,
+    PLANE,
+    SEGMENT,
+    make_wall_gap,
+    min_image,
+    wall_gap,
+)
+from hardgrain.contact.narrow import candidates, neighbourhood_max
+from hardgrain.contact.neighbours import find_wall_pairs
+
+OPEN = {2: np.zeros(2), 3: np.zeros(3)}
+
+
+def one_wall(kind, point, axis, size=0.0):
+    return (
+        np.array([kind], np.int32),
+        np.array([point], float),
+        np.array([axis], float),
+        np.array([size], float),
+    )
+
+
+def gap_of(x, radius, wall, periodic=None, function=wall_gap):
+    """Gap and normal (dim,) of one grain and one wall."""
+    x = np.array([x], float)
+    dim = x.shape[1]
+    periodic = OPEN[dim] if periodic is None else np.array(periodic, float)
+    gap, *normal = function(x, 0, radius, periodic, *wall, 0)
+    assert normal[dim:] == [0.0][: 3 - dim]
+    assert math.hypot(*normal) == pytest.approx(1, abs=1e-14)
+    return gap, np.array(normal[:dim])
+
+
+SLOPE = (-math.sin(0.3), math.cos(0.3))
+
+CASES = [
+    # x, radius, wall, gap, normal
+    ((3, 2), 0.5, (PLANE, (0, 1), (0, 1)), 0.5, (0, -1)),
+    ((3, 0.5), 0.5, (PLANE, (0, 1), (0, 1)), -1.0, (0, -1)),
+    ((0, 2), 0.5, (PLANE, (0, 0), SLOPE), 2 * SLOPE[1] - 0.5, (-SLOPE[0], -SLOPE[1])),
+    ((1, 2, 3), 1, (PLANE, (9, 9, 5), (0, 0, -1)), 1, (0, 0, 1)),
+    ((0.5, 2), 0.5, (SEGMENT, (0, 0), (1, 0)), 1.5, (0, -1)),
+    ((0.5, -2), 0.5, (SEGMENT, (0, 0), (1, 0)), 1.5, (0, 1)),
+    ((-3, 4), 1, (SEGMENT, (0, 0), (1, 0)), 4, (0.6, -0.8)),
+    ((4, -4), 1, (SEGMENT, (0, 0), (1, 0)), 4, (-0.6, 0.8)),
+    ((0.5, 0), 0.25, (SEGMENT, (0, 0), (2, 0)), -0.25, (0, 1)),  # centre on the segment
+    ((0, 0), 0.25, (SEGMENT, (0, 0), (2, 0)), -0.25, (0, 1)),  # and on its end
+    ((1, 1), 0.25, (SEGMENT, (1, 1), (0, 0)), -0.25, (1, 0)),  # of no length
+    ((4, 5), 1, (INSIDE, (1, 1), (7, 7), 10), 4, (0.6, 0.8)),  # the axis is ignored in 2D
+    ((4, 5), 1, (OUTSIDE, (1, 1), (7, 7), 3), 1, (-0.6, -0.8)),
+    ((1, 1), 1, (INSIDE, (1, 1), (0, 0), 3), 2, (1, 0)),  # in the centre
+    ((1, 1), 1, (OUTSIDE, (1, 1), (0, 0), 3), -4, (-1, 0)),
+    ((3, 99, 4), 1, (INSIDE, (0, 0, 0), (0, 1, 0), 10), 4, (0.6, 0, 0.8)),
+    ((3, 99, 4), 1, (OUTSIDE, (0, 0, 0), (0, 1, 0), 2), 2, (-0.6, 0, -0.8)),
+    ((0, 5, 0), 1, (INSIDE, (0, 0, 0), (0, 1, 0), 2), 1, (-1, 0, 0)),  # on the axis
+    ((0, 0, 5), 1, (INSIDE, (0, 0, 0), (0, 0, 1), 2), 1, (1, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("x", "radius", "wall", "gap", "normal"), CASES)
+def test_wall_gap(x, radius, wall, gap, normal):
+    found = gap_of(x, radius, one_wall(*wall))
+    assert found[0] == pytest.approx(gap, abs=1e-14)
+    np.testing.assert_allclose(found[1], normal, atol=1e-15)
+    # the source is the same for every backend
+    plain = gap_of(x, radius, one_wall(*wall), function=make_wall_gap(lambda f: f))
+    assert plain[0] == pytest.approx(gap, abs=1e-14)
+    np.testing.assert_allclose(plain[1], normal, atol=1e-15)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=6, max_size=6))
+def test_segment_is_the_nearest_of_its_points(c):
+    x, a, b = np.array(c).reshape(3, 2)
+    s = np.linspace(0, 1, 2001)[:, None]
+    nearest = np.linalg.norm(a + s * (b - a) - x, axis=1).min()
+    gap, normal = gap_of(x, 0.5, one_wall(SEGMENT, a, b - a))
+    assert nearest - np.linalg.norm(b - a) / 4000 - 1e-12 <= gap + 0.5 <= nearest + 1e-12
+    touched = x + (gap + 0.5) * normal  # lies on the segment
+    assert gap_of(touched, 0.0, one_wall(SEGMENT, a, b - a))[0] == pytest.approx(0, abs=1e-13)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=6, max_size=6), st.floats(0.1, 9))
+def test_oblique_cylinder(c, size):
+    x, point = np.array(c).reshape(2, 3)
+    axis = np.array([2.0, -1.0, 2.0]) / 3
+    rho = np.linalg.norm(np.cross(x - point, axis))
+    gap, normal = gap_of(x, 0.5, one_wall(INSIDE, point, axis, size))
+    assert gap == pytest.approx(size - rho - 0.5, abs=1e-13)
+    assert normal @ axis == pytest.approx(0, abs=1e-7)
+    assert gap_of(x, 0.5, one_wall(OUTSIDE, point, axis, size))[0] == pytest.approx(
+        rho - size - 0.5, abs=1e-13
+    )
+
+
+@pytest.mark.parametrize("turns", [-3, 0, 1, 1000])
+def test_walls_meet_unwrapped_grains(turns):
+    """A grain that has gone round a periodic system meets the same walls."""
+    period, shift = (10.0, 0.0), 10.0 * turns
+    for wall in [
+        one_wall(SEGMENT, (8, 0), (3, 1)),
+        one_wall(OUTSIDE, (9.5, 0), (0, 0), 1.0),
+        one_wall(PLANE, (0, -1), (0, 1)),
+    ]:
+        for x in (-1.0, 0.5, 2.0, 7.0):
+            near = gap_of((x if x < 5 else x - 10, 2), 0.5, wall, period)
+            far = gap_of((x + shift, 2), 0.5, wall, period)
+            assert far[0] == pytest.approx(near[0], abs=1e-11)
+            np.testing.assert_allclose(far[1], near[1], atol=1e-11)
+
+
+def test_min_image():
+    assert min_image(7.0, 0.0) == 7.0
+    assert min_image(7.0, 10.0) == -3.0
+    assert min_image(-13.0, 10.0) == -3.0
+    assert min_image(3.0, 10.0) == 3.0
+
+
+def walls_of(dim):
+    """A floor, and a cylinder around the grains."""
+    up = np.eye(dim)[1]
+    return (
+        np.array([PLANE, INSIDE], np.int32),
+        np.zeros((2, dim)),
+        np.array([up, np.eye(dim)[-1]]),
+        np.array([0.0, 9.0]),
+    )
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([2, 3]),
+    st.integers(0, 30),
+    st.booleans(),
+    st.floats(0, 2),
+)
+def test_candidates_equal_brute_force(seed, dim, n, is_periodic, reach):
+    rng = np.random.default_rng(seed)
+    walls = walls_of(dim)
+    nb = n + 2
+    position = rng.uniform(-5, 5, (nb, dim))
+    radius = rng.uniform(0.1, 1, n)
+    periodic = np.zeros(dim)
+    if is_periodic:
+        periodic[0] = 20.0
+        position[:, 0] += 20.0 * rng.integers(-2, 3, nb)
+    reach = rng.uniform(0, reach, nb)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, nb)]
+    first, second = np.array(pairs, np.int32).reshape(-1, 2).T.copy()
+
+    index, normal, gap = candidates(first, second, position, radius, periodic, *walls, reach)
+
+    expected = []
+    for p, (i, j) in enumerate(pairs):
+        if j < n:
+            d = position[j] - position[i]
+            d -= periodic * np.rint(d / np.where(periodic > 0, periodic, 1))
+            g, normal_p = np.linalg.norm(d) - radius[i] - radius[j], d / np.linalg.norm(d)
+        else:
+            g, *normal_p = wall_gap(position, i, radius[i], periodic, *walls, j - n)
+        if g < reach[i] + reach[j]:
+            expected.append((p, g, normal_p[:dim]))
+    assert index.tolist() == [e[0] for e in expected]
+    assert normal.shape == (len(expected), dim)
+    np.testing.assert_allclose(gap, [e[1] for e in expected], atol=1e-12)
+    for found, e in zip(normal, expected, strict=True):
+        np.testing.assert_allclose(found, e[2], atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_coincident_grains_have_a_normal(dim):
+    first, second = np.array([0], np.int32), np.array([1], np.int32)
+    none = (np.zeros(0, np.int32), np.zeros((0, dim)), np.zeros((0, dim)), np.zeros(0))
+    _, normal, gap = candidates(
+        first, second, np.ones((2, dim)), np.ones(2), np.zeros(dim), *none, np.zeros(2)
+    )
+    assert normal.tolist() == [[1.0, 0.0, 0.0][:dim]]
+    assert gap.tolist() == [-2.0]
+
+
+def test_nan_is_no_candidate():
+    first, second = np.array([0, 0], np.int32), np.array([1, 2], np.int32)
+    position = np.array([[np.nan, 0], [0, 0], [0, 0]])
+    index, _, _ = candidates(
+        first,
+        second,
+        position,
+        np.ones(2),
+        np.zeros(2),
+        *one_wall(PLANE, (0, 0), (1, 0)),
+        np.ones(3),
+    )
+    assert index.size == 0
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.integers(0, 40))
+def test_neighbourhood_max(seed, n, pairs):
+    rng = np.random.default_rng(seed)
+    nb = n + 2
+    first = rng.integers(0, n, pairs).astype(np.int32)
+    second = rng.integers(0, nb, pairs).astype(np.int32)
+    value = rng.uniform(-1, 1, nb)
+    most = [
+        max([value[b], *value[second[first == b]], *value[first[second == b]]]) for b in range(n)
+    ]
+    assert neighbourhood_max(first, second, value, n).tolist() == [*most, *value[n:]]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3]), st.integers(0, 40))
+def test_wall_pairs_equal_brute_force(seed, dim, n):
+    rng = np.random.default_rng(seed)
+    walls = walls_of(dim)
+    position = rng.uniform(-6, 6, (n, dim))
+    reach, wall_reach = rng.uniform(0.1, 5, n), rng.uniform(0, 3, 2)
+    first, second = find_wall_pairs(position, reach, OPEN[dim], *walls, wall_reach)
+    expected = [
+        (i, n + w)
+        for i in range(n)
+        for w in range(2)
+        if wall_gap(position, i, reach[i], OPEN[dim], *walls, w)[0] < wall_reach[w]
+    ]
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected
