@@ -71,7 +71,7 @@ _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
 
 _LIBVER = ("v110", "v110")  # the first HDF5 with SWMR, so that any later one reads the file
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_SUPERBLOCK = struct.Struct("<8xB19xQ")  # version and end of file, as of superblock version 3
+_SUPERBLOCK = struct.Struct("<8xB2xB16xQ")  # version, open for writing, end of file; version 3
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ _ABOUT = {
     "contacts/torque": ("force length time", "torque impulse of the last step on second"),
     "history": ("mixed", "solver history, one row per step"),
     "committed/frames": ("count", "complete frames: trust these and nothing beyond"),
-    "committed/bytes": ("byte", "length that the file had when the last frame was complete"),
+    "committed/bytes": ("byte", "length that the complete frames need, 0: that in the superblock"),
     "committed/finished": ("flag", "1 once the run has reached its end"),
     "model/radius": ("length", "radius of each grain"),
     "model/inv_mass": ("1 / mass", "inverse mass per axis of each body, 0: axis locked or driven"),
@@ -153,10 +153,11 @@ class RunWriter:
         self._lock: IO[bytes] | None = lock  # open as long as the writer is
         self._data = {name: _Rows(data) for name, data in _growing(h5).items()}
         self._committed = {name: h5["committed"][name] for name in _COMMITTED}
-        self._bytes = int(self._committed["bytes"][()])
         self._end = _ends(h5, int(self._committed["frames"][()]))
         self._scalars = _columns(h5, "frames/scalars")
         self._last = last
+        self._committed["finished"][()] = 0
+        self._commit(self._end["frames"])
 
     @classmethod
     def create(
@@ -210,9 +211,8 @@ class RunWriter:
                 assert contacts is not None
                 checkpoint = Checkpoint(run[last], contacts, run.header, run.model)
                 whole = last == len(run) - 1
-            h5 = _reopen(path) if whole else None
+            h5 = _reopen(path, lock) if whole else None
             if h5 is not None:
-                h5["committed/finished"][()] = 0
                 stack.pop_all()  # the writer keeps the lock
             else:
                 with RunFile(path) as run:
@@ -236,11 +236,7 @@ class RunWriter:
         try:
             for name, rows in blocks.items():
                 self._data[name].write(begin[name], rows)
-            self._h5.flush()
-            self._bytes = min(self._h5.id.get_filesize(), os.fstat(self._lock.fileno()).st_size)
-            for name, value in (("bytes", self._bytes), ("frames", end["frames"])):
-                self._committed[name][()] = value
-                self._committed[name].flush()
+            self._commit(end["frames"])
         except (OSError, RuntimeError) as error:  # h5py raises either when a write fails
             message = self._cannot(error, need)
             self._abandon()
@@ -252,12 +248,13 @@ class RunWriter:
         if self._lock is None:
             return
         try:
-            if finished:
-                self._committed["finished"][()] = 1
+            self._committed["finished"][()] = int(finished)
+            self._committed["bytes"][()] = 0  # closing, HDF5 may shorten the file
+            self._h5.flush()
             self._h5.close()
             self._lock.seek(0)  # give back the room reserved beyond the end
-            _, end = _SUPERBLOCK.unpack(self._lock.read(_SUPERBLOCK.size))
-            os.ftruncate(self._lock.fileno(), max(end, self._bytes))
+            _, _, end = _SUPERBLOCK.unpack(self._lock.read(_SUPERBLOCK.size))
+            os.ftruncate(self._lock.fileno(), end)
         except (OSError, RuntimeError) as error:
             message = self._cannot(error, 0)
             self._abandon()
@@ -290,6 +287,15 @@ class RunWriter:
         if contacts is not None:
             rows |= {f"contacts/{name}": value for name, value in vars(contacts).items()}
         return {n: data.block(rows[n]) for n, data in self._data.items() if n in rows}
+
+    def _commit(self, frames: int) -> None:
+        """Flush the data, then say that they are there."""
+        assert self._lock is not None
+        self._h5.flush()
+        length = min(self._h5.id.get_filesize(), os.fstat(self._lock.fileno()).st_size)
+        for name, value in (("bytes", length), ("frames", frames)):
+            self._committed[name][()] = value
+            self._committed[name].flush()
 
     def _cannot(self, error: Exception, need: int) -> str:
         """One sentence on a failed write."""
@@ -627,7 +633,6 @@ def _build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[
             _reserve(lock, room + room // 16 + 4 * _SLACK)
             fill(h5)
             h5.swmr_mode = True
-            h5["committed/bytes"][()] = h5.id.get_filesize()
             h5.flush()
             os.replace(part, real)
         except (OSError, RuntimeError) as error:
@@ -640,12 +645,14 @@ def _build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[
     return h5, lock
 
 
-def _reopen(path: Path) -> Any:
+def _reopen(path: Path, lock: IO[bytes]) -> Any:
     """Open a cleanly closed file for more frames, in SWMR mode from the start, or give None."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
     access.set_file_locking(False, True)
     flags = h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE
+    with contextlib.suppress(OSError):
+        _reserve(lock, path.stat().st_size + _SLACK)
     try:
         return h5py.File(h5py.h5f.open(os.fsencode(path), flags, access))
     except OSError:  # left open by a killed writer, or read at this moment by this process
@@ -669,8 +676,8 @@ def _open(path: Path) -> Any:
         raise InputError(f"{path} is not an HDF5 file, so it is not a run file.")
     if len(head) < _SUPERBLOCK.size:
         raise InputError(f"{path} is cut short after {len(head)} bytes.")
-    version, end = _SUPERBLOCK.unpack(head)
-    if version == 3:
+    version, opened, end = _SUPERBLOCK.unpack(head)
+    if version == 3 and not opened:  # while it is open for writing, the file may lag behind
         _check_length(path, end)
     try:
         h5 = h5py.File(path, "r", libver=_LIBVER, swmr=True, locking=False)
