@@ -16,7 +16,7 @@ and size (w,): the cylinder's radius [length], zero otherwise. A circle in 2D is
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,13 @@ TINY = 1e-150
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-Jit = Callable[[Callable[..., Any]], Callable[..., Any]]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Jit(Protocol):
+    """Decorator that compiles a scalar function for some backend."""
+
+    def __call__(self, function: F, /) -> F: ...
 
 
 def make_min_image(jit: Jit) -> Callable[..., float]:
@@ -63,13 +69,54 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
             return length, -ay / across, ax / across, 0.0
         return length, 1.0, 0.0, 0.0
 
-    # With r the grain's centre relative to `point` and a the axis,
+    # With r = (x, y, z) the grain's centre relative to `point` and a the axis,
     #   plane:     gap = r·a − R,                   n = −a
     #   segment:   q = s a − r, s = r·a / a² held to [0, 1]; gap = |q| − R, n = q / |q|
     #   cylinder:  p = r − (r·a) a;  inside:  gap = size − |p| − R, n = p / |p|
     #                                outside: gap = |p| − size − R, n = −p / |p|
     # The segment is taken at its image nearest to the grain, midpoint to centre, the cylinder
     # likewise, axis to centre; a plane contains its periodic directions and needs no image.
+    @jit
+    def gap_of(
+        x: float,
+        y: float,
+        z: float,
+        radius: float,
+        lx: float,
+        ly: float,
+        lz: float,
+        solid: int,
+        kind: int,
+        ax: float,
+        ay: float,
+        az: float,
+        size: float,
+    ) -> tuple[float, float, float, float]:
+        if kind == PLANE:
+            return x * ax + y * ay + z * az - radius, -ax, -ay, -az
+
+        if kind == SEGMENT:
+            x = min_image(x - 0.5 * ax, lx) + 0.5 * ax
+            y = min_image(y - 0.5 * ay, ly) + 0.5 * ay
+            z = min_image(z - 0.5 * az, lz) + 0.5 * az
+            a2 = ax * ax + ay * ay + az * az
+            s = 0.0
+            if a2 > 0.0:
+                s = min(max((x * ax + y * ay + z * az) / a2, 0.0), 1.0)
+            d, nx, ny, nz = direction(s * ax - x, s * ay - y, s * az - z, ax, ay)
+            return d - radius, nx, ny, nz
+
+        if solid == 0:
+            ax, ay, az = 0.0, 0.0, 1.0
+        x, y, z = min_image(x, lx), min_image(y, ly), min_image(z, lz)
+        along = x * ax + y * ay + z * az
+        d, nx, ny, nz = direction(x - along * ax, y - along * ay, z - along * az, ax, ay)
+        if kind == INSIDE:
+            return size - d - radius, nx, ny, nz
+        return d - size - radius, -nx, -ny, -nz
+
+    # Arrays only here, in straight lines: Numba counts references to them, atomically, wherever a
+    # function that holds them branches and returns.
     @jit
     def wall_gap(
         position: Floats,
@@ -86,34 +133,13 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
 
         Returns (gap [length], nx, ny, nz), with nz = 0 in 2D. position has shape (n, dim).
         """
-        ax, ay, az = axis[w, 0], axis[w, 1], 0.0
-        x, y, z = position[i, 0] - point[w, 0], position[i, 1] - point[w, 1], 0.0
-        lz = 0.0
-        if position.shape[1] == 3:
-            az, z, lz = axis[w, 2], position[i, 2] - point[w, 2], periodic[2]
-        elif kind[w] != PLANE and kind[w] != SEGMENT:
-            ax, ay, az = 0.0, 0.0, 1.0
-
-        if kind[w] == PLANE:
-            return x * ax + y * ay + z * az - radius, -ax, -ay, -az
-
-        if kind[w] == SEGMENT:
-            x = min_image(x - 0.5 * ax, periodic[0]) + 0.5 * ax
-            y = min_image(y - 0.5 * ay, periodic[1]) + 0.5 * ay
-            z = min_image(z - 0.5 * az, lz) + 0.5 * az
-            a2 = ax * ax + ay * ay + az * az
-            s = 0.0
-            if a2 > 0.0:
-                s = min(max((x * ax + y * ay + z * az) / a2, 0.0), 1.0)
-            d, nx, ny, nz = direction(s * ax - x, s * ay - y, s * az - z, ax, ay)
-            return d - radius, nx, ny, nz
-
-        x, y, z = min_image(x, periodic[0]), min_image(y, periodic[1]), min_image(z, lz)
-        along = x * ax + y * ay + z * az
-        d, nx, ny, nz = direction(x - along * ax, y - along * ay, z - along * az, ax, ay)
-        if kind[w] == INSIDE:
-            return size[w] - d - radius, nx, ny, nz
-        return d - size[w] - radius, -nx, -ny, -nz
+        last = position.shape[1] - 1
+        solid = last - 1  # 1 in 3D; 0 in 2D, where nothing has a z
+        x, y = position[i, 0] - point[w, 0], position[i, 1] - point[w, 1]
+        z = solid * (position[i, last] - point[w, last])
+        ax, ay, az = axis[w, 0], axis[w, 1], solid * axis[w, last]
+        lx, ly, lz = periodic[0], periodic[1], solid * periodic[last]
+        return gap_of(x, y, z, radius, lx, ly, lz, solid, kind[w], ax, ay, az, size[w])
 
     return wall_gap
 
