@@ -1,0 +1,29 @@
+"""Ground of all input models: a closed, frozen table, and the numbers that may stand in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = ["Finite", "NotNegative", "Numbers", "Positive", "Share", "Spec", "plain"]
+
+
+class Spec(BaseModel):
+    """A table of input: frozen, and closed to keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def plain(value: Any) -> Any:
+    """Plain numbers and lists in place of NumPy's."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+# Strict: neither true nor "1" is a number.
+Finite = Annotated[float, BeforeValidator(plain), Field(strict=True, allow_inf_nan=False)]
+Positive = Annotated[Finite, Field(gt=0.0)]
+NotNegative = Annotated[Finite, Field(ge=0.0)]
+Share = Annotated[Finite, Field(ge=0.0, le=1.0)]
+Numbers = Annotated[tuple[Finite, ...], BeforeValidator(plain)]
