@@ -31,6 +31,7 @@ of its own on the file, which only another writer looks at.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import math
 import os
@@ -336,6 +337,8 @@ class RunFile:
             with self._reading("its state"):
                 self._frames = int(self._h5["committed/frames"][()])
                 length = int(self._h5["committed/bytes"][()])
+                self._data = _growing(self._h5)
+                self._shape = {n: self._h5["model"][n].shape for n in ("inv_mass", "inv_inertia")}
             if self._frames <= 0:
                 raise InputError(f"{self.path} holds no complete frame yet.")
             _check_length(self.path, length)
@@ -361,14 +364,12 @@ class RunFile:
     def __getitem__(self, k: int) -> Frame:
         k = self._index(k)
         with self._reading(f"frame {k}"):
-            data = _growing(self._h5)
-            dim, ns = (self._h5["model"][name].shape[1] for name in ("inv_mass", "inv_inertia"))
-            value = {f.name: _row(data, f"frames/{f.name}", k) for f in fields(Frame)}
+            value = {f.name: _row(self._data, f"frames/{f.name}", k) for f in fields(Frame)}
             value["step"], value["time"] = int(value["step"]), float(value["time"])
-            # HDF5 has no chunks of no walls
-            value["wall_force"] = value["wall_force"].reshape(-1, dim)
-            value["wall_torque"] = value["wall_torque"].reshape(-1, ns)
-            names = _columns(data, "frames/scalars")
+            # without walls there is no dataset: HDF5 has no chunks of size 0
+            value["wall_force"] = value["wall_force"].reshape(-1, self._shape["inv_mass"][1])
+            value["wall_torque"] = value["wall_torque"].reshape(-1, self._shape["inv_inertia"][1])
+            names = _columns(self._data, "frames/scalars")
             value["scalars"] = {name: float(value["scalars"][name]) for name in names}
             return Frame(**value)
 
@@ -379,12 +380,12 @@ class RunFile:
         """Contacts of frame k, None where they were not stored."""
         k = self._index(k)
         with self._reading(f"frame {k}"):
-            begin, count = (int(self._h5[f"frames/contact_{w}"][k]) for w in ("offset", "count"))
+            begin, count = (int(self._data[f"frames/contact_{w}"][k]) for w in ("offset", "count"))
             if count < 0:
                 return None
             rows = slice(begin, begin + count)
             return ContactRows(
-                **{f.name: self._h5[f"contacts/{f.name}"][rows] for f in fields(ContactRows)}
+                **{f.name: self._data[f"contacts/{f.name}"][rows] for f in fields(ContactRows)}
             )
 
     @property
@@ -403,20 +404,20 @@ class RunFile:
     def history(self) -> dict[str, Array]:
         """Columns of the per-step history up to the last complete frame, each (k,)."""
         with self._reading("the history"):
-            rows = self._h5["history"][: _ends(self._h5, len(self))["history"]]
+            rows = self._data["history"][: _ends(self._h5, len(self))["history"]]
             return {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names}
 
     @property
     def step(self) -> Array:
         """Steps done at each frame, shape (frames,)."""
         with self._reading("its steps"):
-            return np.asarray(self._h5["frames/step"][: len(self)])
+            return np.asarray(self._data["frames/step"][: len(self)])
 
     @property
     def time(self) -> Array:
         """Simulated time of each frame, shape (frames,) [time]."""
         with self._reading("its times"):
-            return np.asarray(self._h5["frames/time"][: len(self)])
+            return np.asarray(self._data["frames/time"][: len(self)])
 
     @property
     def wall_names(self) -> list[str]:
@@ -453,7 +454,7 @@ class RunFile:
 
     def _last_with_contacts(self) -> int:
         with self._reading("its contacts"):
-            stored = np.flatnonzero(self._h5["frames/contact_count"][: len(self)] >= 0)
+            stored = np.flatnonzero(self._data["frames/contact_count"][: len(self)] >= 0)
         if stored.size == 0:
             raise InputError(f"{self.path} stores no contacts, so it cannot be resumed.")
         return int(stored[-1])
@@ -461,7 +462,7 @@ class RunFile:
     def _copier(self, frames: int) -> tuple[Callable[[Any], None], int]:
         """Function that writes the first `frames` frames to another file, and their size."""
         with self._reading("its state"):
-            data, end = _growing(self._h5), _ends(self._h5, frames)
+            data, end = self._data, _ends(self._h5, frames)
             history, scalars = (_columns(data, name) for name in ("history", "frames/scalars"))
         header, model, walls = self.header, self.model, self.wall_names
         room = sum(_Rows(data[name]).growth(0, end[_table(name)]) for name in data)
@@ -536,7 +537,7 @@ def _lay_out(
             _create(h5, f"frames/{name}", kind, row)
     h5["frames"].attrs["wall_names"] = np.array(wall_names, dtype=h5py.string_dtype())
     for name, (kind, row) in contacts.items():
-        _create(h5, f"contacts/{name}", kind, row, rows=min(max(n, 512), 1 << 16))
+        _create(h5, f"contacts/{name}", kind, row, rows=min(max(n, 512), 1 << 14))
     _create(h5, "history", table(columns), (), rows=256)
     for name, (unit, about) in _ABOUT.items():
         if name in h5:
@@ -647,16 +648,25 @@ def _build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[
 
 def _reopen(path: Path, lock: IO[bytes]) -> Any:
     """Open a cleanly closed file for more frames, in SWMR mode from the start, or give None."""
-    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
-    access.set_file_locking(False, True)
-    flags = h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE
     with contextlib.suppress(OSError):
         _reserve(lock, path.stat().st_size + _SLACK)
     try:
-        return h5py.File(h5py.h5f.open(os.fsencode(path), flags, access))
+        return _open_swmr(path, h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE)
     except OSError:  # left open by a killed writer, or read at this moment by this process
         return None
+
+
+def _open_swmr(path: Path, flags: int) -> Any:
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
+    access.set_file_locking(False, True)
+    # A reader that meets a wrong checksum supposes a write in progress and tries again, after a
+    # pause that doubles each time. HDF5 does so 100 times, which outlasts the universe; 26 times
+    # take 0.1 s. h5py has no name for the setting.
+    with contextlib.suppress(OSError, AttributeError):
+        set_attempts = ctypes.CDLL(h5py.h5p.__file__).H5Pset_metadata_read_attempts
+        set_attempts(ctypes.c_int64(access.id), ctypes.c_uint(26))
+    return h5py.File(h5py.h5f.open(os.fsencode(path), flags, access))
 
 
 def _open(path: Path) -> Any:
@@ -680,10 +690,10 @@ def _open(path: Path) -> Any:
     if version == 3 and not opened:  # while it is open for writing, the file may lag behind
         _check_length(path, end)
     try:
-        h5 = h5py.File(path, "r", libver=_LIBVER, swmr=True, locking=False)
-    except (OSError, RuntimeError):
+        h5 = _open_swmr(path, h5py.h5f.ACC_RDONLY | h5py.h5f.ACC_SWMR_READ)
+        form = h5.attrs.get(_MARK)
+    except Exception:  # h5py has many
         raise InputError(f"{path} is damaged: HDF5 cannot open it.") from None
-    form = h5.attrs.get(_MARK)
     if form != _FORMAT:
         h5.close()
         if form is None:

@@ -1,0 +1,459 @@
+"""The run file: exact, readable at any moment, intact after kills, full disks and cuts.
+
+Every frame is a known function of its number, so whoever opens the file can tell whether what it
+holds is right. Run as a script (`python test_runfile.py PATH FRAMES ACTION`), this file is the
+writer process that the tests watch, kill and starve.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from hardgrain.errors import InputError, RunError
+from hardgrain.io import runfile
+from hardgrain.io.runfile import ContactRows, Frame, RunFile, RunWriter
+
+HEADER = {"scenario": 'title = "Böschung"\n', "seed": "7", "note": ""}
+COLUMNS = ("sweeps", "residual", "energy")
+
+
+def make_model(n: int = 10, w: int = 2, dim: int = 2) -> dict[str, np.ndarray]:
+    ns = 1 if dim == 2 else 3
+    return {
+        "radius": np.linspace(0.1, 1, n),
+        "inv_mass": np.ones((n + w, dim)),
+        "inv_inertia": np.ones((n + w, ns)),
+        "material": np.zeros(n + w, np.int32),
+    }
+
+
+def make_frame(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Frame:
+    rng = np.random.default_rng(k)
+    ns = 1 if dim == 2 else 3
+    return Frame(
+        step=10 * k,
+        time=k / 3,
+        position=rng.normal(size=(n + w, dim)),
+        orientation=rng.normal(size=(n + w, 1 if dim == 2 else 4)),
+        velocity=rng.normal(size=(n + w, dim)),
+        spin=rng.normal(size=(n + w, ns)),
+        wall_force=rng.normal(size=(w, dim)),
+        wall_torque=rng.normal(size=(w, ns)),
+        scalars={"work": k * np.pi, "loss": 0.1 * k},
+    )
+
+
+def make_contacts(k: int, dim: int = 2) -> ContactRows | None:
+    """Contacts of a frame: every third frame stores them, sometimes there are none."""
+    if k % 3:
+        return None
+    rng = np.random.default_rng(1000 + k)
+    m, ns = int(rng.integers(0, 30)), 1 if dim == 2 else 3
+    pairs = rng.integers(0, 10, (2, m)).astype(np.int32)
+    return ContactRows(
+        *pairs,
+        normal=rng.normal(size=(m, dim)),
+        gap=rng.normal(size=m),
+        impulse=rng.normal(size=(m, dim)),
+        torque=rng.normal(size=(m, ns)),
+    )
+
+
+def make_history(k: int) -> np.ndarray:
+    return k + np.arange(3 * (k % 4)).reshape(-1, 3) / 7
+
+
+def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, overwrite: bool = False) -> RunWriter:
+    names = [f"wall{i}" for i in range(w)]
+    return RunWriter.create(
+        path,
+        header=HEADER,
+        model=make_model(n, w, dim),
+        columns=COLUMNS,
+        wall_names=names,
+        scalars=("work", "loss"),
+        overwrite=overwrite,
+    )
+
+
+def add(writer: RunWriter, frames: int, **size: int) -> None:
+    for k in range(len(writer), len(writer) + frames):
+        contacts = make_contacts(k, size.get("dim", 2))
+        writer.append(make_frame(k, **size), make_history(k), contacts)
+
+
+def same(a: object, b: object) -> None:
+    """Equal to the last bit, field by field."""
+    for name, value in vars(a).items():
+        other = vars(b)[name]
+        if isinstance(value, np.ndarray):
+            assert (other.dtype, other.shape) == (value.dtype, value.shape), name
+            assert other.tobytes() == value.tobytes(), name
+        else:
+            assert other == value, name
+
+
+def check(path: Path, first: int = 0, **size: int) -> int:
+    """Every frame from `first` on is complete and right; returns how many there are in all."""
+    with RunFile(path) as run:
+        for k in range(first, len(run)):
+            same(make_frame(k, **size), run[k])
+            expected, contacts = make_contacts(k, size.get("dim", 2)), run.contacts(k)
+            assert (contacts is None) == (expected is None)
+            if contacts is not None:
+                same(expected, contacts)
+        table = np.concatenate([make_history(k) for k in range(len(run))])
+        for column, name in zip(table.T, COLUMNS, strict=True):
+            assert np.array_equal(run.history[name], column)
+        return len(run)
+
+
+def writer_process(path: Path, frames: int, action: str) -> subprocess.Popen[str]:
+    command = [sys.executable, __file__, str(path), str(frames), action]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def main(path: Path, frames: int, action: str) -> None:
+    """Write or resume; "limit" caps the size of the file, "blind" also lets HDF5 run into it."""
+    print("ready", flush=True)
+    resumable = path.exists()
+    if resumable:
+        try:
+            RunFile(path).close()
+        except InputError:  # killed before the first frame
+            resumable = False
+    writer = RunWriter.resume(path)[0] if resumable else start(path, overwrite=True)
+    if action == "blind":
+        runfile._reserve = lambda file, size: None
+    if action in ("limit", "blind"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (550_000, 550_000))
+    try:
+        add(writer, frames)
+        writer.close(finished=True)
+    except RunError as error:
+        print(error)
+        print(check(path))  # the process that failed can still read the file
+        sys.exit(1)
+
+
+@pytest.mark.parametrize(("n", "w", "dim"), [(10, 2, 2), (1, 0, 2), (3, 0, 3), (7, 3, 3)])
+def test_round_trip(tmp_path: Path, n: int, w: int, dim: int) -> None:
+    path = tmp_path / "run.h5"
+    size = {"n": n, "w": w, "dim": dim}
+    with start(path, **size) as writer:
+        add(writer, 7, **size)
+        assert len(writer) == 7
+        writer.close(finished=True)
+    assert check(path, **size) == 7
+    with RunFile(path) as run:
+        assert run.header == HEADER
+        assert run.finished
+        assert not run.live
+        assert run.wall_names == [f"wall{i}" for i in range(w)]
+        for name, array in make_model(n, w, dim).items():
+            assert run.model[name].dtype == array.dtype
+            assert np.array_equal(run.model[name], array)
+        same(run[-1], run[6])
+        assert [frame.step for frame in run] == list(run.step)
+        assert run.time[2] == 2 / 3
+        with pytest.raises(IndexError):
+            run[7]
+    with h5py.File(path) as h5:
+        assert h5["committed/frames"][()] == len(h5["frames/time"]) == 7
+        assert h5["history"].dtype.names == COLUMNS
+        described = [name for name in runfile._ABOUT if name in h5]
+        assert all(h5[name].attrs["unit"] and h5[name].attrs["description"] for name in described)
+
+
+def test_special_numbers_keep_their_bits(tmp_path: Path) -> None:
+    path, frame = tmp_path / "run.h5", make_frame(0)
+    odd = [np.nan, -0.0, np.inf, 5e-324, np.nextafter(1, 2), -np.pi]
+    frame.position.flat[: len(odd)] = odd
+    with start(path) as writer:
+        writer.append(frame, make_history(0), make_contacts(0))
+    with RunFile(path) as run:
+        same(frame, run[0])
+
+
+def test_large_rows_are_split_into_chunks(tmp_path: Path) -> None:
+    path, size = tmp_path / "run.h5", {"n": 100_001, "w": 1, "dim": 3}
+    with start(path, **size) as writer:
+        add(writer, 2, **size)
+    assert check(path, **size) == 2
+    with h5py.File(path) as h5:
+        chunks = h5["frames/position"].chunks
+        assert chunks[0] == 1
+        assert 500_000 < 8 * np.prod(chunks) < 1_100_000
+    data = 8 * (100_002 * (3 + 4 + 3 + 3) * 2 + 100_001 + 100_002 * 6.5)
+    assert path.stat().st_size < 1.05 * data + 2_000_000
+
+
+def test_small_file_is_small(tmp_path: Path) -> None:
+    with start(tmp_path / "run.h5", n=2, w=0) as writer:
+        add(writer, 1, n=2, w=0)
+    assert (tmp_path / "run.h5").stat().st_size < 300_000
+
+
+def test_read_while_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    process = writer_process(path, 200, "write")
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+    lengths, complaints = [], set()
+    while process.poll() is None:
+        try:
+            with RunFile(path) as run:
+                last = len(run) - 1
+                same(make_frame(last), run[last])
+                lengths.append(len(run))
+                run.refresh()
+                assert len(run) > last
+        except InputError as error:
+            complaints.add(str(error))
+    assert process.returncode == 0, process.communicate()
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+    assert complaints <= {f"{path} holds no complete frame yet."}
+    assert check(path) == 200
+
+
+def test_read_from_the_writing_process(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with start(path) as writer:
+        add(writer, 3)
+        run = RunFile(path)
+        assert run.live
+        assert len(run) == 3
+        add(writer, 2)
+        assert len(run) == 3
+        run.refresh()
+        assert len(run) == 5
+        assert check(path) == 5
+    assert not run.live
+    assert not run.finished
+    run.close()
+
+
+def test_plain_h5py_reader_and_writer_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    code = "import h5py, sys; f = h5py.File(sys.argv[1], swmr=True); print(len(f['frames/time']))"
+    hold = "; sys.stdout.flush(); sys.stdin.read()"
+    with start(path) as writer:
+        add(writer, 3)
+        command = [sys.executable, "-c", code + hold, str(path)]
+        reader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == b"3\n"
+        add(writer, 1)
+    with RunWriter.resume(path)[0] as writer:
+        add(writer, 3)
+    reader.communicate(b"")
+    assert check(path) == 7
+
+
+def test_second_writer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with start(path) as writer:
+        add(writer, 1)
+        for attempt in (lambda: start(path, overwrite=True), lambda: RunWriter.resume(path)):
+            with pytest.raises(InputError, match="is being written by another run"):
+                attempt()
+        process = writer_process(path, 1, "write")
+        assert "is being written by another run" in process.communicate()[1]
+        add(writer, 1)
+    assert check(path) == 2
+
+
+def test_resume_continues_a_closed_file_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with start(path) as writer:
+        add(writer, 4)
+    inode = path.stat().st_ino
+    writer, checkpoint = RunWriter.resume(path)
+    with writer:
+        same(checkpoint.frame, make_frame(3))
+        same(checkpoint.contacts, make_contacts(3))
+        assert checkpoint.header == HEADER
+        assert np.array_equal(checkpoint.model["radius"], make_model()["radius"])
+        add(writer, 3)
+    assert path.stat().st_ino == inode
+    assert check(path) == 7
+
+
+def test_resume_goes_back_to_the_last_contacts(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with start(path) as writer:
+        add(writer, 6)
+    writer, checkpoint = RunWriter.resume(path)
+    with writer:
+        assert checkpoint.frame.step == 30
+        assert len(writer) == 4
+        assert check(path) == 4
+        add(writer, 1)
+    assert check(path) == 5
+
+
+def test_resume_beside_an_open_reader(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with start(path) as writer:
+        add(writer, 4)
+    with RunFile(path) as run:
+        with RunWriter.resume(path)[0] as writer:
+            add(writer, 1)
+        same(run[3], make_frame(3))
+        run.refresh()
+        assert len(run) == 5
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    path, rng = tmp_path / "run.h5", random.Random(1)
+    before = kills = 0
+    while kills < 24:
+        process = writer_process(path, 100_000, "write")
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        kills += 1
+        error = process.communicate()[1]
+        assert not error, error
+        if path.exists() and kills > 4:  # the first may have died before their first frame
+            frames = check(path, first=max(0, before - 10))
+            assert frames >= before - 2  # goes back to the last frame with contacts at most
+            before = frames
+    assert check(path) == before > 24
+    writer, _ = RunWriter.resume(path)
+    with writer:
+        add(writer, 5)
+        assert check(path) == len(writer)
+
+
+@pytest.mark.parametrize("action", ["limit", "blind"])
+def test_file_size_limit(tmp_path: Path, action: str) -> None:
+    """With the reserve ("limit") HDF5 is never in trouble; without it, it is and must let go."""
+    path = tmp_path / "run.h5"
+    process = writer_process(path, 100_000, action)
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert not error
+    ready, message, frames = out.splitlines()
+    frames = int(frames)
+    assert ready == "ready"
+    assert frames > 20
+    assert message.startswith(f"{path} cannot take frame {frames}, which needs ")
+    assert f"intact up to frame {frames - 1} (step {10 * frames - 10}, " in message
+    assert check(path) == frames
+    with RunWriter.resume(path)[0] as writer:
+        add(writer, 5)
+    check(path)
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1200k", "none", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small disk is not permitted")
+    try:
+        path = disk / "run.h5"
+        writer = start(path)
+        with pytest.raises(RunError, match=r"No space left on device.*intact up to frame"):
+            add(writer, 100_000)
+        frames = check(path)
+        assert frames == len(writer) > 20
+        with pytest.raises(RunError, match="takes no more frames"):
+            add(writer, 1)
+        (disk / "rubbish").write_bytes(bytes(shutil.disk_usage(disk).free))
+        with pytest.raises(RunError, match=r"cannot be written.*are free"):
+            start(disk / "other.h5")
+        assert sorted(os.listdir(disk)) == ["rubbish", "run.h5"]
+        (disk / "rubbish").unlink()
+        assert check(path) == frames
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_cut_short(tmp_path: Path, killed: bool) -> None:
+    path, cut = tmp_path / "run.h5", tmp_path / "cut.h5"
+    writer = start(path)
+    add(writer, 150)
+    needed = int(RunFile(path)._h5["committed/bytes"][()])
+    if killed:
+        path = Path(shutil.copy(path, tmp_path / "killed.h5"))
+    writer.close()
+    data = path.read_bytes()
+    end = needed if killed else len(data)
+    lengths = [1, 8, 20, 47, 48, 96, 700, 2048, *np.linspace(3000, end - 1, 40, dtype=int), end - 1]
+    for length in lengths:
+        cut.write_bytes(data[:length])
+        for attempt in (RunFile, RunWriter.resume):
+            with pytest.raises(InputError, match=r"cut short|is damaged|not an HDF5") as caught:
+                attempt(cut)
+            assert str(caught.value).startswith(str(cut))
+            assert "\n" not in str(caught.value)
+    cut.write_bytes(data)
+    assert check(cut) == 150
+
+
+def test_bad_paths_for_reading(tmp_path: Path) -> None:
+    empty, text, other, young = (tmp_path / name for name in ("empty", "text", "other", "young"))
+    empty.touch()
+    text.write_text("radius = 1\n")
+    with h5py.File(other, "w") as h5:
+        h5["x"] = 1.0
+    start(young).close()
+    with start(tmp_path / "loose") as writer:
+        writer.append(make_frame(0), make_history(0), None)
+    newer = shutil.copy(young, tmp_path / "newer")
+    with h5py.File(newer, "r+") as h5:
+        h5.attrs[runfile._MARK] = 99
+    for name, words in {
+        "absent": "does not exist",
+        ".": "is a folder",
+        "empty": "is empty",
+        "text": "is not an HDF5 file",
+        "other": "not a run file of hardgrain",
+        "newer": "has run-file format 99",
+        "young": "holds no complete frame",
+    }.items():
+        for attempt in (RunFile, RunWriter.resume):
+            with pytest.raises(InputError, match=words):
+                attempt(tmp_path / name)
+    with pytest.raises(InputError, match="stores no contacts"):
+        RunWriter.resume(tmp_path / "loose")
+
+
+def test_bad_paths_for_writing(tmp_path: Path) -> None:
+    with start(tmp_path / "run.h5") as writer:
+        add(writer, 2)
+    for path, words in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "absent" / "run.h5", "does not exist"),
+        (tmp_path / "run.h5", "exists already"),
+        (Path(os.devnull), "not a regular file"),
+        (Path("/proc/run.h5"), "cannot be written" if os.path.isdir("/proc") else "not exist"),
+    ):
+        with pytest.raises(InputError, match=words):
+            start(path)
+    assert check(tmp_path / "run.h5") == 2
+    with start(tmp_path / "run.h5", overwrite=True) as writer:
+        add(writer, 1)
+    assert check(tmp_path / "run.h5") == 1
+    assert os.listdir(tmp_path) == ["run.h5"]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
