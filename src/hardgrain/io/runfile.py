@@ -15,6 +15,7 @@ With plain h5py:
     f = h5py.File("run.h5", swmr=True)                 # swmr: also while the run goes on
     t = f["frames/time"][:f["committed/frames"][()]]
     table = pandas.DataFrame(f["history"][:])
+    frames = xarray.open_dataset("run.h5", group="frames", engine="h5netcdf")  # of a closed file
     start, count = f["frames/contact_offset"][k], f["frames/contact_count"][k]
     gap = f["contacts/gap"][start:start + count]
 
@@ -232,7 +233,8 @@ class RunWriter:
             _reserve(self._lock, self._h5.id.get_filesize() + need + need // 16 + _SLACK)
         except OSError as error:  # HDF5 has not been touched and closes cleanly
             message = self._cannot(error, need)
-            self.close()
+            with contextlib.suppress(RunError):
+                self.close()
             raise RunError(message) from None
         try:
             for name, rows in blocks.items():
@@ -253,13 +255,14 @@ class RunWriter:
             self._committed["bytes"][()] = 0  # closing, HDF5 may shorten the file
             self._h5.flush()
             self._h5.close()
-            self._lock.seek(0)  # give back the room reserved beyond the end
-            _, _, end = _SUPERBLOCK.unpack(self._lock.read(_SUPERBLOCK.size))
-            os.ftruncate(self._lock.fileno(), end)
         except (OSError, RuntimeError) as error:
             message = self._cannot(error, 0)
             self._abandon()
             raise RunError(message) from None
+        with contextlib.suppress(OSError):  # give back the room reserved beyond the end
+            self._lock.seek(0)
+            _, _, end = _SUPERBLOCK.unpack(self._lock.read(_SUPERBLOCK.size))
+            os.ftruncate(self._lock.fileno(), end)
         self._lock.close()
         self._lock = None
 
