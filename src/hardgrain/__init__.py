@@ -1,3 +1,90 @@
-"""Contact dynamics of rigid grains."""
+"""hardgrain: contact dynamics of perfectly rigid grains, and how far the result can be trusted.
+
+    import hardgrain as hg
+
+    scene = hg.Scene(
+        gravity=[0, -1],
+        grains=[hg.Grains(count=100, place=hg.Loose(min=[0, 0], max=[20, 20]))],
+        walls=[hg.Box(min=[0, 0], max=[20, 20], open=["top"])],
+    )
+    sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(sweeps=100), seed=1)
+    print(sim.run(until=hg.AtRest(), output="run.h5"))
+
+Names are imported when first used, so that ``import hardgrain`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# public name -> module that defines it
+_PUBLIC = {
+    "At": "scene.place",
+    "AtRest": "run.stop",
+    "Bidisperse": "scene.sizes",
+    "Box": "scene.spec",
+    "ContactLaw": "scene.spec",
+    "Cylinder": "scene.spec",
+    "Deposit": "scene.place",
+    "Drum": "scene.spec",
+    "GaussSeidel": "solve.gauss_seidel",
+    "Grains": "scene.spec",
+    "Grid": "scene.place",
+    "HardgrainError": "errors",
+    "InputError": "errors",
+    "Jacobi": "solve.gauss_seidel",
+    "Loose": "scene.place",
+    "Material": "scene.spec",
+    "Piston": "scene.spec",
+    "Plane": "scene.spec",
+    "PowerLaw": "scene.sizes",
+    "RunError": "errors",
+    "RunFile": "io.runfile",
+    "Scenario": "run.scenario",
+    "Scene": "scene.scene",
+    "Segment": "scene.spec",
+    "Simulation": "run.simulation",
+    "Steps": "run.stop",
+    "Stop": "run.stop",
+    "Time": "run.stop",
+    "Uniform": "scene.sizes",
+    "load": "run.scenario",
+}
+
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(f"hardgrain.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module 'hardgrain' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from hardgrain.errors import HardgrainError, InputError, RunError
+    from hardgrain.io.runfile import RunFile
+    from hardgrain.run.scenario import Scenario, load
+    from hardgrain.run.simulation import Simulation
+    from hardgrain.run.stop import AtRest, Steps, Stop, Time
+    from hardgrain.scene.place import At, Deposit, Grid, Loose
+    from hardgrain.scene.scene import Scene
+    from hardgrain.scene.sizes import Bidisperse, PowerLaw, Uniform
+    from hardgrain.scene.spec import (
+        Box,
+        ContactLaw,
+        Cylinder,
+        Drum,
+        Grains,
+        Material,
+        Piston,
+        Plane,
+        Segment,
+    )
+    from hardgrain.solve.gauss_seidel import GaussSeidel, Jacobi

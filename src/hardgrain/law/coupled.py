@@ -1,0 +1,126 @@
+"""The general one-contact law: a full effective-mass matrix, solved exactly (review, eqs 28–32).
+
+Spheres have a diagonal W; locked axes, rotating walls and other shapes couple the normal and the
+tangents. With U the contact velocity without the contact's own impulse (biases included):
+
+1. open if U_n > 0: P = 0;
+2. stick: P = −W⁻¹ U, accepted if |P_t| ≤ µ_s P_n;
+3. slide: V_n = 0, |P_t| = µ P_n, and P_t opposes the *final* slip, V_t = −α P_t with α ≥ 0.
+
+Sliding. Eliminate P_n = −(U_n + W_nt·P_t)/W_nn. With the Schur complement S = W_tt − W_tn W_nt/W_nn
+and b = −U_t + W_tn U_n/W_nn the tangential part is (S + α 1) P_t = b, and one scalar equation is
+left for α:
+
+    h(α) := |P_t(α)| + (µ/W_nn) W_nt·P_t(α)  =  κ := −µ U_n/W_nn.
+
+When sticking fails, h(0) > κ; h(∞) = 0 < κ: a root exists, for any µ and W. In 2D it is linear:
+P_t keeps the sign of b and P_n = −U_n/(W_nn + s µ W_nt). In 3D, in the eigenframe of S, it is the
+secular equation of trust-region methods: 1/h is nearly linear in α, so Newton's method on 1/h,
+fenced in by bisection, reaches rounding in a few iterations. W may be singular along a tangent
+(a locked body): S is then shifted by 10⁻⁹ of W_nn, which leaves sliding friction at its limit.
+
+Cohesion shifts the cone: P_n may go down to −c (c = largest tensile force × dt), and friction
+follows P_n + c. In the variable P' = P + c n the law is the one above with U' = U − c W n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+LOCKED = 1e-9  # [1] share of W_nn below which a tangent counts as locked
+
+
+def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
+    """Compile the general law with ``jit``."""
+
+    @jit
+    def coupled_2d(u_n, u_t, w_nn, w_nt, w_tt, mu_s, mu_d, cohesion):  # type: ignore[no-untyped-def]
+        """Impulse (P_n, P_t) of one contact in 2D; U includes the biases, not the impulse."""
+        if w_nn <= 0.0:
+            return 0.0, 0.0
+        u_n -= cohesion * w_nn
+        u_t -= cohesion * w_nt
+        if u_n > 0.0:
+            return -cohesion, 0.0
+        s = max(w_tt - w_nt * w_nt / w_nn, LOCKED * w_nn)
+        b = w_nt * u_n / w_nn - u_t
+        p_t = b / s
+        p_n = -(u_n + w_nt * p_t) / w_nn
+        if abs(p_t) > mu_s * p_n:
+            side = math.copysign(mu_d, b)
+            p_n = -u_n / (w_nn + side * w_nt)
+            p_t = side * p_n
+        return p_n - cohesion, p_t
+
+    @jit
+    def slip_rate(c1, c2, g1, g2, l1, l2, ratio, kappa):  # type: ignore[no-untyped-def]
+        """The root α ≥ 0 of h(α) = κ in the eigenframe of S (eigenvalues l1, l2 > 0)."""
+        low = 0.0
+        b = math.sqrt(c1 * c1 + c2 * c2)
+        high = (1.0 + ratio * math.sqrt(g1 * g1 + g2 * g2)) * b / kappa
+        alpha = 0.0
+        for _ in range(100):
+            p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
+            length = math.sqrt(p1 * p1 + p2 * p2)
+            h = length + ratio * (g1 * p1 + g2 * p2)
+            if h > kappa:
+                low = alpha
+            else:
+                high = alpha
+            d1, d2 = -p1 / (l1 + alpha), -p2 / (l2 + alpha)
+            dh = (p1 * d1 + p2 * d2) / length + ratio * (g1 * d1 + g2 * d2)
+            # Newton on 1/h − 1/κ: α + h (h − κ) / (−κ h')
+            new = alpha - h * (h - kappa) / (kappa * dh) if dh < 0.0 and h > 0.0 else -1.0
+            if not (low < new < high):
+                new = 0.5 * (low + high)
+            if abs(new - alpha) <= 4e-16 * (alpha + l2) or high - low <= 4e-16 * high:
+                return new
+            alpha = new
+        return alpha
+
+    @jit
+    def coupled_3d(  # type: ignore[no-untyped-def]
+        u_n, u_1, u_2, w_nn, w_n1, w_n2, w_11, w_12, w_22, mu_s, mu_d, cohesion
+    ):
+        """Impulse (P_n, P_1, P_2) of one contact in 3D; U includes the biases, not the impulse."""
+        if w_nn <= 0.0:
+            return 0.0, 0.0, 0.0
+        u_n -= cohesion * w_nn
+        u_1 -= cohesion * w_n1
+        u_2 -= cohesion * w_n2
+        if u_n > 0.0:
+            return -cohesion, 0.0, 0.0
+        s_11 = w_11 - w_n1 * w_n1 / w_nn
+        s_12 = w_12 - w_n1 * w_n2 / w_nn
+        s_22 = w_22 - w_n2 * w_n2 / w_nn
+        b_1 = w_n1 * u_n / w_nn - u_1
+        b_2 = w_n2 * u_n / w_nn - u_2
+        floor = LOCKED * w_nn
+        half, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
+        root = math.sqrt(half * half + s_12 * s_12)
+        if root < 1e-12 * mean:  # round bodies: S is a number, and any frame its eigenframe
+            x, y = 1.0, 0.0
+        else:  # the half angle of (half, s_12)
+            x = math.sqrt(0.5 * (1.0 + abs(half) / root))
+            y = 0.5 * s_12 / (root * x)
+            if half < 0.0:
+                x, y = abs(y), math.copysign(x, s_12)
+        l1, l2 = max(mean + root, floor), max(mean - root, floor)
+        c1, c2 = x * b_1 + y * b_2, x * b_2 - y * b_1
+        g1, g2 = x * w_n1 + y * w_n2, x * w_n2 - y * w_n1
+        p1, p2 = c1 / l1, c2 / l2
+        p_n = -(u_n + g1 * p1 + g2 * p2) / w_nn
+        if math.sqrt(p1 * p1 + p2 * p2) > mu_s * p_n:
+            kappa = -mu_d * u_n / w_nn
+            if kappa <= 0.0:  # frictionless, or no push at all
+                p1, p2 = 0.0, 0.0
+            else:
+                alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu_d / w_nn, kappa)
+                p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
+            p_n = -(u_n + g1 * p1 + g2 * p2) / w_nn
+        return p_n - cohesion, x * p1 - y * p2, y * p1 + x * p2
+
+    return SimpleNamespace(coupled_2d=coupled_2d, coupled_3d=coupled_3d)

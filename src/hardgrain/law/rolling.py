@@ -1,0 +1,36 @@
+"""Rolling and torsional resistance: Coulomb's graph for relative spins.
+
+A contact of effective radius r resists relative rolling (spin components along the tangents) with
+a torque of at most µ_r r R_n, and relative twisting (spin about the normal, 3D only) with at most
+µ_o r R_n. As for friction, the torque is the one that stops the relative spin if it stays within
+the limit, else it slides at the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from hardgrain.law.friction import make_friction
+
+
+def make_rolling(jit: Callable[..., Any]) -> SimpleNamespace:
+    """Compile the rolling law with ``jit``."""
+    friction = make_friction(jit)
+    stick_or_slide = friction.stick_or_slide
+    share = friction.stick_or_slide_share
+
+    @jit
+    def resist(torque, inertia, relative_spin, limit):  # type: ignore[no-untyped-def]
+        """Resisting torque impulse about one axis (2D rolling; 3D torsion)."""
+        return stick_or_slide(torque - inertia * relative_spin, limit, limit)
+
+    @jit
+    def resist_3d(tx, ty, tz, inertia, sx, sy, sz, limit):  # type: ignore[no-untyped-def]
+        """Resisting torque impulse vector for a relative rolling spin (sx, sy, sz) ⟂ normal."""
+        qx, qy, qz = tx - inertia * sx, ty - inertia * sy, tz - inertia * sz
+        f = share(qx * qx + qy * qy + qz * qz, limit, limit)
+        return f * qx, f * qy, f * qz
+
+    return SimpleNamespace(resist=resist, resist_3d=resist_3d)

@@ -1,0 +1,1 @@
+"""The loop: stop conditions, output, checkpoints, progress, the closing summary."""

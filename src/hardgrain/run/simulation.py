@@ -1,0 +1,399 @@
+"""A simulation: a scene, a step and a solver, run until a condition holds, written as it goes."""
+
+from __future__ import annotations
+
+import math
+import platform
+import signal
+import threading
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import hardgrain
+from hardgrain import theory
+from hardgrain.contact.detect import refuse_overlaps
+from hardgrain.errors import InputError, RunError
+from hardgrain.io.runfile import Checkpoint, ContactRows, Frame, RunFile, RunWriter
+from hardgrain.kernels import compile_seconds
+from hardgrain.measure.rigidity import rigidity
+from hardgrain.run.scenario import Output, Scenario, Start
+from hardgrain.run.stop import Condition, Stop, as_conditions
+from hardgrain.run.summary import Summary, Totals
+from hardgrain.scene import lawtable
+from hardgrain.scene.model import Contacts, Model, State
+from hardgrain.scene.scene import GrainArrays, Scene
+from hardgrain.solve.gauss_seidel import GaussSeidel, IterativeSolver, Jacobi
+from hardgrain.step.contact_dynamics import ContactDynamics, StepReport
+from hardgrain.step.ledger import kinetic_energy
+
+__all__ = ["Simulation"]
+
+Until = int | Condition | Stop | Sequence[int | Condition]
+Progress = Callable[["Simulation", StepReport], None]
+
+# Arrays of the model that a run file keeps. They and the scenario give the model back.
+_KEPT = (
+    "radius", "inv_mass", "inv_inertia", "mass", "inertia", "material", "group", "laws",
+    "periodic", "gravity", "wall_kind", "wall_axis", "wall_size", "wall_offset",
+)  # fmt: skip
+_COLUMNS = tuple(f.name for f in fields(StepReport))
+# Energy that contacts may create by rounding and unfinished sweeps before it is worth a warning.
+_CREATED = 1e-3
+
+
+class Simulation:
+    """Contact dynamics of a scene. ``step`` advances by one step, ``run`` until a condition holds.
+
+    ``scene`` is a `Scene`, or a whole `Scenario` (then the other arguments are not given).
+    """
+
+    def __init__(
+        self,
+        scene: Scene | Scenario,
+        *,
+        dt: float | None = None,
+        solver: GaussSeidel | Jacobi | None = None,
+        seed: int = 0,
+        start: State | None = None,
+        title: str = "",
+        units: str = "",
+    ) -> None:
+        if isinstance(scene, Scene):
+            if dt is None or not (math.isfinite(dt) and dt > 0.0):
+                raise InputError(f"dt is {dt}; give a time step greater than 0")
+            scene = Scenario(
+                title=title, units=units, seed=seed, dt=dt, scene=scene,
+                solver=solver or GaussSeidel(),
+            )  # fmt: skip
+        self.scenario = scene
+        self.dt = scene.dt
+        grains = None
+        if scene.start is not None:
+            grains, start = _start_from(scene.start)
+        self.model, self.state = scene.scene.build(scene.seed, grains)
+        if start is not None:
+            self._take(start)
+        self._set_up()
+        if not scene.scene.allow_overlaps:
+            refuse_overlaps(self.model, self.state)
+        self.totals = Totals(kinetic_start=self.kinetic)
+
+    def _set_up(self) -> None:
+        s = self.scenario
+        solver: IterativeSolver = s.solver
+        self.engine = ContactDynamics(self.model, solver, s.dt, s.seed)
+        self.report: StepReport | None = None
+        self._speeds = array("d")  # root-mean-square speed after every step
+        self._mass = float(self.model.mass[: self.model.n].sum())
+        self._compiled = compile_seconds()
+        self._updates = 0.0
+        self._interrupted = False
+
+    def _take(self, start: State) -> None:
+        """Begin with another state: its grains, and walls and contacts where they fit."""
+        n = self.model.n
+        if start.position.shape[0] == self.model.bodies:
+            self.state = start.copy()
+        else:
+            for name in ("position", "velocity", "spin", "orientation"):
+                getattr(self.state, name)[:n] = getattr(start, name)[:n]
+        self.state.step, self.state.time = 0, 0.0
+
+    # ------------------------------------------------------------------ stepping
+    @property
+    def kinetic(self) -> float:
+        """Kinetic and rotational energy of all that can move [energy]."""
+        s, m = self.state, self.model
+        return float(kinetic_energy(s.velocity, s.spin, m.inv_mass, m.inv_inertia))
+
+    def step(self) -> StepReport:
+        """Advance by one step of length dt."""
+        report = self.engine.advance(self.state)
+        t = self.totals
+        t.work_external += report.work_external
+        t.work_driven += report.work_driven
+        t.dissipated += report.dissipated
+        t.created += max(-report.dissipated, 0.0)
+        t.sweeps += report.sweeps
+        t.updates += report.sweeps * report.candidates
+        t.capped += not report.converged
+        t.worst_overlap = max(t.worst_overlap, report.worst_overlap)
+        t.worst_residual = max(t.worst_residual, report.residual)
+        self._updates += report.sweeps * report.candidates
+        self._speeds.append(self._speed(report.kinetic))
+        self.report = report
+        return report
+
+    def _speed(self, kinetic: float) -> float:
+        return math.sqrt(2.0 * kinetic / self._mass)
+
+    def quiet_steps(self, speed: float) -> int:
+        """Number of last steps in a row whose root-mean-square speed was below ``speed``."""
+        count = 0
+        while count < len(self._speeds) and self._speeds[-1 - count] < speed:
+            count += 1
+        return count
+
+    # ------------------------------------------------------------------ running
+    def run(
+        self,
+        until: Until | None = None,
+        *,
+        output: str | Path | None = None,
+        every: int | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> Summary:
+        """Step until a condition holds; with ``output``, write a run file as it goes.
+
+        Ctrl-C ends the run cleanly after the step in hand.
+        """
+        conditions = self._conditions(until)
+        if every is not None:
+            self.scenario = self.scenario.model_copy(update={"output": Output(every=every)})
+        if output is None:
+            return self._loop(conditions, None, progress)
+        with self._create(output, overwrite) as writer:
+            self._write(writer, [], True)
+            return self._loop(conditions, writer, progress)
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | Path,
+        until: Until | None = None,
+        *,
+        scene: Scene | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Simulation, Summary]:
+        """Go on with a run from its file; it ends with the same bits as if never stopped.
+
+        ``scene`` is needed only where the original one held Python functions.
+        """
+        writer, checkpoint = RunWriter.resume(path)
+        with writer:
+            sim = cls._from_checkpoint(checkpoint, scene, path)
+            with RunFile(path) as file:
+                sim._speeds = array("d", [sim._speed(k) for k in file.history["kinetic"]])
+            summary = sim._loop(sim._conditions(until), writer, progress)
+        return sim, summary
+
+    @classmethod
+    def _from_checkpoint(
+        cls, checkpoint: Checkpoint, scene: Scene | None, path: str | Path
+    ) -> Simulation:
+        sim = cls.__new__(cls)
+        scenario = Scenario.model_validate_json(checkpoint.header["scenario"])
+        if scene is not None:
+            scenario = scenario.model_copy(update={"scene": scene})
+        frame, rows = checkpoint.frame, checkpoint.contacts
+        sim.scenario, sim.dt = scenario, scenario.dt
+        sim.model, _ = scenario.scene.build(scenario.seed, _grains(frame, checkpoint.model))
+        for name in _KEPT:
+            if not np.array_equal(getattr(sim.model, name), checkpoint.model[name]):
+                raise InputError(
+                    f"{path} holds another {name} than its scenario gives with hardgrain"
+                    f" {hardgrain.__version__}; it was written by"
+                    f" {checkpoint.header.get('hardgrain', 'another version')}"
+                )
+        sim.state = _state(frame, rows)
+        sim._set_up()
+        sim.totals = Totals(**frame.scalars)
+        return sim
+
+    def _conditions(self, until: Until | None) -> list[Condition]:
+        if until is None:
+            if self.scenario.stop is None:
+                raise InputError("until is missing; give a number of steps or a stop condition")
+            until = self.scenario.stop
+        return as_conditions(until)
+
+    def _loop(
+        self, conditions: list[Condition], writer: RunWriter | None, progress: Progress | None
+    ) -> Summary:
+        """Step, observe, write; the observers never change the state."""
+        output = self.scenario.output
+        rows: list[list[float]] = []
+        ended = None
+        with self._catch_interrupt():
+            while True:
+                ended = next((_name(c) for c in conditions if c(self)), None)
+                if ended is not None or self._interrupted:
+                    break
+                report = self.step()
+                if writer is not None:
+                    rows.append(self._history_row(report))
+                    frame, off = divmod(self.state.step, output.every)
+                    if off == 0:
+                        self._write(writer, rows, frame % output.contacts_every == 0)
+                        rows = []
+                if progress is not None:
+                    progress(self, report)
+        if writer is not None:
+            if rows:
+                self._write(writer, rows, True)
+            writer.close(finished=ended is not None)
+        return self._summary(ended, None if writer is None else str(writer.path))
+
+    @contextmanager
+    def _catch_interrupt(self) -> Iterator[None]:
+        """Turn Ctrl-C and a polite kill into a stop after the step; a second Ctrl-C is immediate."""
+        self._interrupted = False
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if self._interrupted:
+                raise KeyboardInterrupt
+            self._interrupted = True
+
+        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for s, handler in before.items():
+                signal.signal(s, handler)
+
+    # ------------------------------------------------------------------ output
+    def _create(self, path: str | Path, overwrite: bool) -> RunWriter:
+        import numba
+
+        header = {
+            "scenario": self.scenario.model_dump_json(),
+            "hardgrain": hardgrain.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+            "units": self.scenario.units or "any consistent units, as in the scenario",
+        }
+        axes = "xyz"[: self.model.dim]
+        walls = [f"force_{name}_{a}" for name in self.model.wall_names for a in axes]
+        return RunWriter.create(
+            path,
+            header=header,
+            model={name: getattr(self.model, name) for name in _KEPT},
+            columns=[*_COLUMNS, *walls],
+            wall_names=self.model.wall_names,
+            scalars=[f.name for f in fields(Totals)],
+            overwrite=overwrite,
+        )
+
+    def _history_row(self, report: StepReport) -> list[float]:
+        row = [float(getattr(report, name)) for name in _COLUMNS]
+        return [*row, *self.engine.wall_force.ravel().tolist()]
+
+    def _write(self, writer: RunWriter, rows: list[list[float]], with_contacts: bool) -> None:
+        s, c = self.state, self.state.contacts
+        frame = Frame(
+            s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
+            self.engine.wall_force, self.engine.wall_torque, asdict(self.totals),
+        )  # fmt: skip
+        width = len(_COLUMNS) + self.engine.wall_force.size
+        contacts = ContactRows(c.first, c.second, c.normal, c.gap, c.impulse, c.torque)
+        writer.append(
+            frame, np.array(rows).reshape(-1, width), contacts if with_contacts else None
+        )
+
+    # ------------------------------------------------------------------ the closing word
+    def _summary(self, ended: str | None, path: str | None) -> Summary:
+        t, solver, steps = self.totals, self.scenario.solver, self.state.step
+        diameter = 2.0 * float(self.model.radius.mean())
+        order = solver.order if isinstance(solver, GaussSeidel) else "parallel"
+        q = theory.Q_PARALLEL if order == "parallel" else theory.Q_RANDOM
+        criterion = (
+            f"{solver.sweeps} sweeps a step"
+            if solver.stop == "sweeps"
+            else f"{solver.stop} criterion, tolerance {solver.tolerance:g}"
+        )
+        report = self.report
+        return Summary(
+            ended=ended or "interrupted",
+            finished=ended is not None,
+            steps=steps,
+            time=self.state.time,
+            grains=self.model.n,
+            contacts=0 if report is None else report.loaded,
+            criterion=criterion,
+            residual=0.0 if report is None else report.residual,
+            worst_residual=t.worst_residual,
+            capped=int(t.capped),
+            rigidity=rigidity(self.model, self.state, t.sweeps / max(steps, 1), q),
+            q_known=order in ("random", "parallel"),
+            worst_overlap=t.worst_overlap / diameter,
+            mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
+            kinetic_start=t.kinetic_start,
+            kinetic=self.kinetic,
+            work_external=t.work_external,
+            work_driven=t.work_driven,
+            dissipated=t.dissipated,
+            created=t.created,
+            seconds=dict(self.engine.seconds),
+            compile_seconds=compile_seconds() - self._compiled,
+            updates=self._updates,
+            output=path,
+            warnings=tuple(self._warnings()),
+        )
+
+    def _warnings(self) -> Iterator[str]:
+        t, laws = self.totals, self.model.laws
+        scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven)
+        if t.created > _CREATED * scale:
+            e = laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
+            why = ""
+            if e.min() != e.max():
+                why = "; unequal restitution coefficients can create energy"
+            elif self.model.remove_overlaps:
+                why = "; the shock law with g pushes overlaps apart"
+            yield f"contacts created energy, {t.created:.3g} in all{why}"
+        diameter = 2.0 * float(self.model.radius.mean())
+        if t.worst_overlap > 0.01 * diameter:
+            yield (
+                f"grains overlapped by up to {t.worst_overlap / diameter:.2g} mean diameters;"
+                " use more sweeps or a smaller dt"
+            )
+
+
+def _name(condition: Condition) -> str:
+    return {"Steps": "all steps done", "Time": "time reached", "AtRest": "at rest"}.get(
+        type(condition).__name__, getattr(condition, "__name__", "stop condition met")
+    )
+
+
+def _grains(frame: Frame, model: dict[str, Any]) -> GrainArrays:
+    n = model["radius"].size
+    return GrainArrays(
+        frame.position[:n], model["radius"], frame.velocity[:n], frame.spin[:n], model["group"]
+    )
+
+
+def _state(frame: Frame, rows: ContactRows) -> State:
+    return State(
+        frame.step, frame.time, frame.position, frame.velocity, frame.spin, frame.orientation,
+        Contacts(rows.first, rows.second, rows.normal, rows.gap, rows.impulse, rows.torque),
+    )  # fmt: skip
+
+
+def _start_from(start: Start) -> tuple[GrainArrays, State]:
+    """Grains and state of a frame of an earlier run."""
+    with RunFile(start.file) as file:
+        try:
+            frame, rows = file[start.frame], file.contacts(start.frame)
+        except IndexError:
+            raise InputError(
+                f"start.frame is {start.frame}; {start.file} has {len(file)} frames"
+            ) from None
+        model = file.model
+    if rows is None:
+        raise InputError(
+            f"start.frame is {start.frame}, a frame of {start.file} without contacts; choose one"
+            " whose contacts were stored"
+        )
+    return _grains(frame, model), _state(frame, rows)

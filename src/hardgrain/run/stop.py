@@ -1,0 +1,98 @@
+"""When a run ends, as objects. A bare integer is a number of steps; a callable decides itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hardgrain.errors import InputError
+from hardgrain.scene.spec import Positive, Spec
+
+if TYPE_CHECKING:
+    from hardgrain.run.simulation import Simulation
+
+__all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions"]
+
+
+class Steps(Spec):
+    """After ``steps`` steps in all."""
+
+    steps: Annotated[int, Field(ge=0)]
+
+    def __call__(self, sim: Simulation) -> bool:
+        return sim.state.step >= self.steps
+
+
+class Time(Spec):
+    """When the simulated time reaches ``time``; never before it, despite rounding."""
+
+    time: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+    def __call__(self, sim: Simulation) -> bool:
+        return sim.state.time >= self.time - 1e-9 * sim.dt
+
+
+class AtRest(Spec):
+    """When the root-mean-square speed stays below ``speed`` for ``steps`` steps in a row.
+
+    The speed is √(2 T / m) with T the kinetic and rotational energy and m the mass of the grains.
+    Without a ``speed`` it is 10⁻⁴ √(g d), which needs gravity.
+    """
+
+    speed: Positive | None = None
+    steps: Annotated[int, Field(ge=1)] = 50
+
+    def threshold(self, sim: Simulation) -> float:
+        if self.speed is not None:
+            return self.speed
+        g = float(np.linalg.norm(sim.model.gravity))
+        if g == 0.0:
+            raise InputError("stop.at_rest.speed is missing; without gravity there is no default")
+        return 1e-4 * math.sqrt(g * 2.0 * float(sim.model.radius.mean()))
+
+    def __call__(self, sim: Simulation) -> bool:
+        return sim.quiet_steps(self.threshold(sim)) >= self.steps
+
+
+Condition = Callable[["Simulation"], bool]
+
+
+class Stop(Spec):
+    """The stop table of a scenario: the run ends as soon as one of its conditions holds."""
+
+    steps: Annotated[int, Field(ge=0)] | None = None
+    time: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] | None = None
+    at_rest: AtRest | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Stop:
+        if self.steps is None and self.time is None and self.at_rest is None:
+            raise ValueError("stop is empty; give steps, time or at_rest")
+        return self
+
+    def conditions(self) -> list[Condition]:
+        found: list[Condition] = []
+        if self.steps is not None:
+            found.append(Steps(steps=self.steps))
+        if self.time is not None:
+            found.append(Time(time=self.time))
+        if self.at_rest is not None:
+            found.append(self.at_rest)
+        return found
+
+
+def as_conditions(until: int | Condition | Stop | Sequence[int | Condition]) -> list[Condition]:
+    """A list of conditions, any of which ends the run."""
+    if isinstance(until, Stop):
+        return until.conditions()
+    if isinstance(until, int):
+        return [Steps(steps=until)]
+    if isinstance(until, Sequence):
+        return [c for one in until for c in as_conditions(one)]
+    if not callable(until):
+        raise InputError(f"until is {until!r}; give a number of steps or a stop condition")
+    return [until]

@@ -1,0 +1,130 @@
+"""The closing summary of a run: what it did, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hardgrain.measure.rigidity import Rigidity
+
+__all__ = ["Summary", "Totals"]
+
+
+@dataclass
+class Totals:
+    """Sums over all steps of a run; kept in every frame so that a resumed run goes on with them."""
+
+    kinetic_start: float = 0.0
+    work_external: float = 0.0
+    work_driven: float = 0.0
+    dissipated: float = 0.0
+    created: float = 0.0  # energy that contacts gave in steps in which they gave any
+    sweeps: float = 0.0
+    updates: float = 0.0  # contact updates
+    capped: float = 0.0  # steps that reached the cap on sweeps
+    worst_overlap: float = 0.0
+    worst_residual: float = 0.0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All the figures of the closing summary; ``str()`` of it is what the command line prints."""
+
+    ended: str  # why the run ended
+    finished: bool  # a stop condition was met
+    steps: int
+    time: float
+    grains: int
+    contacts: int  # loaded, at the end
+    criterion: str
+    residual: float  # of the last step
+    worst_residual: float
+    capped: int
+    rigidity: Rigidity
+    q_known: bool  # q of the solver's order is known from theory
+    worst_overlap: float  # in mean diameters, over the run
+    mean_overlap: float  # in mean diameters, of the last step
+    kinetic_start: float
+    kinetic: float
+    work_external: float
+    work_driven: float
+    dissipated: float
+    created: float
+    seconds: dict[str, float] = field(default_factory=dict)
+    compile_seconds: float = 0.0
+    updates: float = 0.0  # contact updates in this process
+    output: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def balance_error(self) -> float:
+        """Energy that the ledger cannot account for; rounding."""
+        return (
+            self.kinetic
+            - self.kinetic_start
+            - self.work_external
+            - self.work_driven
+            + self.dissipated
+        )
+
+    @property
+    def updates_per_second(self) -> float:
+        """Contact updates per second of solver time."""
+        solve = self.seconds.get("solve", 0.0)
+        return self.updates / solve if solve > 0.0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON."""
+        return {
+            **asdict(self),
+            "balance_error": self.balance_error,
+            "updates_per_second": self.updates_per_second,
+            "rigid": self.rigidity.rigid,
+        }
+
+    def __str__(self) -> str:
+        r = self.rigidity
+        cap = f"; {self.capped} step(s) reached the cap on sweeps" if self.capped else ""
+        if r.length == 0.0:
+            rigid = "yes: no two grains bear a force on each other"
+        else:
+            verdict = "yes" if r.rigid else "NO, artificially soft"
+            rigid = (
+                f"{verdict}: l_diff = {r.diffusion_length:.3g} against a cluster of"
+                f" {r.grains} grains, {r.length:.3g} long"
+            )
+            if not r.rigid:
+                rigid += f"; {r.needed} sweeps a step would be rigid (now {r.sweeps:.4g})"
+            if not self.q_known:
+                rigid += "; with q of random sweeps"
+        total = sum(self.seconds.values())
+        phases = ", ".join(f"{name} {t:.3g} s" for name, t in self.seconds.items())
+        lines = [
+            ("ended", f"{self.ended} after {self.steps} steps, time {self.time:.6g}"),
+            ("grains", f"{self.grains}, with {self.contacts} contacts that bear a force"),
+            (
+                "converged?",
+                f"{self.criterion}; residual {self.residual:.2g} in the last step,"
+                f" {self.worst_residual:.2g} at worst{cap}",
+            ),
+            ("rigid?", rigid),
+            (
+                "overlap",
+                f"worst {self.worst_overlap:.2g}, mean {self.mean_overlap:.2g} mean diameters",
+            ),
+            (
+                "energy",
+                f"{self.kinetic_start:.6g} kinetic at the start + {self.work_external:.6g} external"
+                f" work + {self.work_driven:.6g} by driven bodies − {self.dissipated:.6g}"
+                f" dissipated = {self.kinetic:.3g} at the end (error {self.balance_error:.1g})",
+            ),
+            (
+                "time spent",
+                f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million contact"
+                f" updates a second; compiling {self.compile_seconds:.3g} s",
+            ),
+        ]
+        if self.output:
+            lines.append(("written", self.output))
+        lines.extend(("warning", text) for text in self.warnings)
+        return "\n".join(f"{name + ':':<12} {text}" for name, text in lines)

@@ -1,0 +1,11 @@
+"""Columns of the table of contact laws: one row of parameters for each pair of materials."""
+
+MU_STATIC = 0  # friction coefficient of a sticking contact [1]
+MU_DYNAMIC = 1  # friction coefficient of a sliding contact [1]
+E_NORMAL = 2  # Newton restitution along the normal [1]
+E_TANGENT = 3  # Newton restitution along the tangents [1]
+COHESION = 4  # largest tensile force [force]
+COHESION_RANGE = 5  # gap up to which it acts [length]
+ROLLING = 6  # rolling resistance, torque limit / (effective radius × normal force) [1]
+TORSION = 7  # the same about the normal, 3D only [1]
+N_PARAMETERS = 8

@@ -1,0 +1,134 @@
+"""What does not change during a run (`Model`), and what does (`State`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+__all__ = ["Contacts", "Drive", "Floats", "Ints", "Model", "Pressure", "State"]
+
+VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
+
+
+@dataclass(frozen=True)
+class Drive:
+    """One component of the velocity, spin, force or torque of some bodies, as a function of time."""
+
+    what: str  # VELOCITY, SPIN, FORCE or TORQUE
+    bodies: slice | NDArray[np.int64]
+    axis: int
+    value: Callable[[float], float]
+    constant: bool
+
+
+@dataclass(frozen=True)
+class Pressure:
+    """A piston pressed by pressure × area; the area spans pairs of walls, or is a given number."""
+
+    body: int
+    direction: Floats  # (dim,) unit vector of the push
+    pressure: Callable[[float], float]
+    area: float  # used where ``between`` is empty
+    between: tuple[tuple[int, int, int], ...]  # (wall body, wall body, axis) of each span
+
+
+@dataclass(frozen=True)
+class Model:
+    """Bodies, walls and laws as flat arrays. Bodies 0 … n−1 are grains, the rest walls.
+
+    A body that cannot move along an axis has a zero inverse mass there: fixed and driven walls,
+    pistons, chains and free grains are one thing.
+    """
+
+    radius: Floats  # (n,) [length]
+    inv_mass: Floats  # (nb, dim) [1/mass]
+    inv_inertia: Floats  # (nb, ns) [1/(mass length²)]
+    mass: Floats  # (nb,) true mass, also of locked or driven grains; 0 for walls without
+    inertia: Floats  # (nb,) moment of inertia of a grain
+    material: Ints  # (nb,)
+    group: Ints  # (n,) number of the grain set a grain came from
+    laws: Floats  # (materials, materials, N_PARAMETERS)
+    periodic: Floats  # (dim,) period, 0: open [length]
+    gravity: Floats  # (dim,) [acceleration]
+    wall_kind: Ints  # (w,) see hardgrain.contact.geometry
+    wall_axis: Floats  # (w, dim) normal, end − start or axis, at orientation zero
+    wall_size: Floats  # (w,) radius of a cylinder [length]
+    wall_offset: Floats  # (w, dim) from the point a wall turns about to its geometric point
+    wall_names: tuple[str, ...]
+    remove_overlaps: bool = False
+    drives: tuple[Drive, ...] = ()
+    pressures: tuple[Pressure, ...] = ()
+    lean: bool = field(default=False)
+
+    @property
+    def dim(self) -> int:
+        return self.inv_mass.shape[1]
+
+    @property
+    def n(self) -> int:
+        """Number of grains."""
+        return self.radius.size
+
+    @property
+    def bodies(self) -> int:
+        """Number of bodies, walls included."""
+        return self.inv_mass.shape[0]
+
+
+@dataclass
+class Contacts:
+    """Contact candidates of one step, sorted by (first, second), with their impulses."""
+
+    first: Ints  # (m,) a grain
+    second: Ints  # (m,) a grain with a larger number, or a wall
+    normal: Floats  # (m, dim) from first to second
+    gap: Floats  # (m,) [length] before the step's motion
+    impulse: Floats  # (m, dim) on second, during the step [mass × speed]
+    torque: Floats  # (m, ns) rolling and torsion impulse on second
+
+    @classmethod
+    def none(cls, dim: int) -> Contacts:
+        """No contacts at all."""
+        index, ns = np.zeros(0, np.int32), 1 if dim == 2 else 3
+        return cls(
+            index, index, np.zeros((0, dim)), np.zeros(0), np.zeros((0, dim)), np.zeros((0, ns))
+        )
+
+    def __len__(self) -> int:
+        return self.first.size
+
+    def normal_impulse(self) -> Floats:
+        """P_n of every contact, shape (m,)."""
+        return np.einsum("ka,ka->k", self.impulse, self.normal)
+
+
+@dataclass
+class State:
+    """Where all bodies are and how they move; with the contacts, all that a step needs."""
+
+    step: int
+    time: float
+    position: Floats  # (nb, dim) unwrapped where periodic; a wall's is the point it turns about
+    velocity: Floats  # (nb, dim)
+    spin: Floats  # (nb, ns)
+    orientation: Floats  # (nb, 1) angle, or (nb, 4) unit quaternion (x, y, z, w)
+    contacts: Contacts
+
+    def copy(self) -> State:
+        """A state that shares no array with this one."""
+        c = self.contacts
+        return State(
+            self.step,
+            self.time,
+            self.position.copy(),
+            self.velocity.copy(),
+            self.spin.copy(),
+            self.orientation.copy(),
+            Contacts(*(getattr(c, name).copy() for name in c.__dataclass_fields__)),
+        )

@@ -1,0 +1,419 @@
+"""Contacts with a full effective-mass matrix and every law: locked axes, free walls, rolling, ….
+
+A contact lives in its own frame, the normal n and the tangents (t in 2D, t and s = n × t in 3D).
+For each body and direction e the row holds the lever l × e, so that the contact velocity is
+e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i and an impulse along e turns the body by I⁻¹ (l × e).
+W = H^T M⁻¹ H (eq. 15) follows from the same levers.
+
+The biases shift the velocity on which the law acts: the gap speed and the rebounds. Rolling and
+torsion impulses follow the fresh normal impulse, with the largest inverse inertia as their scale:
+the fixed point does not depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hardgrain.contact.geometry import min_image
+from hardgrain.kernels import device, jit
+from hardgrain.law.coupled import make_coupled
+from hardgrain.law.restitution import make_restitution
+from hardgrain.law.rolling import make_rolling
+from hardgrain.law.shock import make_shock
+from hardgrain.scene.lawtable import (
+    COHESION,
+    COHESION_RANGE,
+    E_NORMAL,
+    E_TANGENT,
+    MU_DYNAMIC,
+    MU_STATIC,
+    ROLLING,
+    TORSION,
+)
+
+gap_speed = make_shock(device).gap_speed
+rebound_bias = make_restitution(device).rebound_bias
+_coupled = make_coupled(device)
+coupled_2d, coupled_3d = _coupled.coupled_2d, _coupled.coupled_3d
+_rolling = make_rolling(device)
+resist, resist_3d = _rolling.resist, _rolling.resist_3d
+
+
+class Full2D(NamedTuple):
+    """Packed contact problem in 2D."""
+
+    first: np.ndarray  # (m,) uint32
+    second: np.ndarray  # (m,) uint32
+    c: np.ndarray  # (m, 20): see the columns below
+    b: np.ndarray  # (bodies, 6): v_x v_y ω  1/m_x 1/m_y 1/I
+
+
+class Full3D(NamedTuple):
+    """Packed contact problem in 3D."""
+
+    first: np.ndarray  # (m,) uint32
+    second: np.ndarray  # (m,) uint32
+    c: np.ndarray  # (m, 50): see the columns below
+    b: np.ndarray  # (bodies, 12): v ω  1/m (3) 1/I (3)
+
+
+# 2D: normal, impulses, levers of first and second along n and t, W, biases, laws
+NX, NY, PN, PT, LR, A1N, A1T, A2N, A2T = range(9)
+WNN, WNT, WTT, BN, BT, MUS, MUD, COH, ROLL, ARM, MR = range(9, 20)
+
+
+@device
+def velocity_2d(p, k):
+    i, j = p.first[k], p.second[k]
+    nx, ny = p.c[k, NX], p.c[k, NY]
+    dx, dy = p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1]
+    wi, wj = p.b[i, 2], p.b[j, 2]
+    u_n = nx * dx + ny * dy + p.c[k, A2N] * wj - p.c[k, A1N] * wi
+    u_t = nx * dy - ny * dx + p.c[k, A2T] * wj - p.c[k, A1T] * wi
+    return u_n, u_t
+
+
+@device
+def wanted_2d(p, k):
+    u_n, u_t = velocity_2d(p, k)
+    w_nn, w_nt, w_tt = p.c[k, WNN], p.c[k, WNT], p.c[k, WTT]
+    q_n, q_t = p.c[k, PN], p.c[k, PT]
+    u_n += p.c[k, BN] - w_nn * q_n - w_nt * q_t
+    u_t += p.c[k, BT] - w_nt * q_n - w_tt * q_t
+    cohesion = p.c[k, COH]
+    p_n, p_t = coupled_2d(u_n, u_t, w_nn, w_nt, w_tt, p.c[k, MUS], p.c[k, MUD], cohesion)
+    spin = p.b[p.second[k], 2] - p.b[p.first[k], 2]
+    torque = resist(p.c[k, LR], p.c[k, MR], spin, p.c[k, ROLL] * (p_n + cohesion))
+    return p_n, p_t, torque, 0.0, 0.0, 0.0, 0.0
+
+
+@device
+def present_2d(p, k):
+    return p.c[k, PN], p.c[k, PT], p.c[k, LR], 0.0, 0.0, 0.0, 0.0
+
+
+@device
+def apply_2d(p, k, d_n, d_t, d_r):
+    i, j = p.first[k], p.second[k]
+    nx, ny = p.c[k, NX], p.c[k, NY]
+    px, py = d_n * nx - d_t * ny, d_n * ny + d_t * nx
+    p.b[i, 0] -= p.b[i, 3] * px
+    p.b[i, 1] -= p.b[i, 4] * py
+    p.b[i, 2] -= p.b[i, 5] * (p.c[k, A1N] * d_n + p.c[k, A1T] * d_t + d_r)
+    p.b[j, 0] += p.b[j, 3] * px
+    p.b[j, 1] += p.b[j, 4] * py
+    p.b[j, 2] += p.b[j, 5] * (p.c[k, A2N] * d_n + p.c[k, A2T] * d_t + d_r)
+
+
+@device
+def set_impulse_2d(p, k, q):
+    d_n, d_t, d_r = q[0] - p.c[k, PN], q[1] - p.c[k, PT], q[2] - p.c[k, LR]
+    p.c[k, PN], p.c[k, PT], p.c[k, LR] = q[0], q[1], q[2]
+    apply_2d(p, k, d_n, d_t, d_r)
+
+
+@device
+def relax_contact_2d(p, k):
+    set_impulse_2d(p, k, wanted_2d(p, k))
+
+
+@device
+def speed_squared_2d(p, k, q):
+    a = p.c[k, WNN] * q[0] + p.c[k, WNT] * q[1]
+    b = p.c[k, WNT] * q[0] + p.c[k, WTT] * q[1]
+    r = p.c[k, ARM] * q[2] / p.c[k, MR] if p.c[k, MR] > 0.0 else 0.0
+    return a * a + b * b + r * r
+
+
+@device
+def effective_radius(r_i, j, radius):
+    """Radius of the equivalent sphere on a plane, r_i r_j / (r_i + r_j); walls count as flat."""
+    return r_i * radius[j] / (r_i + radius[j]) if j < radius.size else r_i
+
+
+@jit
+def pack_2d(
+    first, second, normal, gap, impulse, torque, velocity, spin, velocity_before, spin_before,
+    position, radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps
+):  # fmt: skip
+    """Fill the rows of a `Full2D` and start it from the given impulses."""
+    n, m, nb = radius.size, first.size, velocity.shape[0]
+    b = np.empty((nb, 6))
+    for i in range(nb):
+        b[i, 0], b[i, 1], b[i, 2] = velocity[i, 0], velocity[i, 1], spin[i, 0]
+        b[i, 3], b[i, 4], b[i, 5] = inv_mass[i, 0], inv_mass[i, 1], inv_inertia[i, 0]
+    c = np.zeros((m, 20))
+    p = Full2D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    for k in range(m):
+        i, j = first[k], second[k]
+        nx, ny = normal[k, 0], normal[k, 1]
+        law = laws[material[i], material[j]]
+        c[k, NX], c[k, NY] = nx, ny
+        c[k, A1T] = radius[i]
+        if j < n:
+            c[k, A2T] = -radius[j]
+        else:
+            lx = min_image(position[i, 0] - position[j, 0], periodic[0]) + radius[i] * nx
+            ly = min_image(position[i, 1] - position[j, 1], periodic[1]) + radius[i] * ny
+            c[k, A2N], c[k, A2T] = lx * ny - ly * nx, lx * nx + ly * ny
+        mx, my = b[i, 3] + b[j, 3], b[i, 4] + b[j, 4]
+        c[k, WNN] = mx * nx * nx + my * ny * ny + b[j, 5] * c[k, A2N] ** 2
+        c[k, WNT] = (my - mx) * nx * ny + b[j, 5] * c[k, A2N] * c[k, A2T]
+        c[k, WTT] = mx * ny * ny + my * nx * nx
+        c[k, WTT] += b[i, 5] * c[k, A1T] ** 2 + b[j, 5] * c[k, A2T] ** 2
+        free_n, _ = velocity_2d(p, k)
+        dx = velocity_before[j, 0] - velocity_before[i, 0]
+        dy = velocity_before[j, 1] - velocity_before[i, 1]
+        wi, wj = spin_before[i, 0], spin_before[j, 0]
+        before_n = nx * dx + ny * dy + c[k, A2N] * wj
+        before_t = nx * dy - ny * dx + c[k, A2T] * wj - c[k, A1T] * wi
+        bias = gap_speed(gap[k], dt, remove_overlaps)
+        c[k, BN] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
+        c[k, BT] = law[E_TANGENT] * before_t if gap[k] + free_n * dt <= 0.0 else 0.0
+        c[k, MUS], c[k, MUD] = law[MU_STATIC], law[MU_DYNAMIC]
+        c[k, COH] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
+        c[k, ARM] = effective_radius(radius[i], j, radius)
+        c[k, ROLL] = law[ROLLING] * c[k, ARM]
+        w_r = b[i, 5] + b[j, 5]
+        c[k, MR] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] > 0.0 else 0.0
+        c[k, PN] = impulse[k, 0] * nx + impulse[k, 1] * ny
+        c[k, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
+        c[k, LR] = torque[k, 0]
+    for k in range(m):
+        apply_2d(p, k, c[k, PN], c[k, PT], c[k, LR])
+    return p
+
+
+@jit
+def unpack_2d(p, velocity, spin):
+    """Velocities, impulses and torque impulses of a relaxed `Full2D`; velocities in place."""
+    for i in range(velocity.shape[0]):
+        velocity[i, 0], velocity[i, 1], spin[i, 0] = p.b[i, 0], p.b[i, 1], p.b[i, 2]
+    m = p.first.size
+    impulse, torque = np.empty((m, 2)), np.empty((m, 1))
+    for k in range(m):
+        nx, ny = p.c[k, NX], p.c[k, NY]
+        impulse[k, 0] = p.c[k, PN] * nx - p.c[k, PT] * ny
+        impulse[k, 1] = p.c[k, PN] * ny + p.c[k, PT] * nx
+        torque[k, 0] = p.c[k, LR]
+    return impulse, torque
+
+
+# 3D: impulses (n t s), torque impulses (n, then the tangential vector), frame, levers, W, …
+P3, LN3, LT3 = 0, 3, 4
+E3 = 7  # n, t, s: three rows of three
+A1, A2 = 16, 25  # l_i × e and l_j × e for e = n, t, s
+W3 = 34  # nn nt ns tt ts ss
+B3 = 40  # biases along n, t, s
+MUS3, MUD3, COH3, ROLL3, TORS3, ARM3, MR3 = range(43, 50)
+
+
+@device
+def dot_row(c, k, at, x, y, z):
+    return c[k, at] * x + c[k, at + 1] * y + c[k, at + 2] * z
+
+
+@device
+def velocity_3d(p, k, along):
+    """Component of the contact velocity along n (0), t (1) or s (2)."""
+    i, j = p.first[k], p.second[k]
+    at = 3 * along
+    return (
+        dot_row(p.c, k, E3 + at, p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1], p.b[j, 2] - p.b[i, 2])
+        + dot_row(p.c, k, A2 + at, p.b[j, 3], p.b[j, 4], p.b[j, 5])
+        - dot_row(p.c, k, A1 + at, p.b[i, 3], p.b[i, 4], p.b[i, 5])
+    )
+
+
+@device
+def w_times(p, k, q_n, q_t, q_s):
+    """W q in the contact frame."""
+    c = p.c
+    return (
+        c[k, W3] * q_n + c[k, W3 + 1] * q_t + c[k, W3 + 2] * q_s,
+        c[k, W3 + 1] * q_n + c[k, W3 + 3] * q_t + c[k, W3 + 4] * q_s,
+        c[k, W3 + 2] * q_n + c[k, W3 + 4] * q_t + c[k, W3 + 5] * q_s,
+    )
+
+
+@device
+def wanted_3d(p, k):
+    c = p.c
+    x, y, z = w_times(p, k, c[k, P3], c[k, P3 + 1], c[k, P3 + 2])
+    cohesion = c[k, COH3]
+    p_n, p_t, p_s = coupled_3d(
+        velocity_3d(p, k, 0) + c[k, B3] - x,
+        velocity_3d(p, k, 1) + c[k, B3 + 1] - y,
+        velocity_3d(p, k, 2) + c[k, B3 + 2] - z,
+        c[k, W3], c[k, W3 + 1], c[k, W3 + 2], c[k, W3 + 3], c[k, W3 + 4], c[k, W3 + 5],
+        c[k, MUS3], c[k, MUD3], cohesion,
+    )  # fmt: skip
+    i, j = p.first[k], p.second[k]
+    sx, sy, sz = p.b[j, 3] - p.b[i, 3], p.b[j, 4] - p.b[i, 4], p.b[j, 5] - p.b[i, 5]
+    s_n = dot_row(c, k, E3, sx, sy, sz)
+    sx, sy, sz = sx - s_n * c[k, E3], sy - s_n * c[k, E3 + 1], sz - s_n * c[k, E3 + 2]
+    held = p_n + cohesion
+    l_n = resist(c[k, LN3], c[k, MR3], s_n, c[k, TORS3] * held)
+    lx, ly, lz = resist_3d(
+        c[k, LT3], c[k, LT3 + 1], c[k, LT3 + 2], c[k, MR3], sx, sy, sz, c[k, ROLL3] * held
+    )
+    return p_n, p_t, p_s, l_n, lx, ly, lz
+
+
+@device
+def present_3d(p, k):
+    c = p.c
+    return c[k, 0], c[k, 1], c[k, 2], c[k, 3], c[k, 4], c[k, 5], c[k, 6]
+
+
+@device
+def apply_3d(p, k, d_n, d_t, d_s, l_n, lx, ly, lz):
+    i, j, c = p.first[k], p.second[k], p.c
+    for a in range(3):
+        push = c[k, E3 + a] * d_n + c[k, E3 + 3 + a] * d_t + c[k, E3 + 6 + a] * d_s
+        roll = c[k, E3 + a] * l_n + (lx if a == 0 else ly if a == 1 else lz)
+        turn_1 = c[k, A1 + a] * d_n + c[k, A1 + 3 + a] * d_t + c[k, A1 + 6 + a] * d_s + roll
+        turn_2 = c[k, A2 + a] * d_n + c[k, A2 + 3 + a] * d_t + c[k, A2 + 6 + a] * d_s + roll
+        p.b[i, a] -= p.b[i, 6 + a] * push
+        p.b[i, 3 + a] -= p.b[i, 9 + a] * turn_1
+        p.b[j, a] += p.b[j, 6 + a] * push
+        p.b[j, 3 + a] += p.b[j, 9 + a] * turn_2
+
+
+@device
+def set_impulse_3d(p, k, q):
+    c = p.c
+    apply_3d(
+        p, k, q[0] - c[k, 0], q[1] - c[k, 1], q[2] - c[k, 2], q[3] - c[k, 3],
+        q[4] - c[k, 4], q[5] - c[k, 5], q[6] - c[k, 6],
+    )  # fmt: skip
+    for a in range(7):
+        c[k, a] = q[a]
+
+
+@device
+def relax_contact_3d(p, k):
+    set_impulse_3d(p, k, wanted_3d(p, k))
+
+
+@device
+def speed_squared_3d(p, k, q):
+    x, y, z = w_times(p, k, q[0], q[1], q[2])
+    r2 = 0.0
+    if p.c[k, MR3] > 0.0:
+        r2 = (p.c[k, ARM3] / p.c[k, MR3]) ** 2
+    return x * x + y * y + z * z + r2 * (q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2)
+
+
+@device
+def cross(x, y, z, a, b, c):
+    return y * c - z * b, z * a - x * c, x * b - y * a
+
+
+@jit
+def pack_3d(
+    first, second, normal, gap, impulse, torque, velocity, spin, velocity_before, spin_before,
+    position, radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps
+):  # fmt: skip
+    """Fill the rows of a `Full3D` and start it from the given impulses."""
+    n, m, nb = radius.size, first.size, velocity.shape[0]
+    b = np.empty((nb, 12))
+    before = np.empty((nb, 12))
+    for i in range(nb):
+        for a in range(3):
+            b[i, a], b[i, 3 + a] = velocity[i, a], spin[i, a]
+            b[i, 6 + a], b[i, 9 + a] = inv_mass[i, a], inv_inertia[i, a]
+            before[i, a], before[i, 3 + a] = velocity_before[i, a], spin_before[i, a]
+    c = np.zeros((m, 50))
+    p = Full3D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    start = Full3D(p.first, p.second, c, before)
+    for k in range(m):
+        i, j = first[k], second[k]
+        nx, ny, nz = normal[k, 0], normal[k, 1], normal[k, 2]
+        law = laws[material[i], material[j]]
+        # the tangent t lies across the axis that n is farthest from
+        if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
+            tx, ty, tz = cross(nx, ny, nz, 1.0, 0.0, 0.0)
+        elif abs(ny) <= abs(nz):
+            tx, ty, tz = cross(nx, ny, nz, 0.0, 1.0, 0.0)
+        else:
+            tx, ty, tz = cross(nx, ny, nz, 0.0, 0.0, 1.0)
+        length = math.sqrt(tx * tx + ty * ty + tz * tz)
+        tx, ty, tz = tx / length, ty / length, tz / length
+        sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
+        c[k, E3], c[k, E3 + 1], c[k, E3 + 2] = nx, ny, nz
+        c[k, E3 + 3], c[k, E3 + 4], c[k, E3 + 5] = tx, ty, tz
+        c[k, E3 + 6], c[k, E3 + 7], c[k, E3 + 8] = sx, sy, sz
+        r = radius[i]
+        if j < n:
+            x, y, z = -radius[j] * nx, -radius[j] * ny, -radius[j] * nz
+        else:
+            x = min_image(position[i, 0] - position[j, 0], periodic[0]) + r * nx
+            y = min_image(position[i, 1] - position[j, 1], periodic[1]) + r * ny
+            z = min_image(position[i, 2] - position[j, 2], periodic[2]) + r * nz
+        for e in range(3):
+            ex, ey, ez = c[k, E3 + 3 * e], c[k, E3 + 3 * e + 1], c[k, E3 + 3 * e + 2]
+            lx, ly, lz = cross(r * nx, r * ny, r * nz, ex, ey, ez)
+            c[k, A1 + 3 * e], c[k, A1 + 3 * e + 1], c[k, A1 + 3 * e + 2] = lx, ly, lz
+            lx, ly, lz = cross(x, y, z, ex, ey, ez)
+            c[k, A2 + 3 * e], c[k, A2 + 3 * e + 1], c[k, A2 + 3 * e + 2] = lx, ly, lz
+        at = W3
+        for e in range(3):
+            for f in range(e, 3):
+                w = 0.0
+                for a in range(3):
+                    w += (b[i, 6 + a] + b[j, 6 + a]) * c[k, E3 + 3 * e + a] * c[k, E3 + 3 * f + a]
+                    w += b[i, 9 + a] * c[k, A1 + 3 * e + a] * c[k, A1 + 3 * f + a]
+                    w += b[j, 9 + a] * c[k, A2 + 3 * e + a] * c[k, A2 + 3 * f + a]
+                c[k, at] = w
+                at += 1
+        free_n = velocity_3d(p, k, 0)
+        bias = gap_speed(gap[k], dt, remove_overlaps)
+        c[k, B3] = rebound_bias(
+            bias, gap[k], free_n, velocity_3d(start, k, 0), law[E_NORMAL], dt
+        )
+        if gap[k] + free_n * dt <= 0.0:
+            c[k, B3 + 1] = law[E_TANGENT] * velocity_3d(start, k, 1)
+            c[k, B3 + 2] = law[E_TANGENT] * velocity_3d(start, k, 2)
+        c[k, MUS3], c[k, MUD3] = law[MU_STATIC], law[MU_DYNAMIC]
+        c[k, COH3] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
+        c[k, ARM3] = effective_radius(r, j, radius)
+        c[k, ROLL3], c[k, TORS3] = law[ROLLING] * c[k, ARM3], law[TORSION] * c[k, ARM3]
+        w_r = 0.0
+        for a in range(3):
+            w_r = max(w_r, b[i, 9 + a] + b[j, 9 + a])
+        c[k, MR3] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] + law[TORSION] > 0.0 else 0.0
+        px, py, pz = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+        for e in range(3):
+            c[k, P3 + e] = dot_row(c, k, E3 + 3 * e, px, py, pz)
+        lx, ly, lz = torque[k, 0], torque[k, 1], torque[k, 2]
+        l_n = dot_row(c, k, E3, lx, ly, lz)
+        c[k, LN3] = l_n
+        c[k, LT3], c[k, LT3 + 1], c[k, LT3 + 2] = lx - l_n * nx, ly - l_n * ny, lz - l_n * nz
+    for k in range(m):
+        apply_3d(
+            p, k, c[k, 0], c[k, 1], c[k, 2], c[k, 3], c[k, 4], c[k, 5], c[k, 6]
+        )  # fmt: skip
+    return p
+
+
+@jit
+def unpack_3d(p, velocity, spin):
+    """Velocities, impulses and torque impulses of a relaxed `Full3D`; velocities in place."""
+    for i in range(velocity.shape[0]):
+        for a in range(3):
+            velocity[i, a], spin[i, a] = p.b[i, a], p.b[i, 3 + a]
+    m = p.first.size
+    impulse, torque = np.empty((m, 3)), np.empty((m, 3))
+    for k in range(m):
+        for a in range(3):
+            impulse[k, a] = (
+                p.c[k, E3 + a] * p.c[k, P3]
+                + p.c[k, E3 + 3 + a] * p.c[k, P3 + 1]
+                + p.c[k, E3 + 6 + a] * p.c[k, P3 + 2]
+            )
+            torque[k, a] = p.c[k, E3 + a] * p.c[k, LN3] + p.c[k, LT3 + a]
+    return impulse, torque

@@ -1,0 +1,153 @@
+"""The iterative solver of contact dynamics: nonlinear Gauss–Seidel on body velocities.
+
+Every contact in turn is given the impulse that its law asks for while all other impulses are held;
+the velocities of its two bodies change at once (review, "Many contacts"). No matrix is assembled
+and an update costs the same however many contacts there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hardgrain.solve.problem import Problem, Solution
+
+__all__ = ["GaussSeidel", "IterativeSolver", "Jacobi"]
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class IterativeSolver(BaseModel):
+    """When to stop, where to start: what all sweeping solvers share.
+
+    ``stop`` is one of
+
+    - ``"sweeps"``: exactly ``sweeps`` sweeps (37);
+    - ``"local"``: |ΔP| ≤ tolerance |P| + cutoff dt at every contact (35);
+    - ``"global"``: the mean |P| changes by at most ``tolerance`` of itself in a sweep (36);
+    - ``"residual"``: the violation of the contact laws (see `hardgrain.solve.sweep`) is at most
+      ``tolerance``.
+
+    For the last three ``sweeps`` is a cap; a step that reaches it is counted and reported, and is
+    an error with ``on_cap = "error"``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sweeps: int = Field(default=100, ge=1, le=1_000_000_000)
+    stop: Literal["sweeps", "local", "global", "residual"] = "sweeps"
+    tolerance: Positive = 1e-4
+    cutoff: NotNegative = 0.0  # δ of the local rule [force]
+    start: Literal["previous", "zero"] = "previous"
+    on_cap: Literal["report", "error"] = "report"
+
+    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+        """Relax the contacts of one step."""
+        raise NotImplementedError
+
+
+class GaussSeidel(IterativeSolver):
+    """Contact after contact, in a random (default), sequential, symmetric or coloured order.
+
+    ``coloured`` runs on ``threads`` cores (default: all) with the same bits for any number.
+    """
+
+    kind: Literal["gauss-seidel"] = "gauss-seidel"
+    order: Literal["random", "sequential", "symmetric", "coloured"] = "random"
+    threads: Annotated[int, Field(ge=1)] | None = None
+
+    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+        if self.order != "coloured":
+            return _relax(self, problem, seed, step, scheme=self.order)
+        import numba
+
+        from hardgrain.solve.order import colour
+
+        movable = problem.inv_mass.max(axis=1) + problem.inv_inertia.max(axis=1)
+        order, starts = colour(problem.first, problem.second, movable)
+        threads = numba.get_num_threads()
+        try:
+            numba.set_num_threads(min(self.threads or threads, numba.config.NUMBA_NUM_THREADS))
+            solution = _relax(self, _reorder(problem, order), seed, step, starts=starts)
+        finally:
+            numba.set_num_threads(threads)
+        impulse, torque = np.empty_like(solution.impulse), np.empty_like(solution.torque)
+        impulse[order], torque[order] = solution.impulse, solution.torque
+        return replace(solution, impulse=impulse, torque=torque)
+
+
+class Jacobi(IterativeSolver):
+    """The parallel update, for study: unstable in packings unless ``relaxation`` is small."""
+
+    kind: Literal["jacobi"] = "jacobi"
+    relaxation: Annotated[float, Field(gt=0.0, le=1.0)] = 0.3
+
+    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+        return _relax(self, problem, seed, step, relaxation=self.relaxation)
+
+
+def _reorder(problem: Problem, order: np.ndarray) -> Problem:
+    """The same problem with its contacts stored in another order."""
+    names = ("first", "second", "normal", "gap", "impulse", "torque")
+    return replace(problem, **{name: getattr(problem, name)[order] for name in names})
+
+
+def _relax(
+    solver: IterativeSolver,
+    problem: Problem,
+    seed: int,
+    step: int,
+    *,
+    scheme: str = "sequential",
+    starts: np.ndarray | None = None,
+    relaxation: float | None = None,
+) -> Solution:
+    """Pack the problem, sweep, unpack."""
+    from hardgrain.solve import full, lean, order, sweep
+
+    velocity, spin = problem.velocity.copy(), problem.spin.copy()
+    m = problem.first.size
+    if m == 0:
+        empty = np.zeros((0, problem.dim)), np.zeros((0, spin.shape[1]))
+        return Solution(velocity, spin, *empty, 0, True, 0.0, 0.0)
+
+    contacts = (problem.first, problem.second, problem.normal, problem.gap, problem.impulse)
+    bodies = (problem.position, problem.radius, problem.inv_mass, problem.inv_inertia)
+    laws = (problem.material, problem.laws, problem.periodic, problem.dt, problem.remove_overlaps)
+    flat = problem.dim == 2
+    if problem.lean:
+        turning = problem.spin.any(axis=1)
+        turning[: problem.radius.size] = False
+        pack = lean.pack_2d if flat else lean.pack_3d
+        packed = pack(*contacts, velocity, spin, problem.velocity_before, *bodies, *laws, turning)
+    else:
+        before = (problem.velocity_before, problem.spin_before)
+        pack = full.pack_2d if flat else full.pack_3d
+        packed = pack(*contacts, problem.torque, velocity, spin, *before, *bodies, *laws)
+
+    sweeps, met = sweep.relax(
+        packed,
+        np.arange(m, dtype=np.uint32),
+        starts,
+        relaxation,
+        getattr(order, scheme.upper()),
+        seed,
+        step,
+        getattr(sweep, solver.stop.upper()),
+        solver.sweeps,
+        solver.tolerance,
+        solver.cutoff * problem.dt,
+    )
+    worst, rms = sweep.residual(packed, starts)
+
+    if problem.lean:
+        unpack = lean.unpack_2d if flat else lean.unpack_3d
+        impulse = unpack(packed, velocity, spin, problem.radius, problem.first)
+        torque = np.zeros((m, spin.shape[1]))
+    else:
+        impulse, torque = (full.unpack_2d if flat else full.unpack_3d)(packed, velocity, spin)
+    return Solution(velocity, spin, impulse, torque, sweeps, met, worst, rms)

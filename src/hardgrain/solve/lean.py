@@ -1,0 +1,352 @@
+"""Contacts whose inertia is diagonal: disks, spheres and walls with plain laws. The fast path.
+
+A contact of round bodies has W = diag(1/m_n, 1/m_t) (eqs 17–19), so one update costs a few dozen
+operations. Two choices keep them few:
+
+- a body carries its surface speed ψ = r ω in place of the spin. The arms are r_i n and −r_j n, so
+  the contact velocity is v_j − v_i − (ψ_i + ψ_j) × n, with no radius in it, and the impulse
+  changes ψ by −k n × P with k = r²/I for either body;
+- all of a contact lies in one row of ``c``, all of a body in one row of ``b``.
+
+A wall that turns at a prescribed rate has another velocity at every contact point. Each such
+contact gets a massless body of its own, a *ghost*, that moves like the wall's point.
+A piston moves along its normal only: its share ``TJ`` of the tangential impulse is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hardgrain.contact.geometry import min_image
+from hardgrain.kernels import device, jit
+from hardgrain.law.coupled import LOCKED
+from hardgrain.law.friction import make_friction
+from hardgrain.law.restitution import make_restitution
+from hardgrain.law.shock import make_shock
+from hardgrain.scene.lawtable import E_NORMAL, MU_DYNAMIC
+from hardgrain.solve.problem import Floats, Problem
+
+_shock = make_shock(device)
+push, gap_speed = _shock.push, _shock.gap_speed
+_friction = make_friction(device)
+stick_or_slide, stick_or_slide_share = _friction.stick_or_slide, _friction.stick_or_slide_share
+rebound_bias = make_restitution(device).rebound_bias
+
+
+class Lean2D(NamedTuple):
+    """Packed contact problem in 2D; unsigned indices spare the kernels a test for negative ones."""
+
+    first: np.ndarray  # (m,) uint32
+    second: np.ndarray  # (m,) uint32
+    c: np.ndarray  # (m, 9): nx ny  P_n P_t  bias m_n m_t µ  share of second
+    b: np.ndarray  # (bodies + ghosts, 5): v_x v_y ψ  1/m k
+
+
+class Lean3D(NamedTuple):
+    """Packed contact problem in 3D."""
+
+    first: np.ndarray  # (m,) uint32
+    second: np.ndarray  # (m,) uint32
+    c: np.ndarray  # (m, 12): n  P_n P_t  bias m_n m_t µ  share of second
+    b: np.ndarray  # (bodies + ghosts, 8): v ψ  1/m k
+
+
+# columns in 2D: contacts, then bodies
+NX, NY, PN, PT, BIAS, MN, MT, MU, TJ = range(9)
+PSI, IM, K = 2, 3, 4
+
+
+@device
+def update_2d(p, k):
+    i, j = p.first[k], p.second[k]
+    nx, ny = p.c[k, NX], p.c[k, NY]
+    dx, dy = p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1]
+    u_n = nx * dx + ny * dy
+    u_t = nx * dy - ny * dx - (p.b[i, PSI] + p.b[j, PSI])
+    p_n = push(p.c[k, PN], p.c[k, MN], u_n, p.c[k, BIAS])
+    limit = p.c[k, MU] * p_n
+    p_t = stick_or_slide(p.c[k, PT] - p.c[k, MT] * u_t, limit, limit)
+    return p_n, p_t
+
+
+@device
+def apply_2d(p, k, d_n, d_t):
+    i, j = p.first[k], p.second[k]
+    nx, ny = p.c[k, NX], p.c[k, NY]
+    mi, mj = p.b[i, IM], p.b[j, IM]
+    p.b[i, 0] -= mi * (d_n * nx - d_t * ny)
+    p.b[i, 1] -= mi * (d_n * ny + d_t * nx)
+    p.b[i, PSI] -= p.b[i, K] * d_t
+    s_t = p.c[k, TJ] * d_t
+    p.b[j, 0] += mj * (d_n * nx - s_t * ny)
+    p.b[j, 1] += mj * (d_n * ny + s_t * nx)
+    p.b[j, PSI] -= p.b[j, K] * d_t
+
+
+@device
+def relax_contact_2d(p, k):
+    """One contact update: find the impulse its law asks for, and give it to the two bodies."""
+    p_n, p_t = update_2d(p, k)
+    d_n, d_t = p_n - p.c[k, PN], p_t - p.c[k, PT]
+    p.c[k, PN], p.c[k, PT] = p_n, p_t
+    apply_2d(p, k, d_n, d_t)
+
+
+@device
+def wanted_2d(p, k):
+    """The impulse that the law would have now, padded to seven components."""
+    p_n, p_t = update_2d(p, k)
+    return p_n, p_t, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@device
+def present_2d(p, k):
+    return p.c[k, PN], p.c[k, PT], 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@device
+def set_impulse_2d(p, k, q):
+    d_n, d_t = q[0] - p.c[k, PN], q[1] - p.c[k, PT]
+    p.c[k, PN], p.c[k, PT] = q[0], q[1]
+    apply_2d(p, k, d_n, d_t)
+
+
+@device
+def speed_squared_2d(p, k, q):
+    """|W_αα q|²: square of the velocity that an impulse q gives to the contact."""
+    if p.c[k, MN] == 0.0:
+        return 0.0
+    a, b = q[0] / p.c[k, MN], q[1] / p.c[k, MT]
+    return a * a + b * b
+
+
+@jit
+def pack_2d(
+    first, second, normal, gap, impulse, velocity, spin, velocity_before, position, radius,
+    inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
+):  # fmt: skip
+    """Fill the rows of a `Lean2D` and start it from the given impulses."""
+    n, m, nb = radius.size, first.size, velocity.shape[0]
+    ghosts = 0
+    for k in range(m):
+        ghosts += turning[second[k]]
+    b = np.zeros((nb + ghosts, 5))
+    for i in range(nb):
+        b[i, 0], b[i, 1] = velocity[i, 0], velocity[i, 1]
+        b[i, IM] = max(inv_mass[i, 0], inv_mass[i, 1])
+        if i < n:
+            b[i, PSI] = radius[i] * spin[i, 0]
+            b[i, K] = radius[i] ** 2 * inv_inertia[i, 0]
+    c = np.empty((m, 9))
+    p = Lean2D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    ghost = nb
+    for k in range(m):
+        i, j = first[k], second[k]
+        nx, ny = normal[k, 0], normal[k, 1]
+        law = laws[material[i], material[j]]
+        vx, vy = velocity_before[j, 0], velocity_before[j, 1]
+        if turning[j]:
+            lx = min_image(position[i, 0] - position[j, 0], periodic[0]) + radius[i] * nx
+            ly = min_image(position[i, 1] - position[j, 1], periodic[1]) + radius[i] * ny
+            vx, vy = vx - spin[j, 0] * ly, vy + spin[j, 0] * lx
+            b[ghost, 0], b[ghost, 1] = vx, vy
+            p.second[k] = ghost
+            ghost += 1
+        free_n = nx * (b[p.second[k], 0] - b[i, 0]) + ny * (b[p.second[k], 1] - b[i, 1])
+        before_n = nx * (vx - velocity_before[i, 0]) + ny * (vy - velocity_before[i, 1])
+        bias = gap_speed(gap[k], dt, remove_overlaps)
+        c[k, NX], c[k, NY] = nx, ny
+        c[k, BIAS] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
+        c[k, TJ] = 1.0 if j < n else 0.0
+        w_n = b[i, IM] + b[j, IM]
+        w_t = max(b[i, IM] + c[k, TJ] * b[j, IM] + b[i, K] + b[j, K], LOCKED * w_n)
+        c[k, MN] = 1.0 / w_n if w_n > 0.0 else 0.0
+        c[k, MT] = 1.0 / w_t if w_n > 0.0 else 0.0
+        c[k, MU] = law[MU_DYNAMIC]
+        c[k, PN] = max(impulse[k, 0] * nx + impulse[k, 1] * ny, 0.0)
+        c[k, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
+    for k in range(m):
+        apply_2d(p, k, c[k, PN], c[k, PT])
+    return p
+
+
+@jit
+def unpack_2d(p, velocity, spin, radius, first):
+    """Velocities and impulses of a relaxed `Lean2D`; spins and velocities are written in place."""
+    n = radius.size
+    for i in range(velocity.shape[0]):
+        velocity[i, 0], velocity[i, 1] = p.b[i, 0], p.b[i, 1]
+        if i < n and p.b[i, K] > 0.0:
+            spin[i, 0] = p.b[i, PSI] / radius[i]
+    impulse = np.empty((first.size, 2))
+    for k in range(first.size):
+        nx, ny = p.c[k, NX], p.c[k, NY]
+        impulse[k, 0] = p.c[k, PN] * nx - p.c[k, PT] * ny
+        impulse[k, 1] = p.c[k, PN] * ny + p.c[k, PT] * nx
+    return impulse
+
+
+# columns in 3D: contacts, then bodies
+NX3, NY3, NZ3, PN3, PX3, PY3, PZ3, BIAS3, MN3, MT3, MU3, TJ3 = range(12)
+IM3, K3 = 6, 7
+
+
+@device
+def update_3d(p, k):
+    i, j = p.first[k], p.second[k]
+    nx, ny, nz = p.c[k, NX3], p.c[k, NY3], p.c[k, NZ3]
+    sx, sy, sz = p.b[i, 3] + p.b[j, 3], p.b[i, 4] + p.b[j, 4], p.b[i, 5] + p.b[j, 5]
+    dx = p.b[j, 0] - p.b[i, 0] - (sy * nz - sz * ny)
+    dy = p.b[j, 1] - p.b[i, 1] - (sz * nx - sx * nz)
+    dz = p.b[j, 2] - p.b[i, 2] - (sx * ny - sy * nx)
+    u_n = nx * dx + ny * dy + nz * dz
+    p_n = push(p.c[k, PN3], p.c[k, MN3], u_n, p.c[k, BIAS3])
+    mt = p.c[k, MT3]
+    qx = p.c[k, PX3] - mt * (dx - u_n * nx)
+    qy = p.c[k, PY3] - mt * (dy - u_n * ny)
+    qz = p.c[k, PZ3] - mt * (dz - u_n * nz)
+    limit = p.c[k, MU3] * p_n
+    f = stick_or_slide_share(qx * qx + qy * qy + qz * qz, limit, limit)
+    return p_n, f * qx, f * qy, f * qz
+
+
+@device
+def apply_3d(p, k, d_n, tx, ty, tz):
+    i, j = p.first[k], p.second[k]
+    nx, ny, nz = p.c[k, NX3], p.c[k, NY3], p.c[k, NZ3]
+    rx, ry, rz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx  # n × P
+    mi, ki = p.b[i, IM3], p.b[i, K3]
+    p.b[i, 0] -= mi * (d_n * nx + tx)
+    p.b[i, 1] -= mi * (d_n * ny + ty)
+    p.b[i, 2] -= mi * (d_n * nz + tz)
+    p.b[i, 3] -= ki * rx
+    p.b[i, 4] -= ki * ry
+    p.b[i, 5] -= ki * rz
+    mj, kj, share = p.b[j, IM3], p.b[j, K3], p.c[k, TJ3]
+    p.b[j, 0] += mj * (d_n * nx + share * tx)
+    p.b[j, 1] += mj * (d_n * ny + share * ty)
+    p.b[j, 2] += mj * (d_n * nz + share * tz)
+    p.b[j, 3] -= kj * rx
+    p.b[j, 4] -= kj * ry
+    p.b[j, 5] -= kj * rz
+
+
+@device
+def relax_contact_3d(p, k):
+    """One contact update: find the impulse its law asks for, and give it to the two bodies."""
+    p_n, px, py, pz = update_3d(p, k)
+    d_n, dx = p_n - p.c[k, PN3], px - p.c[k, PX3]
+    dy, dz = py - p.c[k, PY3], pz - p.c[k, PZ3]
+    p.c[k, PN3], p.c[k, PX3], p.c[k, PY3], p.c[k, PZ3] = p_n, px, py, pz
+    apply_3d(p, k, d_n, dx, dy, dz)
+
+
+@device
+def wanted_3d(p, k):
+    p_n, px, py, pz = update_3d(p, k)
+    return p_n, px, py, pz, 0.0, 0.0, 0.0
+
+
+@device
+def present_3d(p, k):
+    return p.c[k, PN3], p.c[k, PX3], p.c[k, PY3], p.c[k, PZ3], 0.0, 0.0, 0.0
+
+
+@device
+def set_impulse_3d(p, k, q):
+    d_n, dx = q[0] - p.c[k, PN3], q[1] - p.c[k, PX3]
+    dy, dz = q[2] - p.c[k, PY3], q[3] - p.c[k, PZ3]
+    p.c[k, PN3], p.c[k, PX3], p.c[k, PY3], p.c[k, PZ3] = q[0], q[1], q[2], q[3]
+    apply_3d(p, k, d_n, dx, dy, dz)
+
+
+@device
+def speed_squared_3d(p, k, q):
+    if p.c[k, MN3] == 0.0:
+        return 0.0
+    t = 1.0 / p.c[k, MT3]
+    a = q[0] / p.c[k, MN3]
+    return a * a + t * t * (q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+
+
+@jit
+def pack_3d(
+    first, second, normal, gap, impulse, velocity, spin, velocity_before, position, radius,
+    inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
+):  # fmt: skip
+    """Fill the rows of a `Lean3D` and start it from the given impulses."""
+    n, m, nb = radius.size, first.size, velocity.shape[0]
+    ghosts = 0
+    for k in range(m):
+        ghosts += turning[second[k]]
+    b = np.zeros((nb + ghosts, 8))
+    for i in range(nb):
+        for a in range(3):
+            b[i, a] = velocity[i, a]
+            b[i, IM3] = max(b[i, IM3], inv_mass[i, a])
+        if i < n:
+            for a in range(3):
+                b[i, 3 + a] = radius[i] * spin[i, a]
+            b[i, K3] = radius[i] ** 2 * inv_inertia[i, 0]
+    c = np.empty((m, 12))
+    p = Lean3D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    ghost = nb
+    v = np.empty(3)
+    l = np.empty(3)  # noqa: E741
+    for k in range(m):
+        i, j = first[k], second[k]
+        law = laws[material[i], material[j]]
+        for a in range(3):
+            v[a] = velocity_before[j, a]
+        if turning[j]:
+            for a in range(3):
+                l[a] = min_image(position[i, a] - position[j, a], periodic[a])
+                l[a] += radius[i] * normal[k, a]
+            v[0] += spin[j, 1] * l[2] - spin[j, 2] * l[1]
+            v[1] += spin[j, 2] * l[0] - spin[j, 0] * l[2]
+            v[2] += spin[j, 0] * l[1] - spin[j, 1] * l[0]
+            for a in range(3):
+                b[ghost, a] = v[a]
+            p.second[k] = ghost
+            ghost += 1
+        free_n = 0.0
+        before_n = 0.0
+        p_n = 0.0
+        for a in range(3):
+            c[k, NX3 + a] = normal[k, a]
+            free_n += normal[k, a] * (b[p.second[k], a] - b[i, a])
+            before_n += normal[k, a] * (v[a] - velocity_before[i, a])
+            p_n += normal[k, a] * impulse[k, a]
+        bias = gap_speed(gap[k], dt, remove_overlaps)
+        c[k, BIAS3] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
+        c[k, TJ3] = 1.0 if j < n else 0.0
+        w_n = b[i, IM3] + b[j, IM3]
+        w_t = max(b[i, IM3] + c[k, TJ3] * b[j, IM3] + b[i, K3] + b[j, K3], LOCKED * w_n)
+        c[k, MN3] = 1.0 / w_n if w_n > 0.0 else 0.0
+        c[k, MT3] = 1.0 / w_t if w_n > 0.0 else 0.0
+        c[k, MU3] = law[MU_DYNAMIC]
+        c[k, PN3] = max(p_n, 0.0)
+        for a in range(3):
+            c[k, PX3 + a] = impulse[k, a] - p_n * normal[k, a]
+    for k in range(m):
+        apply_3d(p, k, c[k, PN3], c[k, PX3], c[k, PY3], c[k, PZ3])
+    return p
+
+
+@jit
+def unpack_3d(p, velocity, spin, radius, first):
+    """Velocities and impulses of a relaxed `Lean3D`; spins and velocities are written in place."""
+    n = radius.size
+    for i in range(velocity.shape[0]):
+        for a in range(3):
+            velocity[i, a] = p.b[i, a]
+            if i < n and p.b[i, K3] > 0.0:
+                spin[i, a] = p.b[i, 3 + a] / radius[i]
+    impulse = np.empty((first.size, 3))
+    for k in range(first.size):
+        for a in range(3):
+            impulse[k, a] = p.c[k, PN3] * p.c[k, NX3 + a] + p.c[k, PX3 + a]
+    return impulse

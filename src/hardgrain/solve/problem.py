@@ -1,0 +1,61 @@
+"""What every solver is given, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+__all__ = ["Floats", "Ints", "Problem", "Solution"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One step's contact problem: find P and v = v* + M⁻¹ H P so that every contact obeys its law.
+
+    Bodies 0 … n−1 are grains, the rest walls. Contacts are sorted by (first, second); ``first`` is
+    always a grain. Arrays are not to be changed by a solver.
+    """
+
+    dt: float
+    first: Ints  # (m,)
+    second: Ints  # (m,)
+    normal: Floats  # (m, dim), from first to second
+    gap: Floats  # (m,) [length], negative: overlap
+    impulse: Floats  # (m, dim) on second: where to start from [mass × speed]
+    torque: Floats  # (m, ns) on second: rolling and torsion impulses to start from
+    velocity: Floats  # (nb, dim) free velocities v*
+    spin: Floats  # (nb, ns) free spins
+    velocity_before: Floats  # (nb, dim) velocities at the start of the step
+    spin_before: Floats  # (nb, ns)
+    position: Floats  # (nb, dim); a wall's is the point it turns about
+    radius: Floats  # (n,)
+    inv_mass: Floats  # (nb, dim)
+    inv_inertia: Floats  # (nb, ns)
+    material: Ints  # (nb,)
+    laws: Floats  # (materials, materials, N_PARAMETERS)
+    periodic: Floats  # (dim,)
+    remove_overlaps: bool  # shock law with g in place of g⁺
+    lean: bool  # laws and bodies are simple: W is diagonal at every contact
+
+    @property
+    def dim(self) -> int:
+        return self.normal.shape[1]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Velocities and impulses of one step, and how far they can be trusted."""
+
+    velocity: Floats  # (nb, dim)
+    spin: Floats  # (nb, ns)
+    impulse: Floats  # (m, dim)
+    torque: Floats  # (m, ns)
+    sweeps: int
+    converged: bool  # the solver's own criterion was met
+    residual: float  # largest violation of the laws, see solve/sweep.py [1]
+    residual_rms: float  # the same, root mean square [1]

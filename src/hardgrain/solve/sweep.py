@@ -1,0 +1,303 @@
+"""Sweeps over the contacts, and how far their result obeys the laws.
+
+The loops here are written once; what one contact update means is chosen by the type of the packed
+problem (`lean` or `full`, 2D or 3D) when a loop is compiled.
+
+**Residual.** Ask every contact which impulse P* its law would give it now, all others held, and
+compare with the impulse P it has. The velocity change that the contact still wants is
+W_αα (P* − P). It vanishes for all contacts exactly when Signorini's and Coulomb's conditions (and
+all other laws) hold everywhere, whichever of the many admissible force networks was found:
+
+    residual = max_α |W_αα (P* − P)_α| / V,      V² = mean_α max(|W_αα P|², |W_αα P*|²)
+
+V is the velocity that a typical contact impulse gives to its contact, so the residual is a pure
+number: 1 before anything is known, 10⁻⁶ when velocities are right to a millionth of what the
+contacts do in a step. ``residual_rms`` has the root mean square in place of the maximum.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from hardgrain.kernels import device, jit, pjit
+from hardgrain.solve import full, lean
+from hardgrain.solve.order import arrange
+
+SWEEPS, LOCAL, GLOBAL, RESIDUAL = range(4)  # stopping rules
+BLOCK = 4096  # contacts per partial sum: fixed, so that sums do not depend on the threads
+AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
+BIG = 20_000  # contacts beyond which the rows outgrow the cache and asking ahead pays
+
+_KINDS = {
+    kind: {
+        name: getattr(module, f"{name}_{kind.__name__[-2:].lower()}")
+        for name in ("relax_contact", "wanted", "present", "set_impulse", "speed_squared")
+    }
+    for module, kind in (
+        (lean, lean.Lean2D),
+        (lean, lean.Lean3D),
+        (full, full.Full2D),
+        (full, full.Full3D),
+    )
+}
+
+
+def relax_contact(p, k):
+    """Update one contact: its new impulse goes to the two bodies at once."""
+
+
+def wanted(p, k):
+    """Impulse components that the law of contact k would give now."""
+
+
+def present(p, k):
+    """Impulse components that contact k has."""
+
+
+def set_impulse(p, k, q):
+    """Give contact k the impulse q and its bodies the difference."""
+
+
+def speed_squared(p, k, q):
+    """|W_αα q|²."""
+
+
+@overload(relax_contact)
+def _(p, k):
+    f = _KINDS[p.instance_class]["relax_contact"]
+    return lambda p, k: f(p, k)
+
+
+@overload(wanted)
+def _(p, k):
+    f = _KINDS[p.instance_class]["wanted"]
+    return lambda p, k: f(p, k)
+
+
+@overload(present)
+def _(p, k):
+    f = _KINDS[p.instance_class]["present"]
+    return lambda p, k: f(p, k)
+
+
+@overload(set_impulse)
+def _(p, k, q):
+    f = _KINDS[p.instance_class]["set_impulse"]
+    return lambda p, k, q: f(p, k, q)
+
+
+@overload(speed_squared)
+def _(p, k, q):
+    f = _KINDS[p.instance_class]["speed_squared"]
+    return lambda p, k, q: f(p, k, q)
+
+
+@intrinsic
+def prefetch(typing_context, array, row):
+    """Ask memory for a row of an array before it is needed."""
+    from llvmlite import ir
+
+    def code(context, builder, signature, args):
+        a = context.make_array(signature.args[0])(context, builder, args[0])
+        stride = cgutils.unpack_tuple(builder, a.strides, signature.args[0].ndim)[0]
+        row = context.cast(builder, args[1], signature.args[1], types.int64)
+        byte, i32 = ir.IntType(8), ir.IntType(32)
+        start = builder.bitcast(a.data, byte.as_pointer())
+        ask = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32]),
+            "llvm.prefetch.p0",
+        )
+        builder.call(ask, [builder.gep(start, [builder.mul(row, stride)]), i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, row), code
+
+
+@device
+def sweep_once(p, order):
+    """One sweep over all contacts in the given order."""
+    m = order.size
+    far = m > BIG
+    for s in range(m):
+        if far and s + 2 * AHEAD < m:
+            k = order[s + 2 * AHEAD]
+            prefetch(p.c, k)
+            prefetch(p.first, k)
+            prefetch(p.second, k)
+            k = order[s + AHEAD]
+            prefetch(p.b, p.first[k])
+            prefetch(p.b, p.second[k])
+        relax_contact(p, order[s])
+
+
+@device
+def norm_squared(q):
+    return q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2
+
+
+@device
+def subtract(a, b):
+    return (
+        a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5], a[6] - b[6],
+    )  # fmt: skip
+
+
+@device
+def change_block(p, before, low, high, tolerance, cutoff):
+    """Contacts that break the local rule (35) |ΔP| ≤ ε |P| + δ, and the sum of |P|.
+
+    ``before`` then holds the present impulses, for the next time.
+    """
+    broken, total = 0.0, 0.0
+    for k in range(low, high):
+        q = present(p, k)
+        size = math.sqrt(norm_squared(q))
+        d = 0.0
+        for a in range(7):
+            d += (q[a] - before[k, a]) ** 2
+            before[k, a] = q[a]
+        if not math.sqrt(d) <= tolerance * size + cutoff:
+            broken += 1.0
+        total += size
+    return broken, total
+
+
+@pjit
+def change_blocks(p, before, tolerance, cutoff):
+    """`change_block` on all threads, in fixed blocks that are combined in order."""
+    m = p.first.size
+    blocks = (m + BLOCK - 1) // BLOCK
+    part = np.zeros((blocks, 2))
+    for i in prange(blocks):
+        low, high = i * BLOCK, min(m, (i + 1) * BLOCK)
+        broken, total = change_block(p, before, low, high, tolerance, cutoff)
+        part[i, 0], part[i, 1] = broken, total
+    return part[:, 0].sum(), part[:, 1].sum()
+
+
+@device
+def change(p, before, starts, tolerance, cutoff):
+    if starts is None:
+        return change_block(p, before, 0, p.first.size, tolerance, cutoff)
+    return change_blocks(p, before, tolerance, cutoff)
+
+
+@device
+def residual_block(p, low, high):
+    """Largest and summed squares of the velocity still wanted, and of the velocity scale."""
+    worst, wants, scale = 0.0, 0.0, 0.0
+    for k in range(low, high):
+        new, old = wanted(p, k), present(p, k)
+        d = speed_squared(p, k, subtract(new, old))
+        wants += d
+        scale += max(speed_squared(p, k, new), speed_squared(p, k, old))
+        if not d <= worst:  # lets NaN through
+            worst = d
+    return worst, wants, scale
+
+
+@device
+def ratios(worst, wants, scale, m):
+    """Residual and residual_rms from sums over all contacts."""
+    if worst == 0.0:
+        return 0.0, 0.0
+    return math.sqrt(worst * m / scale), math.sqrt(wants / scale)
+
+
+@pjit
+def residual_blocks(p):
+    """`residual_block` on all threads, in fixed blocks that are combined in order."""
+    m = p.first.size
+    blocks = (m + BLOCK - 1) // BLOCK
+    part = np.zeros((blocks, 3))
+    for i in prange(blocks):
+        worst, wants, scale = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK))
+        part[i, 0], part[i, 1], part[i, 2] = worst, wants, scale
+    worst = 0.0
+    for i in range(blocks):
+        if not part[i, 0] <= worst:
+            worst = part[i, 0]
+    return worst, part[:, 1].sum(), part[:, 2].sum()
+
+
+@jit
+def residual(p, starts):
+    """Residual and residual_rms of a packed problem; on all threads where it is coloured."""
+    m = p.first.size
+    if starts is None:
+        worst, wants, scale = residual_block(p, 0, m)
+    else:
+        worst, wants, scale = residual_blocks(p)
+    if worst == 0.0:
+        return 0.0, 0.0
+    return math.sqrt(worst * m / scale), math.sqrt(wants / scale)
+
+
+@device
+def next_check(sweep):
+    """The residual costs about one sweep: look every 5 sweeps, later every twentieth part."""
+    return sweep + max(5, sweep // 20)
+
+
+@pjit
+def sweep_colours(p, starts):
+    """One sweep, colour by colour; contacts of one colour are independent. The last is serial."""
+    last = starts.size - 2
+    for colour in range(last):
+        for k in prange(starts[colour], starts[colour + 1]):
+            relax_contact(p, k)
+    for k in range(starts[last], starts[last + 1]):
+        relax_contact(p, k)
+
+
+@jit
+def sweep_parallel(p, relaxation, fresh):
+    """The parallel (Jacobi) update: all contacts answer the same velocities, then all move."""
+    for k in range(p.first.size):
+        new, old = wanted(p, k), present(p, k)
+        for a in range(7):
+            fresh[k, a] = old[a] + relaxation * (new[a] - old[a])
+    for k in range(p.first.size):
+        f = fresh[k]
+        set_impulse(p, k, (f[0], f[1], f[2], f[3], f[4], f[5], f[6]))
+
+
+@jit
+def relax(p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolerance, cutoff):
+    """Sweep until the rule is met; returns (sweeps done, rule met).
+
+    ``starts`` (of the colours, contacts stored colour by colour) and ``relaxation`` (of the parallel
+    update) are None for all other orders, and what they stand for is then not compiled.
+    """
+    m = p.first.size
+    watch = rule == LOCAL or rule == GLOBAL
+    before = np.zeros((m if watch else 0, 7))
+    total = 0.0
+    if watch:
+        _, total = change(p, before, starts, tolerance, cutoff)
+    fresh = np.empty((0 if relaxation is None else m, 7))
+    check = 1
+    for sweep in range(sweeps):
+        if starts is not None:
+            sweep_colours(p, starts)
+        elif relaxation is not None:
+            sweep_parallel(p, relaxation, fresh)
+        else:
+            arrange(order, scheme, seed, step, sweep)
+            sweep_once(p, order)
+        if watch:
+            last = total
+            broken, total = change(p, before, starts, tolerance, cutoff)
+            if broken == 0.0 if rule == LOCAL else abs(total - last) <= tolerance * total:
+                return sweep + 1, True
+        elif rule == RESIDUAL and sweep + 1 >= check:
+            check = next_check(sweep + 1)
+            if residual(p, starts)[0] <= tolerance:
+                return sweep + 1, True
+    return sweeps, rule == SWEEPS

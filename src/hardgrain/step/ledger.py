@@ -1,0 +1,103 @@
+"""The energy ledger of a step: where kinetic energy came from and went to, exactly.
+
+With v̄ = (v⁺ + v⁻)/2 the change of kinetic energy is an identity of the discrete dynamics,
+
+    T⁺ − T⁻ = Σ dt F_ext·v̄  +  Σ_contacts P·V̄  +  W_driven,
+
+where V̄ is the mean contact velocity and W_driven the work of bodies with a prescribed velocity.
+−Σ P·V̄ is what the contacts dissipated. It is never negative in a converged step with one common
+restitution coefficient (and the default shock law); if it is, energy was created.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardgrain.contact.geometry import min_image
+from hardgrain.kernels import device, jit
+
+
+@device
+def turn(l, p, a):  # noqa: E741
+    """Component a of l × p in 3D."""
+    b, c = (a + 1) % 3, (a + 2) % 3
+    return l[b] * p[c] - l[c] * p[b]
+
+
+@jit
+def contact_work(
+    first, second, normal, impulse, torque, velocity, spin, position, radius, inv_mass,
+    inv_inertia, periodic, wall_impulse, wall_torque
+):  # fmt: skip
+    """Energy dissipated in the contacts and work of driven bodies; sums the impulses on walls.
+
+    velocity, spin: means over the step, shape (nb, dim) and (nb, ns).
+    """
+    n, dim, ns = radius.size, impulse.shape[1], torque.shape[1]
+    dissipated, driven = 0.0, 0.0
+    l1, l2 = np.zeros(3), np.zeros(3)  # arms
+    p = np.zeros(3)
+    turn_1, turn_2 = np.zeros(3), np.zeros(3)  # torque impulses of P about the two centres
+    for k in range(first.size):
+        i, j = first[k], second[k]
+        for a in range(dim):
+            p[a] = impulse[k, a]
+            l1[a] = radius[i] * normal[k, a]
+            if j < n:
+                l2[a] = -radius[j] * normal[k, a]
+            else:
+                l2[a] = min_image(position[i, a] - position[j, a], periodic[a]) + l1[a]
+        if dim == 2:
+            turn_1[0] = l1[0] * p[1] - l1[1] * p[0]
+            turn_2[0] = l2[0] * p[1] - l2[1] * p[0]
+        else:
+            for a in range(3):
+                turn_1[a], turn_2[a] = turn(l1, p, a), turn(l2, p, a)
+        for a in range(dim):
+            dissipated -= p[a] * (velocity[j, a] - velocity[i, a])
+            if inv_mass[i, a] == 0.0:
+                driven += p[a] * velocity[i, a]
+            if inv_mass[j, a] == 0.0:
+                driven -= p[a] * velocity[j, a]
+        for a in range(ns):
+            on_1, on_2 = turn_1[a] + torque[k, a], turn_2[a] + torque[k, a]
+            dissipated -= on_2 * spin[j, a] - on_1 * spin[i, a]
+            if inv_inertia[i, a] == 0.0:
+                driven += on_1 * spin[i, a]
+            if inv_inertia[j, a] == 0.0:
+                driven -= on_2 * spin[j, a]
+            if j >= n:
+                wall_torque[j - n, a] += on_2
+        if j >= n:
+            for a in range(dim):
+                wall_impulse[j - n, a] += p[a]
+    return dissipated, driven
+
+
+@jit
+def kinetic_energy(velocity, spin, inv_mass, inv_inertia):
+    """½ Σ m v² + ½ Σ I ω² over all components that can move."""
+    total = 0.0
+    for i in range(velocity.shape[0]):
+        for a in range(velocity.shape[1]):
+            if inv_mass[i, a] > 0.0:
+                total += velocity[i, a] ** 2 / inv_mass[i, a]
+        for a in range(spin.shape[1]):
+            if inv_inertia[i, a] > 0.0:
+                total += spin[i, a] ** 2 / inv_inertia[i, a]
+    return 0.5 * total
+
+
+@jit
+def overlaps(gap, normal, impulse):
+    """Worst overlap, mean overlap of the loaded contacts, and their number."""
+    worst, total, loaded = 0.0, 0.0, 0
+    for k in range(gap.size):
+        p_n = 0.0
+        for a in range(normal.shape[1]):
+            p_n += impulse[k, a] * normal[k, a]
+        worst = max(worst, -gap[k])
+        if p_n != 0.0:
+            loaded += 1
+            total += max(-gap[k], 0.0)
+    return worst, total / max(loaded, 1), loaded
