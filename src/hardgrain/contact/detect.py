@@ -83,9 +83,7 @@ class Detector:
         self._wall_travel += dt * speed[n:]
         first, second = self._first[index], self._second[index]
         old = state.contacts
-        impulse, torque = carry_over(
-            old.first, old.second, old.impulse, old.torque, first, second
-        )
+        impulse, torque = carry_over(old.first, old.second, old.impulse, old.torque, first, second)
         return Contacts(first, second, normal, gap, impulse, torque)
 
     def _narrow(self, state: State, walls: tuple[Ints, Floats, Floats, Floats], reach: Floats):  # type: ignore[no-untyped-def]

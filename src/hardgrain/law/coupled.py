@@ -37,7 +37,16 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the general law with ``jit``."""
 
     @jit
-    def coupled_2d(u_n, u_t, w_nn, w_nt, w_tt, mu_s, mu_d, cohesion):  # type: ignore[no-untyped-def]
+    def coupled_2d(
+        u_n: float,
+        u_t: float,
+        w_nn: float,
+        w_nt: float,
+        w_tt: float,
+        mu_s: float,
+        mu_d: float,
+        cohesion: float,
+    ) -> tuple[float, float]:
         """Impulse (P_n, P_t) of one contact in 2D; U includes the biases, not the impulse."""
         if w_nn <= 0.0:
             return 0.0, 0.0
@@ -56,7 +65,16 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         return p_n - cohesion, p_t
 
     @jit
-    def slip_rate(c1, c2, g1, g2, l1, l2, ratio, kappa):  # type: ignore[no-untyped-def]
+    def slip_rate(
+        c1: float,
+        c2: float,
+        g1: float,
+        g2: float,
+        l1: float,
+        l2: float,
+        ratio: float,
+        kappa: float,
+    ) -> float:
         """The root α ≥ 0 of h(α) = κ in the eigenframe of S (eigenvalues l1, l2 > 0)."""
         low = 0.0
         b = math.sqrt(c1 * c1 + c2 * c2)
@@ -82,9 +100,20 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         return alpha
 
     @jit
-    def coupled_3d(  # type: ignore[no-untyped-def]
-        u_n, u_1, u_2, w_nn, w_n1, w_n2, w_11, w_12, w_22, mu_s, mu_d, cohesion
-    ):
+    def coupled_3d(
+        u_n: float,
+        u_1: float,
+        u_2: float,
+        w_nn: float,
+        w_n1: float,
+        w_n2: float,
+        w_11: float,
+        w_12: float,
+        w_22: float,
+        mu_s: float,
+        mu_d: float,
+        cohesion: float,
+    ) -> tuple[float, float, float]:
         """Impulse (P_n, P_1, P_2) of one contact in 3D; U includes the biases, not the impulse."""
         if w_nn <= 0.0:
             return 0.0, 0.0, 0.0

@@ -17,16 +17,14 @@ def make_friction(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the friction laws with ``jit``."""
 
     @jit
-    def stick_or_slide(q, stick_limit, slide_limit):  # type: ignore[no-untyped-def]
+    def stick_or_slide(q: float, stick_limit: float, slide_limit: float) -> float:
         """Friction along one tangent: q itself, or ± the sliding limit."""
         return q if abs(q) <= stick_limit else math.copysign(slide_limit, q)
 
     @jit
-    def stick_or_slide_share(q_squared, stick_limit, slide_limit):  # type: ignore[no-untyped-def]
+    def stick_or_slide_share(q_squared: float, stick_limit: float, slide_limit: float) -> float:
         """Share of a tangential vector q that friction can bear: 1, or limit / |q|."""
         length = math.sqrt(q_squared) + 1e-300  # the guard keeps 0/0 out of the branch-free select
         return 1.0 if length <= stick_limit else slide_limit / length
 
-    return SimpleNamespace(
-        stick_or_slide=stick_or_slide, stick_or_slide_share=stick_or_slide_share
-    )
+    return SimpleNamespace(stick_or_slide=stick_or_slide, stick_or_slide_share=stick_or_slide_share)

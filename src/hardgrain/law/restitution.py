@@ -21,7 +21,9 @@ def make_restitution(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the restitution law with ``jit``."""
 
     @jit
-    def rebound_bias(bias, gap, free_n, before_n, e_n, dt):  # type: ignore[no-untyped-def]
+    def rebound_bias(
+        bias: float, gap: float, free_n: float, before_n: float, e_n: float, dt: float
+    ) -> float:
         """Normal velocity shift of a contact with restitution e_n, given its gap speed ``bias``."""
         if e_n > 0.0 and gap + free_n * dt <= 0.0:
             return min(bias, 0.0) + e_n * before_n

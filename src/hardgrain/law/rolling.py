@@ -22,12 +22,21 @@ def make_rolling(jit: Callable[..., Any]) -> SimpleNamespace:
     share = friction.stick_or_slide_share
 
     @jit
-    def resist(torque, inertia, relative_spin, limit):  # type: ignore[no-untyped-def]
+    def resist(torque: float, inertia: float, relative_spin: float, limit: float) -> float:
         """Resisting torque impulse about one axis (2D rolling; 3D torsion)."""
         return stick_or_slide(torque - inertia * relative_spin, limit, limit)
 
     @jit
-    def resist_3d(tx, ty, tz, inertia, sx, sy, sz, limit):  # type: ignore[no-untyped-def]
+    def resist_3d(
+        tx: float,
+        ty: float,
+        tz: float,
+        inertia: float,
+        sx: float,
+        sy: float,
+        sz: float,
+        limit: float,
+    ) -> tuple[float, float, float]:
         """Resisting torque impulse vector for a relative rolling spin (sx, sy, sz) ⟂ normal."""
         qx, qy, qz = tx - inertia * sx, ty - inertia * sy, tz - inertia * sz
         f = share(qx * qx + qy * qy + qz * qz, limit, limit)

@@ -21,12 +21,12 @@ def make_shock(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the shock law with ``jit``."""
 
     @jit
-    def gap_speed(gap, dt, remove_overlaps):  # type: ignore[no-untyped-def]
+    def gap_speed(gap: float, dt: float, remove_overlaps: bool) -> float:
         """Speed b at which the gap may close during the step [length/time]."""
         return gap / dt if remove_overlaps else max(gap, 0.0) / dt
 
     @jit
-    def push(p_n, mass_n, u_n, bias):  # type: ignore[no-untyped-def]
+    def push(p_n: float, mass_n: float, u_n: float, bias: float) -> float:
         """Normal impulse that closes the gap and no more, never a pull."""
         return max(p_n - mass_n * (u_n + bias), 0.0)
 

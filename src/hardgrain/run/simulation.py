@@ -298,9 +298,7 @@ class Simulation:
         )  # fmt: skip
         width = len(_COLUMNS) + self.engine.wall_force.size
         contacts = ContactRows(c.first, c.second, c.normal, c.gap, c.impulse, c.torque)
-        writer.append(
-            frame, np.array(rows).reshape(-1, width), contacts if with_contacts else None
-        )
+        writer.append(frame, np.array(rows).reshape(-1, width), contacts if with_contacts else None)
 
     # ------------------------------------------------------------------ the closing word
     def _summary(self, ended: str | None, path: str | None) -> Summary:

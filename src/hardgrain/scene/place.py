@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 # Relative slack in the question of how many grains fit side by side.
 _SLACK = 1e-12
 
-# Work (cells and grains looked at, some nanoseconds each) that deposition may cost: about a
-# thousand vain tries per grain. Beyond, the packing is so near saturation that it hardly grows.
-_WORK = 20_000
-_WORK_AT_LEAST = 30_000_000
+# Work (cells and grains looked at, some nanoseconds each) that deposition may cost: some
+# hundred vain tries per grain. Beyond, the packing is so near saturation that it hardly grows.
+_WORK = 10_000
+_WORK_AT_LEAST = 10_000_000
 _WORK_AT_ONCE = 300_000_000  # about a second, after which Ctrl-C is heard
 
 
@@ -162,21 +162,21 @@ def _in_cells(low: Floats, edge: Floats, radius: Floats, share: Floats) -> Float
 def _on_grid(
     grid: Grid, low: Floats, high: Floats, radius: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    edge = 2.0 * float(radius.max()) * (1.0 + grid.spacing)
-    cells = _fitting(high - low, edge)
-    if edge > (high - low).min() * (1.0 + _SLACK) or math.prod(cells) < len(radius):
-        fit = math.prod(cells) if edge <= (high - low).min() * (1.0 + _SLACK) else 0
+    spacing = 2.0 * float(radius.max()) * (1.0 + grid.spacing)
+    cells = _fitting(high - low, spacing)
+    if math.prod(cells) < len(radius):
         raise InputError(
-            f"place.max leaves room for {fit} of {len(radius)} grains on a grid of spacing"
-            f" {edge:g}; enlarge the region, or lower count or place.spacing"
+            f"place.max leaves room for {math.prod(cells)} of {len(radius)} grains on a grid of"
+            f" spacing {spacing:g}; enlarge the region, or lower count or place.spacing"
         )
+    edge = np.minimum(spacing, high - low)  # a single layer may be tight
     start = low + 0.5 * (high - low - edge * np.array(cells))  # centred,
     start[-1] = low[-1]  # but from below
     share = np.full((len(radius), len(low)), 0.5)
     if grid.jitter > 0.0:
         share += grid.jitter * (rng.random(share.shape) - 0.5)
     index = _cell_indices(np.arange(len(radius)), cells)
-    return _in_cells(start + edge * index, np.full(len(low), edge), radius, share), radius
+    return _in_cells(start + edge * index, edge, radius, share), radius
 
 
 def _loose(
@@ -223,6 +223,7 @@ def _deposited(
     # A region as long as the period has no ends there.
     inset = np.where((periodic > 0.0) & (high - low >= periodic * (1.0 - _SLACK)), 0.0, 1.0)
     high = np.where(inset == 0.0, low + periodic, high)
+    size = float(np.prod((high - low) ** (1.0 / dim)))  # edge of a cube as large as the region
 
     cells = kernel.make_cells(r, fixed, periodic)
     kernel.insert(x, periodic, cells, fixed)
@@ -231,8 +232,7 @@ def _deposited(
         if work < 0:
             ball = math.pi if dim == 2 else 4.0 / 3.0 * math.pi
             reached, asked = (
-                ball * float(np.sum(some**dim)) / float(np.prod(high - low))
-                for some in (r[fixed:placed], radius)
+                ball * float(np.sum((some / size) ** dim)) for some in (r[fixed:placed], radius)
             )
             raise InputError(
                 f"place.max leaves room for {placed - fixed} of {len(radius)} grains by random"
@@ -244,8 +244,7 @@ def _deposited(
         )
         work -= done
     x, r = x[fixed:], r[fixed:]
-    spacing = np.prod(high - low) ** (1.0 / dim) / len(r) ** (1.0 / dim)
-    order = np.lexsort(np.floor((x - low) / spacing).T)
+    order = np.lexsort(np.floor((x - low) / (size / len(r) ** (1.0 / dim))).T)
     return x[order], r[order]
 
 

@@ -304,9 +304,7 @@ class _Walls:
             push = int(np.flatnonzero(axis)[0])
             if piston.force is not None:
                 sign, f = float(axis[push]), compile_function(piston.force)
-                drives = [
-                    Drive(FORCE, slice(0), push, _scaled(f, sign), is_constant(piston.force))
-                ]
+                drives = [Drive(FORCE, slice(0), push, _scaled(f, sign), is_constant(piston.force))]
         name = wall.name or f"{wall.kind}{k}"
         material = _material(wall.material, self.materials, f"{at}.material")
         return _WallRow(name, kind, point, axis, size, material, pivot, drives, piston)

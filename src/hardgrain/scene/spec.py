@@ -174,5 +174,3 @@ class Drum(Spec):
 
 
 Wall = Annotated[Plane | Segment | Cylinder | Box | Drum, Field(discriminator="kind")]
-
-

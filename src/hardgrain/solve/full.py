@@ -212,71 +212,74 @@ MUS3, MUD3, COH3, ROLL3, TORS3, ARM3, MR3 = range(43, 50)
 
 
 @device
-def dot_row(c, k, at, x, y, z):
-    return c[k, at] * x + c[k, at + 1] * y + c[k, at + 2] * z
-
-
-@device
 def velocity_3d(p, k, along):
     """Component of the contact velocity along n (0), t (1) or s (2)."""
     i, j = p.first[k], p.second[k]
-    at = 3 * along
+    e, one, two = E3 + 3 * along, A1 + 3 * along, A2 + 3 * along
     return (
-        dot_row(p.c, k, E3 + at, p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1], p.b[j, 2] - p.b[i, 2])
-        + dot_row(p.c, k, A2 + at, p.b[j, 3], p.b[j, 4], p.b[j, 5])
-        - dot_row(p.c, k, A1 + at, p.b[i, 3], p.b[i, 4], p.b[i, 5])
+        p.c[k, e] * (p.b[j, 0] - p.b[i, 0])
+        + p.c[k, e + 1] * (p.b[j, 1] - p.b[i, 1])
+        + p.c[k, e + 2] * (p.b[j, 2] - p.b[i, 2])
+        + p.c[k, two] * p.b[j, 3]
+        + p.c[k, two + 1] * p.b[j, 4]
+        + p.c[k, two + 2] * p.b[j, 5]
+        - p.c[k, one] * p.b[i, 3]
+        - p.c[k, one + 1] * p.b[i, 4]
+        - p.c[k, one + 2] * p.b[i, 5]
     )
 
 
 @device
 def w_times(p, k, q_n, q_t, q_s):
     """W q in the contact frame."""
-    c = p.c
+    nt, ns, ts = p.c[k, W3 + 1], p.c[k, W3 + 2], p.c[k, W3 + 4]
     return (
-        c[k, W3] * q_n + c[k, W3 + 1] * q_t + c[k, W3 + 2] * q_s,
-        c[k, W3 + 1] * q_n + c[k, W3 + 3] * q_t + c[k, W3 + 4] * q_s,
-        c[k, W3 + 2] * q_n + c[k, W3 + 4] * q_t + c[k, W3 + 5] * q_s,
+        p.c[k, W3] * q_n + nt * q_t + ns * q_s,
+        nt * q_n + p.c[k, W3 + 3] * q_t + ts * q_s,
+        ns * q_n + ts * q_t + p.c[k, W3 + 5] * q_s,
     )
 
 
 @device
 def wanted_3d(p, k):
-    c = p.c
-    x, y, z = w_times(p, k, c[k, P3], c[k, P3 + 1], c[k, P3 + 2])
-    cohesion = c[k, COH3]
+    x, y, z = w_times(p, k, p.c[k, P3], p.c[k, P3 + 1], p.c[k, P3 + 2])
+    cohesion = p.c[k, COH3]
     p_n, p_t, p_s = coupled_3d(
-        velocity_3d(p, k, 0) + c[k, B3] - x,
-        velocity_3d(p, k, 1) + c[k, B3 + 1] - y,
-        velocity_3d(p, k, 2) + c[k, B3 + 2] - z,
-        c[k, W3], c[k, W3 + 1], c[k, W3 + 2], c[k, W3 + 3], c[k, W3 + 4], c[k, W3 + 5],
-        c[k, MUS3], c[k, MUD3], cohesion,
+        velocity_3d(p, k, 0) + p.c[k, B3] - x,
+        velocity_3d(p, k, 1) + p.c[k, B3 + 1] - y,
+        velocity_3d(p, k, 2) + p.c[k, B3 + 2] - z,
+        p.c[k, W3], p.c[k, W3 + 1], p.c[k, W3 + 2], p.c[k, W3 + 3], p.c[k, W3 + 4],
+        p.c[k, W3 + 5], p.c[k, MUS3], p.c[k, MUD3], cohesion,
     )  # fmt: skip
     i, j = p.first[k], p.second[k]
+    nx, ny, nz = p.c[k, E3], p.c[k, E3 + 1], p.c[k, E3 + 2]
     sx, sy, sz = p.b[j, 3] - p.b[i, 3], p.b[j, 4] - p.b[i, 4], p.b[j, 5] - p.b[i, 5]
-    s_n = dot_row(c, k, E3, sx, sy, sz)
-    sx, sy, sz = sx - s_n * c[k, E3], sy - s_n * c[k, E3 + 1], sz - s_n * c[k, E3 + 2]
+    s_n = nx * sx + ny * sy + nz * sz
     held = p_n + cohesion
-    l_n = resist(c[k, LN3], c[k, MR3], s_n, c[k, TORS3] * held)
+    l_n = resist(p.c[k, LN3], p.c[k, MR3], s_n, p.c[k, TORS3] * held)
     lx, ly, lz = resist_3d(
-        c[k, LT3], c[k, LT3 + 1], c[k, LT3 + 2], c[k, MR3], sx, sy, sz, c[k, ROLL3] * held
-    )
+        p.c[k, LT3], p.c[k, LT3 + 1], p.c[k, LT3 + 2], p.c[k, MR3],
+        sx - s_n * nx, sy - s_n * ny, sz - s_n * nz, p.c[k, ROLL3] * held,
+    )  # fmt: skip
     return p_n, p_t, p_s, l_n, lx, ly, lz
 
 
 @device
 def present_3d(p, k):
-    c = p.c
-    return c[k, 0], c[k, 1], c[k, 2], c[k, 3], c[k, 4], c[k, 5], c[k, 6]
+    return (
+        p.c[k, 0], p.c[k, 1], p.c[k, 2], p.c[k, 3], p.c[k, 4], p.c[k, 5], p.c[k, 6],
+    )  # fmt: skip
 
 
 @device
 def apply_3d(p, k, d_n, d_t, d_s, l_n, lx, ly, lz):
-    i, j, c = p.first[k], p.second[k], p.c
-    for a in range(3):
-        push = c[k, E3 + a] * d_n + c[k, E3 + 3 + a] * d_t + c[k, E3 + 6 + a] * d_s
-        roll = c[k, E3 + a] * l_n + (lx if a == 0 else ly if a == 1 else lz)
-        turn_1 = c[k, A1 + a] * d_n + c[k, A1 + 3 + a] * d_t + c[k, A1 + 6 + a] * d_s + roll
-        turn_2 = c[k, A2 + a] * d_n + c[k, A2 + 3 + a] * d_t + c[k, A2 + 6 + a] * d_s + roll
+    i, j = p.first[k], p.second[k]
+    for a, roll in ((0, lx), (1, ly), (2, lz)):
+        n, t, s = p.c[k, E3 + a], p.c[k, E3 + 3 + a], p.c[k, E3 + 6 + a]
+        push = n * d_n + t * d_t + s * d_s
+        turn = n * l_n + roll
+        turn_1 = p.c[k, A1 + a] * d_n + p.c[k, A1 + 3 + a] * d_t + p.c[k, A1 + 6 + a] * d_s + turn
+        turn_2 = p.c[k, A2 + a] * d_n + p.c[k, A2 + 3 + a] * d_t + p.c[k, A2 + 6 + a] * d_s + turn
         p.b[i, a] -= p.b[i, 6 + a] * push
         p.b[i, 3 + a] -= p.b[i, 9 + a] * turn_1
         p.b[j, a] += p.b[j, 6 + a] * push
@@ -285,13 +288,13 @@ def apply_3d(p, k, d_n, d_t, d_s, l_n, lx, ly, lz):
 
 @device
 def set_impulse_3d(p, k, q):
-    c = p.c
-    apply_3d(
-        p, k, q[0] - c[k, 0], q[1] - c[k, 1], q[2] - c[k, 2], q[3] - c[k, 3],
-        q[4] - c[k, 4], q[5] - c[k, 5], q[6] - c[k, 6],
-    )  # fmt: skip
+    old = present_3d(p, k)
     for a in range(7):
-        c[k, a] = q[a]
+        p.c[k, a] = q[a]
+    apply_3d(
+        p, k, q[0] - old[0], q[1] - old[1], q[2] - old[2], q[3] - old[3],
+        q[4] - old[4], q[5] - old[5], q[6] - old[6],
+    )  # fmt: skip
 
 
 @device
@@ -372,9 +375,7 @@ def pack_3d(
                 at += 1
         free_n = velocity_3d(p, k, 0)
         bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[k, B3] = rebound_bias(
-            bias, gap[k], free_n, velocity_3d(start, k, 0), law[E_NORMAL], dt
-        )
+        c[k, B3] = rebound_bias(bias, gap[k], free_n, velocity_3d(start, k, 0), law[E_NORMAL], dt)
         if gap[k] + free_n * dt <= 0.0:
             c[k, B3 + 1] = law[E_TANGENT] * velocity_3d(start, k, 1)
             c[k, B3 + 2] = law[E_TANGENT] * velocity_3d(start, k, 2)
@@ -386,13 +387,12 @@ def pack_3d(
         for a in range(3):
             w_r = max(w_r, b[i, 9 + a] + b[j, 9 + a])
         c[k, MR3] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] + law[TORSION] > 0.0 else 0.0
-        px, py, pz = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-        for e in range(3):
-            c[k, P3 + e] = dot_row(c, k, E3 + 3 * e, px, py, pz)
-        lx, ly, lz = torque[k, 0], torque[k, 1], torque[k, 2]
-        l_n = dot_row(c, k, E3, lx, ly, lz)
-        c[k, LN3] = l_n
-        c[k, LT3], c[k, LT3 + 1], c[k, LT3 + 2] = lx - l_n * nx, ly - l_n * ny, lz - l_n * nz
+        for a in range(3):
+            for e in range(3):
+                c[k, P3 + e] += c[k, E3 + 3 * e + a] * impulse[k, a]
+            c[k, LN3] += normal[k, a] * torque[k, a]
+        for a in range(3):
+            c[k, LT3 + a] = torque[k, a] - c[k, LN3] * normal[k, a]
     for k in range(m):
         apply_3d(
             p, k, c[k, 0], c[k, 1], c[k, 2], c[k, 3], c[k, 4], c[k, 5], c[k, 6]

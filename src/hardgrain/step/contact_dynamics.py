@@ -152,7 +152,9 @@ class ContactDynamics:
                 area = p.area
                 if p.between:
                     n = self.model.n
-                    area = math.prod(abs(point[b - n, k] - point[a - n, k]) for a, b, k in p.between)
+                    area = math.prod(
+                        abs(point[b - n, k] - point[a - n, k]) for a, b, k in p.between
+                    )
                 force[p.body] += p.pressure(middle) * area * p.direction
         return force, torque
 
