@@ -67,7 +67,8 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the same names, for type checkers and editors
+    # ruff: noqa: F401
     from hardgrain.errors import HardgrainError, InputError, RunError
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.scenario import Scenario, load

@@ -95,7 +95,7 @@ class Detector:
     def _turning_speed(self, state: State) -> Floats:
         """Bound on the speed that turning gives to a wall's surface where grains can be."""
         model, n = self.model, self.model.n
-        turn = np.sqrt(np.einsum("ia,ia->i", state.spin[n:], state.spin[n:]))
+        turn: Floats = np.linalg.norm(state.spin[n:], axis=1)
         if not turn.any():
             return turn
         # a drum that turns about its own axis stays where it is
@@ -106,7 +106,8 @@ class Detector:
         turn[circle] = 0.0
         spread = state.position[:n].max(axis=0) - state.position[:n].min(axis=0)
         far = np.linalg.norm(state.position[n:] - state.position[:n].mean(axis=0), axis=1)
-        return turn * (far + np.linalg.norm(spread))
+        turn *= far + np.linalg.norm(spread)
+        return turn
 
     def _keep_list(
         self, state: State, walls: tuple[Ints, Floats, Floats, Floats], reach: Floats

@@ -131,7 +131,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         half, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
         root = math.sqrt(half * half + s_12 * s_12)
         if root < 1e-12 * mean:  # round bodies: S is a number, and any frame its eigenframe
-            x, y = 1.0, 0.0
+            root, x, y = 0.0, 1.0, 0.0
         else:  # the half angle of (half, s_12)
             x = math.sqrt(0.5 * (1.0 + abs(half) / root))
             y = 0.5 * s_12 / (root * x)
@@ -146,6 +146,10 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
             kappa = -mu_d * u_n / w_nn
             if kappa <= 0.0:  # frictionless, or no push at all
                 p1, p2 = 0.0, 0.0
+            elif l1 == l2:  # P_t lies along b whatever α: as in 2D
+                b = math.sqrt(c1 * c1 + c2 * c2)
+                share = kappa / (b + mu_d / w_nn * (g1 * c1 + g2 * c2))
+                p1, p2 = share * c1, share * c2
             else:
                 alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu_d / w_nn, kappa)
                 p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)

@@ -2,7 +2,8 @@
 
 Given the impulse q that would make the contact stick, keep it if it lies within the static limit,
 else scale it back to the dynamic one. For a diagonal W the direction of q is the direction that
-opposes the final slip, so nothing else needs to be found. With one coefficient both limits are µ P_n.
+opposes the final slip, so nothing else needs to be found. With one coefficient both limits are
+µ P_n.
 """
 
 from __future__ import annotations

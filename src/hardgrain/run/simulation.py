@@ -19,7 +19,7 @@ import numpy as np
 import hardgrain
 from hardgrain import theory
 from hardgrain.contact.detect import refuse_overlaps
-from hardgrain.errors import InputError, RunError
+from hardgrain.errors import InputError
 from hardgrain.io.runfile import Checkpoint, ContactRows, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import rigidity
@@ -27,7 +27,7 @@ from hardgrain.run.scenario import Output, Scenario, Start
 from hardgrain.run.stop import Condition, Stop, as_conditions
 from hardgrain.run.summary import Summary, Totals
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Model, State
+from hardgrain.scene.model import Contacts, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel, IterativeSolver, Jacobi
 from hardgrain.step.contact_dynamics import ContactDynamics, StepReport
@@ -244,7 +244,7 @@ class Simulation:
 
     @contextmanager
     def _catch_interrupt(self) -> Iterator[None]:
-        """Turn Ctrl-C and a polite kill into a stop after the step; a second Ctrl-C is immediate."""
+        """Turn Ctrl-C and a polite kill into a stop after the step; the second one is immediate."""
         self._interrupted = False
         if threading.current_thread() is not threading.main_thread():
             yield

@@ -22,8 +22,9 @@ def plain(value: Any) -> Any:
 
 
 # Strict: neither true nor "1" is a number.
-Finite = Annotated[float, BeforeValidator(plain), Field(strict=True, allow_inf_nan=False)]
-Positive = Annotated[Finite, Field(gt=0.0)]
-NotNegative = Annotated[Finite, Field(ge=0.0)]
-Share = Annotated[Finite, Field(ge=0.0, le=1.0)]
+_number = Field(strict=True, allow_inf_nan=False)
+Finite = Annotated[float, _number, BeforeValidator(plain)]
+Positive = Annotated[float, _number, Field(gt=0.0), BeforeValidator(plain)]
+NotNegative = Annotated[float, _number, Field(ge=0.0), BeforeValidator(plain)]
+Share = Annotated[float, _number, Field(ge=0.0, le=1.0), BeforeValidator(plain)]
 Numbers = Annotated[tuple[Finite, ...], BeforeValidator(plain)]

@@ -18,7 +18,7 @@ VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
 
 @dataclass(frozen=True)
 class Drive:
-    """One component of the velocity, spin, force or torque of some bodies, as a function of time."""
+    """One component of the velocity, spin, force or torque of some bodies over time."""
 
     what: str  # VELOCITY, SPIN, FORCE or TORQUE
     bodies: slice | NDArray[np.int64]
@@ -68,7 +68,7 @@ class Model:
 
     @property
     def dim(self) -> int:
-        return self.inv_mass.shape[1]
+        return int(self.inv_mass.shape[1])
 
     @property
     def n(self) -> int:
@@ -78,7 +78,7 @@ class Model:
     @property
     def bodies(self) -> int:
         """Number of bodies, walls included."""
-        return self.inv_mass.shape[0]
+        return int(self.inv_mass.shape[0])
 
 
 @dataclass
@@ -105,7 +105,8 @@ class Contacts:
 
     def normal_impulse(self) -> Floats:
         """P_n of every contact, shape (m,)."""
-        return np.einsum("ka,ka->k", self.impulse, self.normal)
+        p_n: Floats = np.einsum("ka,ka->k", self.impulse, self.normal)
+        return p_n
 
 
 @dataclass

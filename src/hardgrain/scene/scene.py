@@ -200,7 +200,7 @@ class Scene(Spec):
                 raise InputError(f"scene.periodic.{name} needs a scene of dimension 3, not 2")
             if not (math.isfinite(low) and math.isfinite(high) and high > low):
                 raise InputError(
-                    f"scene.periodic.{name} is [{low:g}, {high:g}]; give [low, high] with low < high"
+                    f"scene.periodic.{name} is [{low:g}, {high:g}]; give two numbers, low < high"
                 )
             periods[k] = high - low
         return periods
@@ -372,12 +372,12 @@ def _parts(wall: Any, dim: int, at: str) -> Iterator[tuple[Plane | Segment | Cyl
             if given not in known:
                 raise InputError(f"{at} names the side {given!r}; sides are {', '.join(known)}")
         prefix = f"{wall.name}-" if wall.name else ""
-        for axis, pair in enumerate(sides):
+        for across, pair in enumerate(sides):
             for side, point, sign in zip(pair, (low, high), (1.0, -1.0), strict=True):
                 if side in wall.open:
                     continue
                 normal = np.zeros(dim)
-                normal[axis] = sign
+                normal[across] = sign
                 yield (
                     Plane(
                         name=prefix + side,

@@ -160,7 +160,7 @@ class Box(Spec):
 
 
 class Drum(Spec):
-    """A turning drum: a circle in 2D, a cylinder in 3D, closed by end planes where it has a length."""
+    """A turning drum: a circle in 2D, a cylinder in 3D, closed by planes where it has a length."""
 
     kind: Literal["drum"] = "drum"
     center: Vector

@@ -8,7 +8,7 @@ and an update costs the same however many contacts there are.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -120,9 +120,9 @@ def _relax(
     laws = (problem.material, problem.laws, problem.periodic, problem.dt, problem.remove_overlaps)
     flat = problem.dim == 2
     if problem.lean:
-        turning = problem.spin.any(axis=1)
+        turning = np.any(problem.spin != 0.0, axis=1)
         turning[: problem.radius.size] = False
-        pack = lean.pack_2d if flat else lean.pack_3d
+        pack: Any = lean.pack_2d if flat else lean.pack_3d
         packed = pack(*contacts, velocity, spin, problem.velocity_before, *bodies, *laws, turning)
     else:
         before = (problem.velocity_before, problem.spin_before)

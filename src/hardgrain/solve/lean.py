@@ -15,7 +15,6 @@ A piston moves along its normal only: its share ``TJ`` of the tangential impulse
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,6 @@ from hardgrain.law.friction import make_friction
 from hardgrain.law.restitution import make_restitution
 from hardgrain.law.shock import make_shock
 from hardgrain.scene.lawtable import E_NORMAL, MU_DYNAMIC
-from hardgrain.solve.problem import Floats, Problem
 
 _shock = make_shock(device)
 push, gap_speed = _shock.push, _shock.gap_speed
@@ -295,7 +293,7 @@ def pack_3d(
     p = Lean3D(first.astype(np.uint32), second.astype(np.uint32), c, b)
     ghost = nb
     v = np.empty(3)
-    l = np.empty(3)  # noqa: E741
+    l = np.empty(3)
     for k in range(m):
         i, j = first[k], second[k]
         law = laws[material[i], material[j]]

@@ -21,7 +21,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 @device
-def random_bits(key: int, counter: int) -> int:
+def random_bits(key: int, counter: int) -> np.uint64:
     """64 random bits for a (key, counter): SplitMix64, a generator without state."""
     z = np.uint64(key) + np.uint64(counter) * _GOLDEN
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
@@ -30,7 +30,7 @@ def random_bits(key: int, counter: int) -> int:
 
 
 @device
-def sweep_key(seed: int, step: int, sweep: int) -> int:
+def sweep_key(seed: int, step: int, sweep: int) -> np.uint64:
     """Key of one sweep's permutation: the same for the same seed, step and sweep number."""
     return random_bits(random_bits(random_bits(0, seed), step), sweep)
 

@@ -44,7 +44,7 @@ class Problem:
 
     @property
     def dim(self) -> int:
-        return self.normal.shape[1]
+        return int(self.normal.shape[1])
 
 
 @dataclass(frozen=True)

@@ -272,11 +272,11 @@ def sweep_parallel(p, relaxation, fresh):
 def relax(p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolerance, cutoff):
     """Sweep until the rule is met; returns (sweeps done, rule met).
 
-    ``starts`` (of the colours, contacts stored colour by colour) and ``relaxation`` (of the parallel
-    update) are None for all other orders, and what they stand for is then not compiled.
+    ``starts`` (of the colours, contacts stored colour by colour) and ``relaxation`` (of the
+    parallel update) are None for all other orders, and what they stand for is then not compiled.
     """
     m = p.first.size
-    watch = rule == LOCAL or rule == GLOBAL
+    watch = rule in (LOCAL, GLOBAL)
     before = np.zeros((m if watch else 0, 7))
     total = 0.0
     if watch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -192,7 +191,7 @@ def _add_load(drive: Drive, t: float, force: Floats, torque: Floats) -> None:
 
 @jit
 def move(position, velocity, orientation, spin, dt):  # type: ignore[no-untyped-def]
-    """x ← x + v dt; the orientation turns by the angle |ω| dt about ω (exactly, as a quaternion)."""
+    """x ← x + v dt; the orientation turns about ω by |ω| dt, exactly."""
     for i in range(position.shape[0]):
         for a in range(position.shape[1]):
             position[i, a] += velocity[i, a] * dt

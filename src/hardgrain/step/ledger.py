@@ -18,7 +18,7 @@ from hardgrain.kernels import device, jit
 
 
 @device
-def turn(l, p, a):  # noqa: E741
+def turn(l, p, a):
     """Component a of l × p in 3D."""
     b, c = (a + 1) % 3, (a + 2) % 3
     return l[b] * p[c] - l[c] * p[b]
