@@ -53,8 +53,7 @@ class Cells(NamedTuple):
 
 def make_cells(radius: Floats, fixed: int, periodic: Floats) -> Cells:
     """Empty cells for grains of the given radius (m,), the first ``fixed`` of them sorted."""
-    with np.errstate(over="ignore"):
-        level = np.minimum(np.log2(radius.max() / radius), 60.0).astype(np.int64)
+    level = np.minimum(np.log2(radius.max() / radius), 60.0).astype(np.int64)
     used, level = np.unique(level, return_inverse=True)
     largest = np.zeros(len(used))
     np.maximum.at(largest, level, radius)

@@ -84,6 +84,8 @@ class At(Spec):
 Placement = Annotated[Grid | Deposit | Loose | At, Field(discriminator="kind")]
 
 
+# Absurd lengths overflow to inf, which fits or fits not like any other.
+@np.errstate(all="ignore")
 def place(
     placement: Placement,
     radius: Floats,
@@ -248,6 +250,7 @@ def _deposited(
     return x[order], r[order]
 
 
+@np.errstate(all="ignore")
 def worst_overlap(position: Floats, radius: Floats, periodic: Floats) -> tuple[float, int, int]:
     """Largest overlap of any pair of grains [length], and the pair i < j; 0, −1, −1 if none.
 
