@@ -82,7 +82,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         alpha = 0.0
         for _ in range(100):
             p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
-            length = math.sqrt(p1 * p1 + p2 * p2)
+            length = math.sqrt(p1 * p1 + p2 * p2) + 1e-300  # squares may underflow
             h = length + ratio * (g1 * p1 + g2 * p2)
             if h > kappa:
                 low = alpha
@@ -130,7 +130,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         floor = LOCKED * w_nn
         half, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
         root = math.sqrt(half * half + s_12 * s_12)
-        if root < 1e-12 * mean:  # round bodies: S is a number, and any frame its eigenframe
+        if root <= 1e-12 * abs(mean):  # round bodies: S is a number, and any frame its eigenframe
             root, x, y = 0.0, 1.0, 0.0
         else:  # the half angle of (half, s_12)
             x = math.sqrt(0.5 * (1.0 + abs(half) / root))

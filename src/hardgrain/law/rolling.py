@@ -18,8 +18,8 @@ from hardgrain.law.friction import make_friction
 def make_rolling(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the rolling law with ``jit``."""
     friction = make_friction(jit)
-    stick_or_slide = friction.stick_or_slide
-    share = friction.stick_or_slide_share
+    stick_or_slide: Callable[..., float] = friction.stick_or_slide
+    share: Callable[..., float] = friction.stick_or_slide_share
 
     @jit
     def resist(torque: float, inertia: float, relative_spin: float, limit: float) -> float:

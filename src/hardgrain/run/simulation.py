@@ -126,6 +126,7 @@ class Simulation:
         t.capped += not report.converged
         t.worst_overlap = max(t.worst_overlap, report.worst_overlap)
         t.worst_residual = max(t.worst_residual, report.residual)
+        t.fastest = max(t.fastest, report.fastest)
         self._updates += report.sweeps * report.candidates
         self._speeds.append(self._speed(report.kinetic))
         self.report = report
@@ -356,6 +357,12 @@ class Simulation:
             yield (
                 f"grains overlapped by up to {t.worst_overlap / diameter:.2g} mean diameters;"
                 " use more sweeps or a smaller dt"
+            )
+        travel = t.fastest * self.dt / (2.0 * float(self.model.radius.min()))
+        if travel > 0.5:
+            yield (
+                f"a grain moved {travel:.2g} of the smallest diameter in one step and may have passed"
+                " through another; use a smaller dt"
             )
 
 

@@ -24,6 +24,7 @@ class Totals:
     capped: float = 0.0  # steps that reached the cap on sweeps
     worst_overlap: float = 0.0
     worst_residual: float = 0.0
+    fastest: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 @device
-def random_bits(key: int, counter: int) -> np.uint64:
+def random_bits(key: int | np.uint64, counter: int) -> np.uint64:
     """64 random bits for a (key, counter): SplitMix64, a generator without state."""
     z = np.uint64(key) + np.uint64(counter) * _GOLDEN
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
@@ -36,7 +36,7 @@ def sweep_key(seed: int, step: int, sweep: int) -> np.uint64:
 
 
 @jit
-def shuffle(order: Ints, key: int) -> None:
+def shuffle(order: Ints, key: int | np.uint64) -> None:
     """Uniform random permutation in place (Fisher–Yates)."""
     for k in range(order.size - 1, 0, -1):
         high = random_bits(key, k) >> np.uint64(32)

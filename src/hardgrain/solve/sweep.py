@@ -32,6 +32,7 @@ SWEEPS, LOCAL, GLOBAL, RESIDUAL = range(4)  # stopping rules
 BLOCK = 4096  # contacts per partial sum: fixed, so that sums do not depend on the threads
 AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
 BIG = 20_000  # contacts beyond which the rows outgrow the cache and asking ahead pays
+SMALL = 4_000  # contacts below which waking other threads costs more than they give; same bits
 
 _KINDS = {
     kind: {
@@ -284,13 +285,15 @@ def relax(p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolera
     fresh = np.empty((0 if relaxation is None else m, 7))
     check = 1
     for sweep in range(sweeps):
-        if starts is not None:
-            sweep_colours(p, starts)
-        elif relaxation is not None:
+        if relaxation is not None:
             sweep_parallel(p, relaxation, fresh)
-        else:
+        elif starts is None:
             arrange(order, scheme, seed, step, sweep)
             sweep_once(p, order)
+        elif m < SMALL:
+            sweep_once(p, order)
+        else:
+            sweep_colours(p, starts)
         if watch:
             last = total
             broken, total = change(p, before, starts, tolerance, cutoff)

@@ -36,6 +36,7 @@ class StepReport:
     loaded: int  # contacts that bear a force
     worst_overlap: float  # at the start of the step [length]
     mean_overlap: float  # of the loaded contacts
+    fastest: float  # largest speed of a grain at the end of the step [length/time]
     kinetic: float  # at the end of the step [energy]
     work_external: float  # of gravity, forces and torques during the step
     work_driven: float  # of bodies with a prescribed velocity
@@ -103,6 +104,8 @@ class ContactDynamics:
             self.wall_force /= dt
             self.wall_torque /= dt
             worst, mean, loaded = overlaps(contacts.gap, contacts.normal, contacts.impulse)
+            v = solution.velocity[: model.n]
+            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max())
             moving, turning = model.inv_mass > 0.0, model.inv_inertia > 0.0
             external = dt * float(
                 np.sum(force * mean_velocity, where=moving)
@@ -125,8 +128,8 @@ class ContactDynamics:
             )
         return StepReport(
             state.step, state.time, solution.sweeps, solution.converged, solution.residual,
-            solution.residual_rms, len(contacts), loaded, worst, mean, kinetic, external, driven,
-            dissipated,
+            solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
+            driven, dissipated,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ loads and drives

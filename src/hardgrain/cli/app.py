@@ -1,0 +1,312 @@
+"""The commands of ``hardgrain``: read the arguments, call the package, print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import hardgrain
+from hardgrain.errors import InputError
+
+if TYPE_CHECKING:
+    from hardgrain.run.progress import Progress
+    from hardgrain.run.scenario import Scenario
+    from hardgrain.run.stop import Condition
+    from hardgrain.run.summary import Summary
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="hardgrain",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Cores for the coloured order; the result does not depend on it. Default: all.",
+    ),
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"hardgrain {hardgrain.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _hardgrain(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Contact dynamics of rigid grains, in 2D and 3D.
+
+    \b
+    First steps:
+      hardgrain demo                   settle 1000 disks and draw their force network
+      hardgrain new silo               write a commented scenario, silo.toml
+      hardgrain run silo.toml          run it; the result is silo.h5
+      hardgrain info silo.h5           what the file holds
+      hardgrain picture silo.h5        draw its last frame
+    """
+
+
+@app.command()
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Run file. Default: SCENARIO's name with .h5, here."),  # noqa: E501
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run file if there is one already.")
+    ] = False,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:  # fmt: skip
+    """Run a scenario and write a run file.
+
+    Ctrl-C ends the run cleanly after the step in hand; `hardgrain resume` goes on with it.
+
+    \b
+    Example:
+      hardgrain run silo.toml -o silo-a.h5
+    """
+    from hardgrain.run.scenario import load
+
+    loaded = load(scenario)
+    path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
+    if path.is_file() and not overwrite:
+        raise InputError(
+            f"{path} exists already; add --overwrite to replace it, choose another name with -o, or"
+            f" go on with it: hardgrain resume {path}"
+        )
+    _set_threads(threads)
+    summary = _run(loaded, path, overwrite=True if overwrite else False, quiet=quiet)
+    _close(summary, path, quiet)
+
+
+@app.command()
+def resume(
+    file: RunFileArgument,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Stop after N steps in all, from the start."),
+    ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="T", help="Stop at the simulated time T."),
+    ] = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Go on with a run that was stopped or killed, or make a finished one longer.
+
+    The result has the same bits as if the run had never stopped. --steps and --time replace the
+    stop conditions that the file holds.
+
+    \b
+    Examples:
+      hardgrain resume silo.h5
+      hardgrain resume silo.h5 --time 200
+    """
+    from hardgrain.io.runfile import RunFile
+    from hardgrain.run.progress import Progress
+    from hardgrain.run.scenario import Scenario
+    from hardgrain.run.simulation import Simulation
+    from hardgrain.run.stop import Steps, Time
+
+    with RunFile(file) as opened:
+        stored = Scenario.model_validate_json(opened.header["scenario"])
+        finished = opened.finished
+    until: list[Condition] = []
+    if steps is not None:
+        until.append(Steps(steps=steps))
+    if time is not None:
+        until.append(Time(time=time))
+    if not until:
+        if finished:
+            print(f"{file} has reached its end; to make it longer, give --steps or --time")
+            return
+        if stored.stop is None:
+            raise InputError(f"{file} holds no stop condition; give --steps or --time")
+        until = stored.stop.conditions()
+    _set_threads(threads)
+    with Progress(until, quiet) as progress:
+        if not quiet:
+            progress.tell(f"going on with {file}")
+        _, summary = Simulation.resume(file, until, progress=progress)
+    _close(summary, file, quiet)
+
+
+@app.command()
+def new(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which starter.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.toml, here.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the starters.")] = False,
+) -> None:
+    """Write a commented starter scenario, to be run as it is or changed.
+
+    \b
+    Examples:
+      hardgrain new --list
+      hardgrain new silo -o my-silo.toml
+    """
+    from hardgrain.cli import starter
+
+    if show or name is None:
+        width = max(map(len, starter.names()))
+        for known in starter.names():
+            print(f"{known:<{width}}  {starter.title(known)}")
+        return
+    path = output or Path(f"{name}.toml")
+    starter.write(name, path)
+    print(f"written: {path}")
+    print(f"run it:  hardgrain run {path}")
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go.")
+    ] = Path("results/demo"),
+    quiet: Quiet = False,
+) -> None:
+    """Settle 1000 disks of many sizes under gravity, and draw their force network.
+
+    \b
+    Example:
+      hardgrain demo -o my-folder
+    """
+    from hardgrain.cli import starter
+    from hardgrain.run.scenario import load
+    from hardgrain.show.network import draw_network
+
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{output} cannot be made a folder: {error.strerror}") from None
+    toml, h5, picture, figures = (
+        output / name for name in ("demo.toml", "demo.h5", "network.png", "summary.json")
+    )
+    starter.write("demo", toml, overwrite=True)
+    summary = _run(load(toml), h5, overwrite=True, quiet=quiet)
+    _write_text(figures, json.dumps(summary.as_dict(), indent=2) + "\n")
+    if summary.finished:
+        draw_network(h5, path=picture)
+    _close(summary, h5, quiet)
+    if not quiet:
+        print(f"\nscenario:    {toml}\nrun file:    {h5}\nsummary:     {figures}")
+        print(f"picture:     {picture}")
+
+
+@app.command()
+def picture(
+    file: RunFileArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg file. Default: FILE's name with .png, here."),  # noqa: E501
+    ] = None,
+    frame: Annotated[
+        int, typer.Option(metavar="K", help="Frame, from 0; negative counts from the end.")
+    ] = -1,
+) -> None:  # fmt: skip
+    """Draw a frame: the grains, and a line through every contact that bears a force.
+
+    \b
+    Example:
+      hardgrain picture silo.h5 --frame 10 -o silo.pdf
+    """
+    from hardgrain.show.network import draw_network
+
+    path = output or Path(f"{file.stem}.png")
+    draw_network(file, frame, path)
+    print(f"written: {path}")
+
+
+@app.command()
+def info(
+    file: RunFileArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+) -> None:
+    """Say what a run file holds, and whether its run is finished, going on or interrupted.
+
+    \b
+    Example:
+      hardgrain info silo.h5
+    """
+    from hardgrain.cli.info import describe, as_text
+
+    facts = describe(file)
+    print(json.dumps(facts, indent=2) if as_json else as_text(facts))
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all kernels now, so that no run has to wait for it.
+
+    \b
+    Example:
+      hardgrain warmup
+    """
+    from hardgrain.cli.warmup import compile_all
+
+    compile_all()
+
+
+# ---------------------------------------------------------------------- shared by the commands
+def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Summary:
+    """Run a scenario from its start, with a start line and progress."""
+    from hardgrain.run.progress import Progress
+    from hardgrain.run.simulation import Simulation
+
+    with Progress(scenario.stop.conditions() if scenario.stop else (), quiet) as progress:
+        sim = Simulation(scenario)
+        walls = len(sim.model.wall_names)
+        progress.tell(
+            f"{scenario.title or path.stem}: {sim.model.n} grains, {walls} walls,"
+            f" {sim.model.dim}D, to {path}"
+        )
+        return sim.run(output=path, overwrite=overwrite, progress=progress)
+
+
+def _close(summary: Summary, path: Path, quiet: bool) -> None:
+    """Print the summary; a run that was interrupted ends with exit code 130."""
+    if not quiet:
+        print(summary)
+    if not summary.finished:
+        typer.echo(f"to go on:    hardgrain resume {path}", err=True)
+        raise typer.Exit(130)
+
+
+def _set_threads(threads: int | None) -> None:
+    if threads is None:
+        return
+    import numba
+
+    most = numba.config.NUMBA_NUM_THREADS
+    if threads > most:
+        raise InputError(f"--threads is {threads}; this machine has {most} cores")
+    numba.set_num_threads(threads)
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
