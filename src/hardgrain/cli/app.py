@@ -95,7 +95,7 @@ def run(
             f" go on with it: hardgrain resume {path}"
         )
     _set_threads(threads)
-    summary = _run(loaded, path, overwrite=True if overwrite else False, quiet=quiet)
+    summary = _run(loaded, path, overwrite=overwrite, quiet=quiet)
     _close(summary, path, quiet)
 
 
@@ -146,8 +146,7 @@ def resume(
         until = stored.stop.conditions()
     _set_threads(threads)
     with Progress(until, quiet) as progress:
-        if not quiet:
-            progress.tell(f"going on with {file}")
+        progress.tell(f"going on with {file}")
         _, summary = Simulation.resume(file, until, progress=progress)
     _close(summary, file, quiet)
 
@@ -156,7 +155,8 @@ def resume(
 def new(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which starter.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.toml, here.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.toml, here."),
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="List the starters.")] = False,
 ) -> None:

@@ -23,6 +23,7 @@ from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pair
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
+from hardgrain.scene.place import worst_overlap
 
 __all__ = ["Detector", "refuse_overlaps", "wall_geometry"]
 
@@ -155,18 +156,20 @@ def carry_over(old_first, old_second, old_impulse, old_torque, first, second):  
 
 def refuse_overlaps(model: Model, state: State) -> None:
     """Refuse a first state with overlapping bodies, naming the worst pair."""
-    detector = Detector(model, 1.0)
-    contacts = detector.find(state, np.zeros_like(state.velocity))
-    if not len(contacts):
+    n, walls = model.n, wall_geometry(model, state)
+    x = state.position[:n]
+    overlap, i, j = worst_overlap(x, model.radius, model.periodic)
+    none = np.zeros(model.bodies)
+    cut = find_wall_pairs(x, model.radius, model.periodic, *walls, none[n:])
+    index, _, gap = candidates(*cut, state.position, model.radius, model.periodic, *walls, none)
+    if gap.size and -gap.min() > overlap:
+        worst = index[gap.argmin()]
+        overlap, i, j = -float(gap.min()), int(cut[0][worst]), int(cut[1][worst])
+    if i < 0 or overlap <= ALLOWED * model.radius[i]:
         return
-    worst = int(contacts.gap.argmin())
-    i, j, gap = int(contacts.first[worst]), int(contacts.second[worst]), contacts.gap[worst]
-    if gap >= -ALLOWED * model.radius[i]:
-        return
-    at = ", ".join(f"{x:g}" for x in state.position[i])
-    other = f"grain {j}" if j < model.n else f"wall {model.wall_names[j - model.n]!r}"
-    verb = "overlaps" if j < model.n else "is cut by"
+    at = ", ".join(f"{coordinate:g}" for coordinate in x[i])
+    other = f"overlaps grain {j}" if j < n else f"is cut by wall {model.wall_names[j - n]!r}"
     raise InputError(
-        f"grain {i} at ({at}) {verb} {other} by {-gap:g}, {-gap / (2 * model.radius[i]):.2g} of its"
+        f"grain {i} at ({at}) {other} by {overlap:g}, {overlap / (2 * model.radius[i]):.2g} of its"
         " diameter; move them apart, or set scene.allow_overlaps = true"
     )

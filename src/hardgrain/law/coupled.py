@@ -90,8 +90,8 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
                 high = alpha
             d1, d2 = -p1 / (l1 + alpha), -p2 / (l2 + alpha)
             dh = (p1 * d1 + p2 * d2) / length + ratio * (g1 * d1 + g2 * d2)
-            # Newton on 1/h − 1/κ: α + h (h − κ) / (−κ h')
-            new = alpha - h * (h - kappa) / (kappa * dh) if dh < 0.0 and h > 0.0 else -1.0
+            # Newton on 1/h − 1/κ: α − h (h/κ − 1) / h'
+            new = alpha - h * (h / kappa - 1.0) / dh if dh < 0.0 and h > 0.0 else -1.0
             if not (low < new < high):
                 new = 0.5 * (low + high)
             if abs(new - alpha) <= 4e-16 * (alpha + l2) or high - low <= 4e-16 * high:

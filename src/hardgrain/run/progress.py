@@ -35,7 +35,6 @@ class Progress:
         self.quiet = quiet
         self._next = 0.0
         self._first: tuple[float, int] | None = None  # clock and step when the first step was done
-        self._line = ""
 
     def __enter__(self) -> Progress:
         from rich.console import Console
@@ -77,6 +76,10 @@ class Progress:
         elif count == 1:
             self._console.print("compiling kernels, first run only (about half a minute)")
 
+    def tell(self, line: str) -> None:
+        """Print a line that stays."""
+        self._console.print(line, soft_wrap=True, markup=False)
+
     def show(self, line: str) -> None:
         """Put another line in the place of the last, where there is a terminal."""
         from rich.text import Text
@@ -109,8 +112,8 @@ class Progress:
 
     def _left(self, sim: Simulation) -> tuple[float | None, float | None]:
         """Share of the run that is done and steps still to do, where a condition counts them."""
-        totals = [c.steps for c in self.until if isinstance(c, Steps)]
-        totals += [c.time / sim.dt for c in self.until if isinstance(c, Time)]  # type: ignore[misc]
+        totals = [float(c.steps) for c in self.until if isinstance(c, Steps)]
+        totals += [c.time / sim.dt for c in self.until if isinstance(c, Time)]
         if not totals or (total := min(totals)) <= 0:
             return None, None
         return min(sim.state.step / total, 1.0), max(total - sim.state.step, 0.0)

@@ -361,8 +361,8 @@ class Simulation:
         travel = t.fastest * self.dt / (2.0 * float(self.model.radius.min()))
         if travel > 0.5:
             yield (
-                f"a grain moved {travel:.2g} of the smallest diameter in one step and may have passed"
-                " through another; use a smaller dt"
+                f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"
+                " passed through another; use a smaller dt"
             )
 
 

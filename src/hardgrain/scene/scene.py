@@ -86,8 +86,11 @@ class Scene(Spec):
             count = spec.count
             if count is None and spec.place.kind == "at":
                 count = len(spec.place.positions)
-            diameters = draw(spec.diameter, count, rng)
-            x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, position, radius)
+            try:
+                diameters = draw(spec.diameter, count, rng)
+                x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, position, radius)
+            except InputError as error:  # say which set of grains it is about
+                raise InputError(f"{at}.{error}") from None
             v = np.tile(_vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
             v += rng.normal(size=v.shape) * spec.speed
             w = np.tile(_spin_vector(spec.spin, dim, f"{at}.spin"), (r.size, 1))

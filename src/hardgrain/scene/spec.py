@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from hardgrain.scene._base import Finite, NotNegative, Positive, Share, Spec
 from hardgrain.scene.drive import TimeFunction
 from hardgrain.scene.place import Placement
 from hardgrain.scene.sizes import Sizes
@@ -24,18 +25,8 @@ __all__ = [
     "Wall",
 ]
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Vector = list[Finite]
 Axis = Literal["x", "y", "z"]
-
-
-class Spec(BaseModel):
-    """A table of input: frozen, and closed to keys it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Material(Spec):

@@ -274,7 +274,9 @@ def _draw_forces(
     colour[view.force < 0.0] = to_rgba(TENSION)
     width = WIDEST * 2.0 * float(view.radius.mean()) * points * share
     axes.add_collection(
-        LineCollection(list(view.lines), linewidths=width, colors=colour, capstyle="round", zorder=2)
+        LineCollection(
+            list(view.lines), linewidths=width, colors=colour, capstyle="round", zorder=2
+        )
     )
     from matplotlib.cm import ScalarMappable
 

@@ -11,17 +11,15 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from hardgrain.scene._base import NotNegative, Positive, Spec
 from hardgrain.solve.problem import Problem, Solution
 
 __all__ = ["GaussSeidel", "IterativeSolver", "Jacobi"]
 
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
-
-class IterativeSolver(BaseModel):
+class IterativeSolver(Spec):
     """When to stop, where to start: what all sweeping solvers share.
 
     ``stop`` is one of
@@ -35,8 +33,6 @@ class IterativeSolver(BaseModel):
     For the last three ``sweeps`` is a cap; a step that reaches it is counted and reported, and is
     an error with ``on_cap = "error"``.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sweeps: int = Field(default=100, ge=1, le=1_000_000_000)
     stop: Literal["sweeps", "local", "global", "residual"] = "sweeps"

@@ -1,0 +1,124 @@
+"""What a run file holds, as plain figures and as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hardgrain.io.runfile import RunFile
+from hardgrain.run.scenario import Scenario
+
+__all__ = ["as_text", "describe"]
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """All that ``hardgrain info`` tells, ready for JSON; last: figures of the last frame."""
+    with RunFile(path) as file:
+        header, model, history = file.header, file.model, file.history
+        scenario = Scenario.model_validate_json(header["scenario"])
+        frame, times = file[len(file) - 1], file.time
+        state = "finished" if file.finished else "running now" if file.live else "interrupted"
+        walls = {
+            name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)
+        }
+        size = path.stat().st_size
+    diameter = 2.0 * model["radius"]
+    last = {
+        name: float(history[name][-1])
+        for name in ("kinetic", "residual", "sweeps", "loaded", "candidates")
+        if history[name].size
+    }
+    stop = scenario.stop.model_dump(exclude_none=True) if scenario.stop else None
+    return {
+        "file": str(path),
+        "state": state,
+        "resume": None if state == "running now" else f"hardgrain resume {path}",
+        "bytes": size,
+        "title": scenario.title,
+        "units": header["units"],
+        "seed": scenario.seed,
+        "versions": {k: header[k] for k in ("hardgrain", "python", "numpy", "numba")},
+        "dimension": scenario.scene.dimension,
+        "grains": int(diameter.size),
+        "diameter": {
+            "least": float(diameter.min()),
+            "mean": float(diameter.mean()),
+            "largest": float(diameter.max()),
+        },
+        "walls": list(walls),
+        "solver": scenario.solver.model_dump(exclude_none=True),
+        "stop": stop,
+        "dt": scenario.dt,
+        "frames": len(times),
+        "first_time": float(times[0]),
+        "last": {
+            "step": frame.step,
+            "time": frame.time,
+            **last,
+            "worst_overlap": frame.scalars["worst_overlap"] / float(diameter.mean()),
+            "wall_force": walls,
+        },
+    }
+
+
+def as_text(facts: dict[str, Any]) -> str:
+    """The same for a reader."""
+    last, d = facts["last"], facts["diameter"]
+    solver = facts["solver"]
+    how = f"{solver['kind']}, {solver['sweeps']} sweeps"
+    if solver["stop"] != "sweeps":
+        how += f" at most, {solver['stop']} criterion, tolerance {solver['tolerance']:g}"
+    lines = [
+        ("file", f"{facts['file']}, {facts['bytes'] / 1e6:.3g} MB"),
+        ("title", facts["title"] or "none"),
+        ("units", facts["units"]),
+        ("state", facts["state"] + _how_to_go_on(facts)),
+        (
+            "grains",
+            f"{facts['grains']} {'disks' if facts['dimension'] == 2 else 'spheres'}, diameter"
+            f" {d['least']:.4g} to {d['largest']:.4g}, mean {d['mean']:.4g}",
+        ),
+        ("walls", ", ".join(facts["walls"]) or "none"),
+        ("solver", f"{how}; dt {facts['dt']:g}; seed {facts['seed']}"),
+        ("stop", _stop(facts["stop"])),
+        (
+            "frames",
+            f"{facts['frames']}, times {facts['first_time']:g} to {last['time']:g},"
+            f" {last['step']} steps",
+        ),
+    ]
+    if "kinetic" in last:
+        lines += [
+            (
+                "last step",
+                f"kinetic energy {last['kinetic']:.4g}, {last['loaded']:.0f} contacts bear a force,"
+                f" residual {last['residual']:.2g} after {last['sweeps']:.0f} sweeps",
+            ),
+            ("overlap", f"{last['worst_overlap']:.2g} mean diameters at worst, over the run"),
+        ]
+    for name, force in last["wall_force"].items():
+        lines.append(("force on", f"{name}: ({', '.join(f'{f:.5g}' for f in force)})"))
+    versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
+    lines.append(("written by", versions))
+    return "\n".join(f"{name + ':':<12} {text}" for name, text in lines)
+
+
+def _how_to_go_on(facts: dict[str, Any]) -> str:
+    if facts["state"] == "running now":
+        return ""
+    longer = " --time T (or --steps N) makes it longer" if facts["state"] == "finished" else ""
+    joint = "; " if longer else "; to go on: "
+    return f"{joint}{facts['resume']}{longer}"
+
+
+def _stop(stop: dict[str, Any] | None) -> str:
+    if stop is None:
+        return "not in the file (given in Python)"
+    parts = []
+    if "steps" in stop:
+        parts.append(f"after {stop['steps']} steps")
+    if "time" in stop:
+        parts.append(f"at time {stop['time']:g}")
+    if "at_rest" in stop:
+        parts.append("at rest")
+    return " or ".join(parts)

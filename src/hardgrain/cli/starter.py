@@ -1,0 +1,44 @@
+"""The commented starter scenarios that ``hardgrain new`` writes."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+from hardgrain.errors import InputError
+
+__all__ = ["names", "text", "title", "write"]
+
+_FOLDER = files("hardgrain.cli") / "starters"
+
+
+def names() -> list[str]:
+    """All starters, in alphabetical order."""
+    return sorted(f.name.removesuffix(".toml") for f in _FOLDER.iterdir())
+
+
+def text(name: str) -> str:
+    """The starter as TOML."""
+    if name not in names():
+        near = difflib.get_close_matches(name.lower(), names(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(names())}"
+        raise InputError(f"there is no starter named {name!r}; {hint}")
+    return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def title(name: str) -> str:
+    """What a starter shows, in a few words."""
+    return str(tomllib.loads(text(name))["title"])
+
+
+def write(name: str, path: Path, *, overwrite: bool = False) -> None:
+    """Write a starter to a file."""
+    content = text(name)
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already; choose another name with -o")
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None

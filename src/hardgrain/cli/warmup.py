@@ -1,0 +1,42 @@
+"""Compile every kernel ahead of the first run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hardgrain.kernels import cache_folder, compile_seconds
+from hardgrain.run.progress import Progress, duration
+from hardgrain.run.simulation import Simulation
+from hardgrain.scene.place import Deposit
+from hardgrain.scene.scene import Scene
+from hardgrain.scene.spec import Box, ContactLaw, Grains
+from hardgrain.solve.gauss_seidel import GaussSeidel, Jacobi
+
+__all__ = ["compile_all"]
+
+
+def _small_runs() -> Iterator[tuple[str, Scene, GaussSeidel | Jacobi]]:
+    """A few grains for every kind of kernel: dimension, laws, and how sweeps are ordered."""
+    for dim in (2, 3):
+        for name, law in (("plain laws", ContactLaw()), ("all laws", ContactLaw(rolling=0.1))):
+            corner = [4.0] * dim
+            scene = Scene(
+                dimension=dim,
+                gravity=[0.0] * (dim - 1) + [-1.0],
+                contacts=[law],
+                grains=[Grains(count=4, place=Deposit(min=[0.0] * dim, max=corner))],
+                walls=[Box(min=[0.0] * dim, max=corner)],
+            )
+            for solver in (GaussSeidel(), GaussSeidel(order="coloured"), Jacobi()):
+                order = solver.order if isinstance(solver, GaussSeidel) else "parallel"
+                yield f"{dim}D, {name}, {order} order", scene, solver
+
+
+def compile_all() -> None:
+    """Take some steps of small scenes that together use every kernel."""
+    runs = list(_small_runs())
+    with Progress() as progress:
+        for k, (what, scene, solver) in enumerate(runs):
+            progress.show(f"{k + 1} of {len(runs)}: {what}")
+            Simulation(scene, dt=0.1, solver=solver.model_copy(update={"sweeps": 2})).run(50)
+    print(f"all kernels are ready, in {cache_folder()} ({duration(compile_seconds())})")
