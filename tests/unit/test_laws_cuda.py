@@ -1,0 +1,55 @@
+"""One source, every backend: laws compiled for CUDA give the numbers of the CPU and of Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("laws_on_cuda.py")
+
+# Rounding of a law with a well-conditioned W; fused multiply-adds and reassociation differ there.
+ROUNDING = 1e-12
+
+
+def run(*arguments: str, simulate: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the script in a process of its own: the simulator is chosen when Numba is imported."""
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1" if simulate else "0"}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", str(SCRIPT), *arguments],
+        capture_output=True, text=True, env=environment, timeout=300,
+    )  # fmt: skip
+
+
+def numbers(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def test_laws_in_the_simulator() -> None:
+    worst = numbers(run("json", simulate=True))
+    assert len(worst) == 9  # every law there is
+    for name, row in worst.items():
+        assert row["cuda"] == 0.0, name  # the simulator is Python
+        assert row["cpu"] <= ROUNDING, name
+
+
+def test_laws_on_a_gpu() -> None:
+    done = run("json")
+    if "no GPU here" in done.stderr:
+        pytest.skip("no GPU here")
+    for name, row in numbers(done).items():
+        assert row["cuda"] <= ROUNDING, name
+
+
+def test_laws_compile_to_ptx() -> None:
+    """NVIDIA's compiler takes every law; no GPU needed."""
+    done = run("ptx")
+    if "no CUDA compiler here" in done.stderr:
+        pytest.skip("no CUDA compiler here")
+    assert all(size > 0 for size in numbers(done).values())
