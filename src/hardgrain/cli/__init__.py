@@ -13,7 +13,7 @@ def main() -> None:
     from hardgrain.errors import HardgrainError
 
     try:
-        app()
+        app(prog_name="hardgrain")
     except HardgrainError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
