@@ -22,8 +22,9 @@ def test_grain_on_wall_rebounds_with_e():
         for e in (0.3, 1.0):
             x = np.array([0.0] * (dim - 1) + [0.5 + 0.004])
             v = np.array([0.3, -1.0] if dim == 2 else [0.3, 0.2, -1.0])
-            sim = start(dim, grains(x, velocity=v.tolist()), law={"restitution": e},
-                        walls=[floor(dim)])  # fmt: skip
+            sim = start(
+                dim, grains(x, velocity=v.tolist()), law={"restitution": e}, walls=[floor(dim)]
+            )
             sim.step()
             expected = v.copy()
             expected[-1] *= -e
@@ -69,8 +70,12 @@ def test_inelastic_collision_takes_two_steps(dim):
     v = sim.state.velocity
     np.testing.assert_allclose(v, np.outer([0.2, 0.2], along), atol=TIGHT)
 
-    sim = start(dim, grains([0.0] * (dim - 1) + [0.5 + gap], velocity=[0.0] * (dim - 1) + [-1.0]),
-                dt=dt, walls=[floor(dim)])  # fmt: skip
+    sim = start(
+        dim,
+        grains([0.0] * (dim - 1) + [0.5 + gap], velocity=[0.0] * (dim - 1) + [-1.0]),
+        dt=dt,
+        walls=[floor(dim)],
+    )
     sim.step()
     assert sim.state.velocity[0, -1] == pytest.approx(-gap / dt, abs=TIGHT)
     assert sim.state.position[0, -1] == pytest.approx(0.5, abs=1e-15)
@@ -86,9 +91,16 @@ def test_a_gap_that_does_not_close_leaves_grains_alone():
 
 
 def collide(
-    normal: Floats, mass: Floats, inertia: Floats, radius: Floats, velocity: Floats, spin: Floats,
-    mu: float, e_n: float, e_t: float,
-) -> tuple[Floats, Floats, bool]:  # fmt: skip
+    normal: Floats,
+    mass: Floats,
+    inertia: Floats,
+    radius: Floats,
+    velocity: Floats,
+    spin: Floats,
+    mu: float,
+    e_n: float,
+    e_t: float,
+) -> tuple[Floats, Floats, bool]:
     """Velocities and spins after a collision of two round bodies, and whether they slid.
 
     An infinite mass stands for a wall. Reduced masses as in eqs 17 and 18 of the review.
@@ -146,8 +158,12 @@ def test_oblique_impact_on_a_plane_gives_spin(dim, mu):
     """Sliding: Δv = −µ (1 + e_n) v_n. Sticking: the slip is reversed to −e_t of itself."""
     e_n, e_t, v_n, v_t = 0.8, 0.5, 1.0, 0.7
     velocity = [v_t, -v_n] if dim == 2 else [v_t, 0.0, -v_n]
-    sim = start(dim, grains([0.0] * (dim - 1) + [0.5], velocity=velocity), walls=[floor(dim)],
-                law={"friction": mu, "restitution": e_n, "restitution_tangential": e_t})  # fmt: skip
+    sim = start(
+        dim,
+        grains([0.0] * (dim - 1) + [0.5], velocity=velocity),
+        walls=[floor(dim)],
+        law={"friction": mu, "restitution": e_n, "restitution_tangential": e_t},
+    )
     sim.step()
     m, r = sim.model.mass[0], 0.5
     inertia = (0.5 if dim == 2 else 0.4) * m * r**2
@@ -171,9 +187,12 @@ def test_impact_on_every_wall_of_2d(wall):
         "segment": ([0.3, 0.5], [0.0, -1.0], hg.Segment(start=[-1, 0], end=[1, 0])),
         "end": ([1.3, 0.4], [-0.6, -0.8], hg.Segment(start=[-1, 0], end=[1, 0])),
         "inside": ([0.9, -1.2], [0.6, -0.8], hg.Cylinder(point=[0, 0], radius=2.0)),
-        "outside": ([0.9, 1.2], [-0.6, -0.8],
-                    hg.Cylinder(point=[0, 0], radius=1.0, side="outside")),
-    }[wall]  # fmt: skip
+        "outside": (
+            [0.9, 1.2],
+            [-0.6, -0.8],
+            hg.Cylinder(point=[0, 0], radius=1.0, side="outside"),
+        ),
+    }[wall]
     _impact_on_wall(np.array(at), np.array(normal), walls)
 
 
@@ -183,11 +202,17 @@ def test_impact_on_every_wall_of_3d(wall):
     across = np.array([1.0, -2.0, 0.0]) / np.sqrt(5.0)
     at, normal, walls = {
         "plane": (0.5 * axis, -axis, hg.Plane(point=[0, 0, 0], normal=axis.tolist())),
-        "inside": (0.3 * axis + 1.5 * across, across,
-                   hg.Cylinder(point=[0, 0, 0], axis=axis.tolist(), radius=2.0)),
-        "outside": (0.3 * axis + 1.5 * across, -across,
-                    hg.Cylinder(point=[0, 0, 0], axis=axis.tolist(), radius=1.0, side="outside")),
-    }[wall]  # fmt: skip
+        "inside": (
+            0.3 * axis + 1.5 * across,
+            across,
+            hg.Cylinder(point=[0, 0, 0], axis=axis.tolist(), radius=2.0),
+        ),
+        "outside": (
+            0.3 * axis + 1.5 * across,
+            -across,
+            hg.Cylinder(point=[0, 0, 0], axis=axis.tolist(), radius=1.0, side="outside"),
+        ),
+    }[wall]
     _impact_on_wall(at, normal, walls)
 
 
@@ -199,8 +224,12 @@ def _impact_on_wall(at: Floats, normal: Floats, wall: hg.Plane | hg.Segment | hg
         v[0] = normal + 0.5 * rng.normal(size=dim)
         w = np.zeros((2, 1 if dim == 2 else 3))
         w[0] = rng.normal(size=w.shape[1])
-        sim = start(dim, grains(at, velocity=v[0].tolist(), spin=w[0].tolist()), walls=[wall],
-                    law={"friction": mu, "restitution": 0.5, "restitution_tangential": e_t})  # fmt: skip
+        sim = start(
+            dim,
+            grains(at, velocity=v[0].tolist(), spin=w[0].tolist()),
+            walls=[wall],
+            law={"friction": mu, "restitution": 0.5, "restitution_tangential": e_t},
+        )
         sim.step()
         m = sim.model
         mass, inertia = np.array([m.mass[0], np.inf]), np.array([m.inertia[0], np.inf])
@@ -210,8 +239,8 @@ def _impact_on_wall(at: Floats, normal: Floats, wall: hg.Plane | hg.Segment | hg
 
 
 def test_outside_of_a_segment_nothing_is_felt():
-    sim = start(2, grains([1.6, 0.0], velocity=[0.0, -1.0]), walls=[
-        hg.Segment(start=[-1, 0], end=[1, 0])
-    ])  # fmt: skip
+    sim = start(
+        2, grains([1.6, 0.0], velocity=[0.0, -1.0]), walls=[hg.Segment(start=[-1, 0], end=[1, 0])]
+    )
     steps(sim, 100)
     np.testing.assert_array_equal(sim.state.velocity[0], [0.0, -1.0])
