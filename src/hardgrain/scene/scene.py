@@ -254,6 +254,7 @@ class _Walls:
 
     def __init__(self, scene: Scene, names: Sequence[str]) -> None:
         self.dim = scene.dimension
+        self.periodic = scene._periods()
         self.materials = names
         self.rows: list[_WallRow] = []
         for k, wall in enumerate(scene.walls):
@@ -274,6 +275,12 @@ class _Walls:
             kind = _KINDS["plane"]
             point = _vector(wall.point, dim, f"{at}.point")
             axis = _unit(wall.normal, dim, f"{at}.normal")
+            repeated = np.flatnonzero((axis != 0.0) & (self.periodic > 0.0))
+            if repeated.size:
+                raise InputError(
+                    f"{at} faces along {AXES[repeated[0]]}, along which the scene repeats;"
+                    " leave out this wall or the period"
+                )
             piston = wall.piston
         elif isinstance(wall, Segment):
             if dim == 3:
@@ -329,8 +336,11 @@ class _Walls:
                         )
                 a, b = index[pair[0]], index[pair[1]]
                 normal = self.rows[a].axis
-                if np.count_nonzero(normal) != 1 or not np.allclose(
-                    np.abs(normal), np.abs(self.rows[b].axis)
+                planes = self.rows[a].kind == self.rows[b].kind == _KINDS["plane"]
+                if not (
+                    planes
+                    and np.count_nonzero(normal) == 1
+                    and np.allclose(normal, -self.rows[b].axis)
                 ):
                     raise InputError(
                         f"the {at} spans {pair[0]!r} to {pair[1]!r}, which are not"
@@ -340,6 +350,12 @@ class _Walls:
             if spans and len(spans) != dim - 1:
                 raise InputError(
                     f"the {at} has {len(spans)} pair(s) in between; in {dim}D it takes {dim - 1}"
+                )
+            axes = [int(np.flatnonzero(row.axis)[0]), *(axis for _, _, axis in spans)]
+            if spans and len(set(axes)) != dim:
+                raise InputError(
+                    f"the {at} is between walls along {' and '.join(AXES[k] for k in axes[1:])};"
+                    " it takes a pair for each axis across its own motion"
                 )
             yield Pressure(
                 n + k,
@@ -374,6 +390,9 @@ def _parts(wall: Any, dim: int, at: str) -> Iterator[tuple[Plane | Segment | Cyl
         for given in (*wall.open, *wall.pistons):
             if given not in known:
                 raise InputError(f"{at} names the side {given!r}; sides are {', '.join(known)}")
+        for given in wall.pistons:
+            if given in wall.open:
+                raise InputError(f"{at} has a piston at {given!r}, a side that is open")
         prefix = f"{wall.name}-" if wall.name else ""
         for across, pair in enumerate(sides):
             for side, point, sign in zip(pair, (low, high), (1.0, -1.0), strict=True):
