@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.measure import Absent, Figure, best
-from benchmarks.packings import DT, FRICTION, disks, engine
-
+from benchmarks.packings import DT, FRICTION, Steps, disks
 from hardgrain.scene.model import Model, State
+
+ORDERS = {"sequential": "≥ 1.5", "random": "≥ 1.0"}  # with their targets
 
 
 def run(quick: bool) -> list[Figure]:
@@ -57,21 +58,6 @@ def run(quick: bool) -> list[Figure]:
     return figures
 
 
-ORDERS = {"sequential": "≥ 1.5", "random": "≥ 1.0"}
-
-
-class Steps:
-    """Some steps of a packing at rest, to be called again and again."""
-
-    def __init__(self, model: Model, state: State, sweeps: int, order: str, steps: int) -> None:
-        self.engine, self.state, self.steps = engine(model, sweeps, order), state.copy(), steps
-        self.contacts = 0
-
-    def __call__(self) -> None:
-        for _ in range(self.steps):
-            self.contacts = self.engine.advance(self.state).candidates
-
-
 def _space(model: Model, state: State) -> Any:
     import pymunk
 
@@ -84,12 +70,9 @@ def _space(model: Model, state: State) -> Any:
         disk = pymunk.Circle(body, r)
         disk.friction = FRICTION**0.5  # pymunk multiplies the two
         space.add(body, disk)
-    right = float(state.position[: model.n, 0].max()) + 1.0
     top = float(state.position[: model.n, 1].max()) + 10.0
-    walls = {
-        name: state.position[model.n + k] for k, name in enumerate(model.wall_names)
-    }
-    left, right = walls["left"][0], walls["right"][0]
+    at = dict(zip(model.wall_names, state.position[model.n :]))
+    left, right = at["left"][0], at["right"][0]
     for a, b in [((left, top), (left, 0)), ((left, 0), (right, 0)), ((right, 0), (right, top))]:
         wall = pymunk.Segment(space.static_body, a, b, 0.0)
         wall.friction = FRICTION**0.5

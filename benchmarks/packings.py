@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from benchmarks.measure import RESULTS
 
 import hardgrain as hg
+from benchmarks.measure import RESULTS
 from hardgrain.scene.model import Floats, Model, State
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -45,7 +45,7 @@ def disks(count: int) -> tuple[Model, State]:
 
 
 def spheres(count: int, tile: int = 1000) -> tuple[Model, State]:
-    """Spheres on a floor, ten layers deep, periodic in x and y; ``count`` a multiple of ``tile``."""
+    """Spheres on a floor, ten layers deep, periodic in x and y; a multiple of ``tile``."""
     side = math.sqrt(tile / 10)
     model, state = _settled(_floor(tile, side, side), f"spheres-{tile}")
     columns = _columns(count // tile)
@@ -57,6 +57,27 @@ def engine(model: Model, sweeps: int, order: str, threads: int | None = None) ->
     """The step as a run would make it, with a fixed number of sweeps."""
     solver = GaussSeidel(sweeps=sweeps, order=order, threads=threads)  # type: ignore[arg-type]
     return ContactDynamics(model, solver, DT, seed=1)
+
+
+class Steps:
+    """Some steps of a packing at rest, to be called again and again."""
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        sweeps: int,
+        order: str,
+        steps: int,
+        threads: int | None = None,
+    ) -> None:
+        self.engine = engine(model, sweeps, order, threads)
+        self.state, self.steps = state.copy(), steps
+        self.contacts = 0
+
+    def __call__(self) -> None:
+        for _ in range(self.steps):
+            self.contacts = self.engine.advance(self.state).candidates
 
 
 def _floor(count: int, length: float, width: float) -> hg.Scene:
@@ -93,9 +114,7 @@ def _columns(tiles: int) -> int:
     return max(k for k in range(1, math.isqrt(tiles) + 1) if tiles % k == 0)
 
 
-def _tiled(
-    model: Model, state: State, side: float, columns: int, rows: int
-) -> tuple[Model, State]:
+def _tiled(model: Model, state: State, side: float, columns: int, rows: int) -> tuple[Model, State]:
     """Copies of a periodic packing side by side, with the impulses of their contacts."""
     n = model.n
     corner = side * np.array([(i, j, 0) for j in range(rows) for i in range(columns)])

@@ -1,0 +1,73 @@
+"""Share of a step of 100 sweeps that is not sweeps: detection and all bookkeeping.
+
+Counted as overhead is everything in a step outside the sweeps: pair list, narrow phase, warm start,
+packing and unpacking of the rows, residual, energy ledger, motion, Python. A packing at rest keeps
+its pair list; grains in fast flow make it anew every few steps. Both ends are given: the list kept,
+and the list made anew in every single step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from benchmarks.measure import Figure, sweeps_timed
+from benchmarks.packings import engine, spheres
+from hardgrain.scene.model import State
+from hardgrain.step.contact_dynamics import ContactDynamics
+
+SWEEPS = 100
+
+
+def run(quick: bool) -> list[Figure]:
+    figures = []
+    for count in [100] if quick else [10_000, 100_000]:
+        model, state = spheres(count, tile=min(count, 1000))
+        for order in ("sequential", "random"):
+            step = engine(model, SWEEPS, order)
+            kept, phases = _share(step, state.copy(), 3 if quick else 5, lambda: None)
+            anew, _ = _share(step, state.copy(), 2 if quick else 3, _forget(step))
+            for name, share, target in (
+                ("pair list kept", kept, "< 20"),
+                ("pair list anew each step", anew, ""),
+            ):
+                figures.append(
+                    Figure(
+                        f"share of a step outside the sweeps, {count} spheres, {order}, {name}",
+                        100.0 * share,
+                        unit="%",
+                        target=target,
+                        detail=phases if name == "pair list kept" else "",
+                    )
+                )
+    return figures
+
+
+def _forget(step: ContactDynamics) -> Callable[[], None]:
+    def forget() -> None:
+        step.detector._origin = None
+
+    return forget
+
+
+def _share(
+    step: ContactDynamics, state: State, repeat: int, before: Callable[[], None]
+) -> tuple[float, str]:
+    """Smallest share of the CPU time of a step that is not sweeps, and where a step's time went."""
+    step.advance(state)
+    step.seconds.clear()
+    whole, sweeps = [], []
+    for _ in range(repeat):
+        with sweeps_timed() as spent:
+            before()
+            start = time.process_time()
+            step.advance(state)
+            whole.append(time.process_time() - start)
+        sweeps.append(spent[0])
+    fastest, swept = min(whole), min(sweeps)
+    rest = min(w - s for w, s in zip(whole, sweeps))
+    wall = {name: second / repeat for name, second in step.seconds.items()}
+    phases = ", ".join(f"{name} {second * 1e3:.3g} ms" for name, second in wall.items())
+    return rest / (
+        rest + swept
+    ), f"step {fastest * 1e3:.4g} ms, sweeps {swept * 1e3:.4g} ms; {phases}"

@@ -1,0 +1,57 @@
+"""Two threads against one in coloured order, in wall time; the bits are the same."""
+
+from __future__ import annotations
+
+import time
+
+import numba
+import numpy as np
+
+from benchmarks.measure import Absent, Figure, best, sweeps_timed
+from benchmarks.packings import Steps, spheres
+
+SWEEPS = 100
+
+
+def run(quick: bool) -> list[Figure]:
+    most = numba.config.NUMBA_NUM_THREADS
+    if most < 2:
+        raise Absent("a second core")
+    count = 1000 if quick else 100_000
+    model, state = spheres(count)
+    counts = [n for n in (1, 2, 4, 8, 16) if n <= most]
+    runs = {str(n): Steps(model, state, SWEEPS, "coloured", 1, threads=n) for n in counts}
+    solve: dict[str, list[float]] = {name: [] for name in runs}
+    sweeps: dict[str, list[float]] = {name: [] for name in runs}
+
+    def timed(name: str) -> None:
+        phases = runs[name].engine.seconds
+        phases.clear()
+        with sweeps_timed(time.perf_counter) as spent:
+            runs[name]()
+        solve[name].append(phases["solve"])
+        sweeps[name].append(spent[0])
+
+    step = best(
+        {name: lambda name=name: timed(name) for name in runs},
+        repeat=1 if quick else 5,
+        clock=time.perf_counter,
+    )
+    same = all(np.array_equal(r.state.velocity, runs["1"].state.velocity) for r in runs.values())
+    figures = []
+    for n in counts[1:]:
+        ratio = {
+            what: min(times["1"]) / min(times[str(n)])
+            for what, times in (("sweeps", sweeps), ("solve", solve))
+        }
+        figures.append(
+            Figure(
+                f"{n} threads / 1 thread, coloured, {count} spheres, solve",
+                ratio["solve"],
+                target="≥ 1.7" if n == 2 else "",
+                detail=f"sweeps alone {ratio['sweeps']:.2f}, whole step"
+                f" {step['1'] / step[str(n)]:.2f}; solve {min(solve['1']):.3g} s on one thread;"
+                f" {'same bits' if same else 'DIFFERENT BITS'}",
+            )
+        )
+    return figures
