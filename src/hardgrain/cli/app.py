@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ import hardgrain
 from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
-    from hardgrain.run.progress import Progress
     from hardgrain.run.scenario import Scenario
     from hardgrain.run.stop import Condition
     from hardgrain.run.summary import Summary
@@ -250,7 +249,7 @@ def info(
     Example:
       hardgrain info silo.h5
     """
-    from hardgrain.cli.info import describe, as_text
+    from hardgrain.cli.info import as_text, describe
 
     facts = describe(file)
     print(json.dumps(facts, indent=2) if as_json else as_text(facts))

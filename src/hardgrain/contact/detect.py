@@ -8,6 +8,7 @@ neighbours, plus a small share of its radius:
     near_i  = 0.1 r_i + dt |v*_i|                         (who counts as a near neighbour)
     reach_i = 0.005 r_i + dt max(|v*_j|, j near i or i)   (candidates: gap < reach_i + reach_j)
 
+(plus the range of cohesion, where there is any).
 The list of pairs is sought with a larger safety distance around each grain, and sought again when
 some grain has used its own up. Both rules look at the present state only and the list is sorted,
 so the candidates and their order do not depend on when the list was made: a resumed run has the
@@ -22,6 +23,7 @@ from hardgrain.contact.narrow import candidates, neighbourhood_max
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit
+from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.scene.place import worst_overlap
 
@@ -63,6 +65,9 @@ class Detector:
         self._wall_safety = np.zeros(model.bodies - model.n)
         self._origin: Floats | None = None
         self._wall_travel = np.zeros(model.bodies - model.n)
+        holds = model.laws[..., lawtable.COHESION] > 0.0
+        bonds = np.where(holds, model.laws[..., lawtable.COHESION_RANGE], 0.0)
+        self._margin = MARGIN * model.radius + float(bonds.max())
 
     def find(self, state: State, velocity: Floats) -> Contacts:
         """Candidates for the step that starts from ``state`` with free velocities ``velocity``.
@@ -78,7 +83,7 @@ class Detector:
         self._keep_list(state, walls, near)
         index, _, _ = self._narrow(state, walls, near)
         reach = dt * neighbourhood_max(self._first[index], self._second[index], speed, n)
-        reach[:n] += MARGIN * model.radius
+        reach[:n] += self._margin
         self._keep_list(state, walls, np.maximum(near, reach))
         index, normal, gap = self._narrow(state, walls, reach)
         self._wall_travel += dt * speed[n:]

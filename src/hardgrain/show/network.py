@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardgrain.contact.detect import wall_geometry
 from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
@@ -15,7 +14,7 @@ from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
+from hardgrain.scene.model import Contacts, Floats, Model, State
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +25,7 @@ __all__ = ["draw_network"]
 
 GRAIN, RIM, WALL, TENSION = "#e9e6df", "#b3aea3", "#3b4048", "#0072b2"
 FORCE_MAP = (0.22, 0.95)  # part of inferno, reversed, that is seen on pale grains
-WIDEST = 0.55  # width of the strongest lines [mean diameter]
+WIDEST = 0.45  # width of the strongest lines [mean diameter]
 STRONG = 0.99  # quantile of the forces drawn that wide; the few beyond would dwarf the rest
 BAND = 0.7  # thickness of a wall as drawn [mean diameter]
 EDGE = 7.5  # the longer side of the packing on paper [inch]
@@ -63,7 +62,7 @@ def draw_network(
     size = view.high - view.low
     inches = np.maximum(EDGE * size / size.max(), 1.5)
     # room for labels, title and colour bar
-    left, right, bottom, top = 0.75, 1.15, 0.6, 0.75
+    left, right, bottom, top = 0.85, 1.15, 0.6, 0.75
     width, height = inches[0] + left + right, inches[1] + bottom + top
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((left / width, bottom / height, inches[0] / width, inches[1] / height))
@@ -215,7 +214,7 @@ def _draw_walls(axes: Axes, model: Model, state: State, view: _View) -> None:
 
     keep = list(view.axes)
     band = BAND * 2.0 * float(model.radius.mean())
-    style: dict[str, Any] = {"facecolor": WALL, "edgecolor": "none", "zorder": 0.5}
+    style: dict[str, Any] = {"facecolor": WALL, "edgecolor": "none", "zorder": 3}
     kind, point, axis, size = wall_geometry(model, state)
     far = 2.0 * float((view.high - view.low).sum())
     for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):
@@ -224,11 +223,11 @@ def _draw_walls(axes: Axes, model: Model, state: State, view: _View) -> None:
                 continue
             a = a / np.linalg.norm(a)
             along = far * np.array([-a[1], a[0]])
-            foot = p + a * 0.0 + along * np.dot(0.5 * (view.low + view.high) - p, along) / far**2
+            foot = p + along * np.dot(0.5 * (view.low + view.high) - p, along) / far**2
             edge = np.array([foot - along, foot + along])
             axes.add_patch(Polygon(np.vstack([edge, edge[::-1] - band * a]), **style))
         elif what == SEGMENT:
-            axes.plot(*np.array([p, p + a]).T, color=WALL, linewidth=2.5, zorder=0.5,
+            axes.plot(*np.array([p, p + a]).T, color=WALL, linewidth=2.5, zorder=3,
                       solid_capstyle="round")  # fmt: skip
         elif model.dim == 3 and np.abs(whole[keep]).max() > 1e-9:
             continue  # a cylinder seen from the side
@@ -300,8 +299,7 @@ def _force_map() -> Colormap:
 
 
 def _label(axes: Axes, scenario: Scenario, model: Model, state: State, view: _View) -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.tick_params(direction="out", length=3)
     facts = f"time {state.time:.4g}, {model.n} grains, {_loaded(state)} contacts bear a force"
     if model.dim == 3:

@@ -249,9 +249,12 @@ def next_check(sweep):
 @pjit
 def sweep_colours(p, starts):
     """One sweep, colour by colour; contacts of one colour are independent. The last is serial."""
-    last = starts.size - 2
+    last, m = starts.size - 2, p.first.size
     for colour in range(last):
         for k in prange(starts[colour], starts[colour + 1]):
+            later = min(k + AHEAD, m - 1)
+            prefetch(p.b, p.first[later])
+            prefetch(p.b, p.second[later])
             relax_contact(p, k)
     for k in range(starts[last], starts[last + 1]):
         relax_contact(p, k)
