@@ -3,10 +3,11 @@
 One step's contact problem, u = W p + q with Signorini and Coulomb, is written to a file that
 Siconos reads as a block matrix, its fastest storage. Of Siconos only sweeps are counted: the
 difference between a long and a short solve, with its cheapest error check (norm of the increments),
-so neither reading, set-up nor a full error evaluation is in it. All of its one-contact solvers are tried, and
-the fastest counts of those that solve a contact, so that equal sweeps give equal impulses. (A
-single projection on the cone is cheaper, but goes only a small part of the way.) Of hardgrain the
-whole solve counts: packing, sweeps, residual, unpacking. Both start from zero, in list order.
+so neither reading, set-up nor a full error evaluation is in it. All of its one-contact solvers are
+tried, and the fastest counts of those that solve a contact, so that equal sweeps give equal
+impulses. (A single projection on the cone is cheaper, but goes only a small part of the way.) Of
+hardgrain the whole solve counts: packing, sweeps, residual, unpacking. Both start from zero, in
+list order.
 """
 
 from __future__ import annotations
