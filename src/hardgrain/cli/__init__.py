@@ -15,7 +15,7 @@ def main() -> None:
     try:
         app(prog_name="hardgrain")
     except HardgrainError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {str(error).rstrip('.')}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

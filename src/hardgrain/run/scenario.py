@@ -76,16 +76,12 @@ def load(path: str | Path) -> Scenario:
 
 def parse(data: dict[str, Any]) -> Scenario:
     """Check a scenario given as nested tables; the first error is explained in one sentence."""
-    for name, table in (("stop", data.get("stop")), ("solver", data.get("solver"))):
-        if table is not None and not isinstance(table, dict):
-            raise InputError(f"{name} is {table!r}; it must be a table")
-    solver = data.get("solver")
-    if isinstance(solver, dict):
+    if isinstance(solver := data.get("solver"), dict):
         data = {**data, "solver": {"kind": "gauss-seidel", **solver}}
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
-        raise explain(error, Scenario) from None
+        raise explain(error, data) from None
     except RecursionError:
         raise InputError("the scenario is nested too deeply") from None
     if scenario.stop is None:
@@ -94,104 +90,152 @@ def parse(data: dict[str, Any]) -> Scenario:
 
 
 # ---------------------------------------------------------------------- explaining errors
-def explain(error: ValidationError, model: type[BaseModel]) -> InputError:
+# What pydantic's complaints ask for, in words; {…} are its own figures.
+_WANTED = {
+    "greater_than": "a number greater than {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than": "a number less than {lt:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number that is not so large",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "literal_error": "{expected}",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+}
+# What stands in a required field.
+_REQUIRED = {
+    "dt": "give a time step greater than 0",
+    "scene": "give a [scene] table with grains",
+    "place": "give a table with the kind 'grid', 'deposit', 'loose' or 'at'",
+}
+
+
+def explain(error: ValidationError, data: Any) -> InputError:
     """The most telling of pydantic's complaints as one sentence: field, value, what is valid."""
     problems = error.errors(include_url=False)
     # a misspelt key explains more than what is missing because of it
     problems.sort(key=lambda p: p["type"] != "extra_forbidden")
-    first = problems[0]
-    where = _path(first["loc"], model)
-    value = first.get("input")
-    kind = first["type"]
+    paths = [_path(p["loc"], data, p["type"] in ("missing", "extra_forbidden")) for p in problems]
+    # Each member of a union complains; the one that got deepest is the one that was meant.
+    best = max((k for k, p in enumerate(paths) if p.startswith(paths[0])), key=lambda k: len(paths[k]))
+    where, first = paths[best], problems[best]
+    value, kind = first.get("input"), first["type"]
     if kind == "extra_forbidden":
-        known = _known_keys(first["loc"][:-1], model)
-        key = str(first["loc"][-1])
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(known)}"
+        known = sorted({n for m in _models(_type_at(first["loc"][:-1])) for n in m.model_fields})
+        hint = _nearest(str(first["loc"][-1]), known, "keys")
         return InputError(f"{where} is not a known key; {hint}")
     if kind == "missing":
-        return InputError(f"{where} is missing; it is required")
+        key = first["loc"][-1]
+        hint = "the list is too short" if isinstance(key, int) else _REQUIRED.get(key, "it is required")
+        return InputError(f"{where} is missing; {hint}")
+    if kind == "union_tag_invalid":
+        given = first["ctx"]["tag"]
+        known = [tag.strip(" '") for tag in first["ctx"]["expected_tags"].split(",")]
+        return InputError(f"{where}.kind is {given!r}; {_nearest(given, known, 'kinds')}")
+    if kind == "union_tag_not_found":
+        known = [_kind(m) for m in _models(_type_at(first["loc"]))]
+        return InputError(f"{where}.kind is missing; {_nearest('', known, 'kinds')}")
     message = first["msg"].removeprefix("Value error, ")
-    if kind == "value_error" and not isinstance(value, str | int | float):
-        return InputError(f"{where}: {message}" if where else message)
-    return InputError(f"{where} is {_short(value)}; {message[:1].lower()}{message[1:]}")
+    if kind == "value_error":
+        return InputError(message if message.startswith(where) else f"{where}: {message}")
+    wanted = [
+        _WANTED[p["type"]].format(**p.get("ctx", {}))
+        for p, path in zip(problems, paths)
+        if path == where and p["type"] in _WANTED
+    ]
+    if kind == "list_type" and isinstance(value, dict):
+        wanted = [f"a list of tables, each headed [[{where}]]"]
+    message = f"give {' or '.join(dict.fromkeys(wanted))}" if wanted else message
+    return InputError(f"{where} is {_short(value)}; {message.replace('should be', 'give', 1)}")
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    """A value as TOML would write it, cut where it is long."""
+    if isinstance(value, dict):
+        return "a table"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _path(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
-    """scene.grains[0].count from a pydantic location, without the names of union members."""
+def _path(loc: tuple[int | str, ...], data: Any, named: bool) -> str:
+    """scene.grains[0].count from a pydantic location.
+
+    A location also holds names of union members. They are found out by following it through the
+    data, where they do not lead anywhere; ``named``: its last part is a key, there or not.
+    """
     text = ""
-    known: set[str] | None = None
-    here: Any = model
-    for part in loc:
+    for k, part in enumerate(loc):
         if isinstance(part, int):
             text += f"[{part}]"
-            here = _items(here)
-            continue
-        models = _models(here)
-        known = {name for m in models for name in m.model_fields}
-        if known and part not in known and part != loc[-1]:
-            chosen = [m for m in models if _tag(m) == part or m.__name__ == part]
-            here = chosen[0] if chosen else here
-            continue
-        if known and part not in known and _is_tag(part, models):
-            continue
-        text += f".{part}" if text else part
-        here = _field(here, part)
-    return text
+            data = data[part] if isinstance(data, list | tuple) and part < len(data) else None
+        elif isinstance(data, dict) and part in data:
+            text, data = f"{text}.{part}", data[part]
+        elif named and k == len(loc) - 1:
+            text += f".{part}"
+    return text.removeprefix(".")
 
 
-def _known_keys(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    here: Any = model
+def _nearest(word: str, known: list[str], what: str) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known {what} are {', '.join(known)}"
+
+
+def _type_at(loc: tuple[int | str, ...]) -> Any:
+    """Type of the value at a location, as annotated."""
+    here: Any = Scenario
     for part in loc:
         if isinstance(part, int):
             here = _items(here)
-            continue
-        models = _models(here)
-        chosen = [m for m in models if _tag(m) == part or m.__name__ == part]
-        here = chosen[0] if chosen else _field(here, part)
-    return sorted({name for m in _models(here) for name in m.model_fields})
+        else:
+            members = [m for m in _models(here) if part in (_kind(m), m.__name__)]
+            here = members[0] if members else _field(here, part)
+    return here
 
 
-def _unwrap(annotation: Any) -> list[Any]:
+def _types(annotation: Any) -> list[Any]:
     """All plain types within Annotated, unions and optionals."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _unwrap(get_args(annotation)[0])
+        return _types(get_args(annotation)[0])
     if origin in (Union, UnionType):
-        return [t for a in get_args(annotation) for t in _unwrap(a)]
+        return [t for a in get_args(annotation) for t in _types(a)]
     return [annotation]
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    return [t for t in _unwrap(annotation) if isinstance(t, type) and issubclass(t, BaseModel)]
+    return [t for t in _types(annotation) if isinstance(t, type) and issubclass(t, BaseModel)]
 
 
 def _field(annotation: Any, name: str) -> Any:
     for m in _models(annotation):
         if name in m.model_fields:
             return m.model_fields[name].annotation
-    for t in _unwrap(annotation):  # dict[str, X]
+    for t in _types(annotation):  # dict[str, X]
         if get_origin(t) is dict:
             return get_args(t)[1]
     return Any
 
 
 def _items(annotation: Any) -> Any:
-    for t in _unwrap(annotation):
+    for t in _types(annotation):
         if get_origin(t) in (list, tuple):
             return get_args(t)[0]
     return Any
 
 
-def _tag(model: type[BaseModel]) -> str:
+def _kind(model: type[BaseModel]) -> str:
     kind = model.model_fields.get("kind")
     return str(kind.default) if kind is not None else ""
-
-
-def _is_tag(part: str, models: list[type[BaseModel]]) -> bool:
-    return any(part in (_tag(m), m.__name__) for m in models)
