@@ -126,10 +126,17 @@ class Scene(Spec):
             r = g.radius[mine]
             density = self.materials[names[m]].density
             material[mine] = m
-            mass[mine] = density * (np.pi * r**2 if dim == 2 else 4 / 3 * np.pi * r**3)
-            inertia[mine] = (0.5 if dim == 2 else 0.4) * mass[mine] * r**2
-            inv_mass[mine] = 1.0 / mass[mine, None]
-            inv_inertia[mine] = 1.0 / inertia[mine, None]
+            with np.errstate(all="ignore"):
+                mass[mine] = density * (np.pi * r**2 if dim == 2 else 4 / 3 * np.pi * r**3)
+                inertia[mine] = (0.5 if dim == 2 else 0.4) * mass[mine] * r**2
+                inv_mass[mine] = 1.0 / mass[mine, None]
+                inv_inertia[mine] = 1.0 / inertia[mine, None]
+            if not all(np.isfinite(a[mine]).all() for a in (mass, inertia, inv_mass, inv_inertia)):
+                raise InputError(
+                    f"{at}.diameter is {2 * r.min():g} to {2 * r.max():g} with the density"
+                    f" {density:g}, which gives masses or moments of inertia beyond the range of"
+                    " numbers; use other units"
+                )
             _lock(spec, dim, at, mine, inv_mass, inv_inertia)
             bodies: slice | np.ndarray = mine
             if mine.size and mine[-1] - mine[0] + 1 == mine.size:
@@ -531,7 +538,12 @@ def _vector(value: Sequence[float] | None, dim: int, at: str) -> Floats:
 def _spin_vector(value: Any, dim: int, at: str) -> Floats:
     if value is None:
         return np.zeros(_spins(dim))
-    return _vector(value if isinstance(value, list) else [value], _spins(dim), at)
+    components = value if isinstance(value, list) else [value]
+    if len(components) != _spins(dim):
+        raise InputError(
+            f"{at} is {value}; a scene of dimension {dim} takes {_spins(dim)} component(s)"
+        )
+    return _vector(components, _spins(dim), at)
 
 
 def _unit(value: Sequence[float], dim: int, at: str) -> Floats:
