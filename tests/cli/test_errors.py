@@ -1,0 +1,187 @@
+"""Bad input ends in one sentence that names the field, the value and what is valid; exit code 2."""
+
+import copy
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hardgrain as hg
+from hardgrain.run.scenario import parse
+
+BASE = tomllib.loads((Path(__file__).parent / "scenario.toml").read_text())
+NAN = float("nan")
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The base scenario with one value put in; ... takes it out."""
+    data = copy.deepcopy(BASE)
+    *way, last = (int(part) if part.isdigit() else part for part in path.split("."))
+    here: Any = data
+    for part in way:
+        here = here[part]
+    if value is ...:
+        del here[last]
+    else:
+        here[last] = value
+    return data
+
+
+GRAINS, WALL = "scene.grains.0", "scene.walls.0"
+
+BAD = [
+    (f"{GRAINS}.diameter", -1, ["scene.grains[0].diameter is -1", "greater than 0"]),
+    (f"{GRAINS}.diameter", [1.0, -0.5], ["scene.grains[0].diameter[1] is -0.5", "greater than 0"]),
+    (f"{GRAINS}.diameter", NAN, ["diameter is nan", "finite number"]),
+    (f"{GRAINS}.diameter", "big", ["diameter is 'big'", "a number, a list of numbers, or a table"]),
+    (f"{GRAINS}.diameter", 1e-200, ["diameter is 1e-200", "other units"]),
+    (f"{GRAINS}.count", 10**8, ["count", "100000000"]),
+    (f"{GRAINS}.count", 1.5, ["scene.grains[0].count is 1.5", "a whole number"]),
+    (f"{GRAINS}.velocity", [1, 2, 3], ["scene.grains[0].velocity", "dimension 2 takes 2"]),
+    (f"{GRAINS}.spin", "fast", ["scene.grains[0].spin is 'fast'", "a number or a list"]),
+    (f"{GRAINS}.place", ..., ["scene.grains[0].place is missing", "'grid'"]),
+    (f"{GRAINS}.place", {"kind": "lose"}, ["place.kind is 'lose'", "did you mean 'loose'?"]),
+    (f"{GRAINS}.place", {}, ["place.kind is missing", "grid, deposit, loose, at"]),
+    (f"{GRAINS}.place.max", [6, NAN], ["scene.grains[0].place.max[1] is nan", "finite"]),
+    (f"{GRAINS}.lock", ["z"], ["scene.grains[0].lock holds 'z'", "'x', 'y' and 'rotation'"]),
+    (f"{GRAINS}.colour", "red", ["scene.grains[0].colour is not a known key", "known keys are"]),
+    (f"{GRAINS}.cuont", 3, ["scene.grains[0].cuont is not a known key", "did you mean 'count'?"]),
+    ("scene.grains", {}, ["scene.grains is a table", "[[scene.grains]]"]),
+    ("scene.grains", [], ["scene.grains is empty", "at least one grain"]),
+    ("scene.gravity", [0, NAN], ["scene.gravity is [0.0, nan]", "finite number"]),
+    ("scene.gravity", [0, -1, 0], ["scene.gravity", "dimension 2 takes 2"]),
+    ("scene.dimension", 3, ["scene.gravity is [0.0, -1.0]", "dimension 3 takes 3"]),
+    ("scene.dimension", 4, ["scene.dimension is 4", "2 or 3"]),
+    ("scene.periodic", {"x": [1, 0]}, ["scene.periodic.x is [1, 0]", "low < high"]),
+    ("scene.contacts.0.friction", -0.1, ["scene.contacts[0].friction is -0.1", "at least 0"]),
+    ("scene.contacts.0.restitution", 2, ["scene.contacts[0].restitution is 2", "at most 1"]),
+    ("scene.contacts.0.between", ["a", "grain"], ["between is 'a'", "materials are 'grain'"]),
+    ("scene.contacts.0.torsion", 0.1, ["scene.contacts[0].torsion is 0.1", "only in 3D"]),
+    ("scene.materials", {"a": {"density": 0}}, ["scene.materials.a.density is 0", "than 0"]),
+    (f"{WALL}.kind", "bocks", ["scene.walls[0].kind is 'bocks'", "box"]),
+    (f"{WALL}.open", ["up"], ["scene.walls[0] names the side 'up'", "left, right, bottom, top"]),
+    (f"{WALL}.max", [1, 8], ["is cut by wall 'right'", "allow_overlaps"]),
+    (f"{WALL}.pistons", {"right": {"mass": 1}}, ["pistons.right", "force or pressure"]),
+    (
+        f"{WALL}.pistons",
+        {"right": {"mass": 1, "force": "sni(t)"}},
+        ["scene.walls[0].pistons.right.force", "'sni(t)'", "did you mean 'sin'?"],
+    ),
+    ("dt", 0, ["dt is 0", "greater than 0"]),
+    ("dt", -1, ["dt is -1", "greater than 0"]),
+    ("dt", NAN, ["dt is nan", "finite"]),
+    ("dt", True, ["dt is true", "a number"]),
+    ("dt", "0.1", ["dt is '0.1'", "a number"]),
+    ("dt", ..., ["dt is missing", "greater than 0"]),
+    ("seed", -1, ["seed is -1", "at least 0"]),
+    ("scene", ..., ["scene is missing", "[scene]"]),
+    ("scene", 7, ["scene is 7", "a table"]),
+    ("stop", ..., ["stop is missing", "steps, time or at_rest"]),
+    ("stop", {}, ["stop is empty", "steps, time or at_rest"]),
+    ("stop.at_rest", {"sped": 1}, ["stop.at_rest.sped", "did you mean 'speed'?"]),
+    ("solver.order", "randon", ["solver.order is 'randon'", "'random'"]),
+    ("solver.sweeps", 0, ["solver.sweeps is 0", "at least 1"]),
+    ("solver.kind", "gauss-siedel", ["solver.kind", "did you mean 'gauss-seidel'?"]),
+    ("outptu", {}, ["outptu is not a known key", "did you mean 'output'?"]),
+    ("start", {"file": "none.h5"}, ["none.h5 does not exist"]),
+]
+
+
+def sentence(data: dict[str, Any]) -> str:
+    with pytest.raises(hg.InputError) as caught:
+        hg.Simulation(parse(data))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("path", "value", "words"), BAD, ids=[f"{p}={v}" for p, v, _ in BAD])
+def test_bad_value(path, value, words):
+    said = sentence(changed(path, value))
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+
+
+def test_overlapping_grains_name_the_worst_pair():
+    data = changed(f"{GRAINS}.place", {"kind": "at", "positions": [[1, 1], [3, 1], [3.2, 1]]})
+    del data["scene"]["grains"][0]["count"]
+    said = sentence(data)
+    assert "grain 1 at (3, 1) overlaps grain 2 by 0.8" in said
+    assert "allow_overlaps" in said
+
+
+def test_segment_in_3d():
+    data = changed("scene.dimension", 3)
+    data["scene"] |= {
+        "gravity": [0, 0, -1],
+        "walls": [{"kind": "segment", "start": [0, 0], "end": [1, 1]}],
+    }
+    data["scene"]["grains"][0]["place"] = {"kind": "loose", "min": [0, 0, 0], "max": [9, 9, 9]}
+    assert "scene.walls[0] is a segment; segments exist only in 2D" in sentence(data)
+
+
+# ---------------------------------------------------------------------- files, on the command line
+def refused(result, *words: str) -> None:
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1, "one sentence"
+    assert "Traceback" not in result.err
+    for word in words:
+        assert word in result.err
+
+
+def test_bad_scenario_on_the_command_line(hardgrain, scenario):
+    scenario.write_text(scenario.read_text().replace("diameter = 1.0", "diameter = -1.0"))
+    refused(hardgrain("run", scenario), "scene.grains[0].diameter is -1.0", "greater than 0")
+
+
+def test_missing_scenario(hardgrain):
+    refused(hardgrain("run", "none.toml"), "none.toml does not exist")
+
+
+def test_scenario_that_is_no_toml(hardgrain, scenario):
+    scenario.write_text("dt = = 3\n")
+    refused(hardgrain("run", scenario), "test.toml is not valid TOML", "line 1")
+
+
+def test_scenario_that_is_no_text(hardgrain, scenario):
+    scenario.write_bytes(b"\xff\xfe\x00dt")
+    refused(hardgrain("run", scenario), "not a text file")
+
+
+def test_scenario_that_is_a_folder(hardgrain, tmp_path):
+    refused(hardgrain("run", tmp_path), "is a folder")
+
+
+@pytest.mark.parametrize("command", ["info", "resume", "picture"])
+def test_not_a_run_file(hardgrain, scenario, command):
+    refused(hardgrain(command, "none.h5"), "none.h5 does not exist")
+    refused(hardgrain(command, scenario), "test.toml", "not")
+    Path("empty.h5").touch()
+    refused(hardgrain(command, "empty.h5"), "empty.h5")
+
+
+@pytest.mark.parametrize("command", ["info", "resume", "picture"])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.95])
+def test_truncated_run_file(hardgrain, scenario, command, share):
+    hardgrain("run", scenario)
+    whole = Path("test.h5").read_bytes()
+    Path("cut.h5").write_bytes(whole[: int(share * len(whole))])
+    refused(hardgrain(command, "cut.h5"), "cut.h5")
+
+
+def test_unwritable_folder(hardgrain, scenario):
+    def last_line(result):
+        """Without the start line."""
+        lines = result.err.splitlines(keepends=True)
+        return type(result)(result.code, result.out, lines[-1])
+
+    refused(last_line(hardgrain("run", scenario, "-o", "nowhere/a.h5")), "nowhere does not exist")
+    refused(last_line(hardgrain("run", scenario, "-o", "/proc/a.h5")), "/proc/a.h5")
+    refused(hardgrain("demo", "-o", "/proc/demo"), "/proc/demo")
+    refused(hardgrain("new", "silo", "-o", "nowhere/a.toml"), "nowhere/a.toml")
+
+
+def test_threads_beyond_the_machine(hardgrain, scenario):
+    refused(hardgrain("run", scenario, "--threads", 100_000), "--threads is 100000", "cores")
