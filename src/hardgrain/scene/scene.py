@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -46,6 +47,7 @@ __all__ = ["GrainArrays", "Scene"]
 
 AXES = "xyz"
 _KINDS = {"plane": 0, "segment": 1, "inside": 2, "outside": 3}
+_PER_GRAIN = 2048  # memory that a run needs for each grain and its contacts [byte]
 _COHESION_RANGE = 1e-4  # of the mean diameter: far above rounding, far below any gap that matters
 
 
@@ -110,6 +112,8 @@ class Scene(Spec):
         if not self.materials:
             raise InputError("scene.materials is empty; give at least one material")
         names = list(self.materials)
+        if grains is None:
+            _check_memory(sum(spec.count or 0 for spec in self.grains))
         g = self.place_grains(seed) if grains is None else grains
         walls = _Walls(self, names)
         n, w = g.radius.size, len(walls.rows)
@@ -560,6 +564,18 @@ def _material(name: str | None, names: Sequence[str], at: str) -> int:
     if name not in names:
         raise InputError(f"{at} is {name!r}; materials are {', '.join(map(repr, names))}")
     return names.index(name)
+
+
+def _check_memory(count: int) -> None:
+    """Refuse at once what would end in a machine that swaps for hours."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if count * _PER_GRAIN > memory:
+        raise InputError(
+            f"scene.grains has counts of {count} in all; this machine's memory,"
+            f" {memory / 2**30:.3g} GiB, is enough for about {memory // _PER_GRAIN}"
+        )
 
 
 def _check_periods(periodic: Floats, radius: Floats) -> None:
