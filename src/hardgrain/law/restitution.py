@@ -8,6 +8,9 @@ all contacts and both directions no energy is ever created; with unequal ones it
 Restitution needs the approach velocity, which the two-step completion of a closing gap would
 spoil. A contact with e_n > 0 that closes within the step is therefore treated as touching: it
 rebounds at once, from a distance of at most |V| dt.
+
+A contact that its neighbours push shut while it was opening (V⁻ > 0) must have the coefficient too,
+or the coefficients would be unequal: V⁺ ≥ −e V⁻, at the price of an overlap of at most e V⁻ dt.
 """
 
 from __future__ import annotations
@@ -25,8 +28,10 @@ def make_restitution(jit: Callable[..., Any]) -> SimpleNamespace:
         bias: float, gap: float, free_n: float, before_n: float, e_n: float, dt: float
     ) -> float:
         """Normal velocity shift of a contact with restitution e_n, given its gap speed ``bias``."""
-        if e_n > 0.0 and gap + free_n * dt <= 0.0:
+        if e_n <= 0.0 or bias < 0.0 <= before_n:
+            return bias
+        if before_n < 0.0 and gap + free_n * dt <= 0.0:
             return min(bias, 0.0) + e_n * before_n
-        return bias
+        return max(bias, e_n * before_n)
 
     return SimpleNamespace(rebound_bias=rebound_bias)

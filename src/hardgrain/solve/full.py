@@ -172,7 +172,7 @@ def pack_2d(
         before_t = nx * dy - ny * dx + c[k, A2T] * wj - c[k, A1T] * wi
         bias = gap_speed(gap[k], dt, remove_overlaps)
         c[k, BN] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[k, BT] = law[E_TANGENT] * before_t if gap[k] + free_n * dt <= 0.0 else 0.0
+        c[k, BT] = law[E_TANGENT] * before_t
         c[k, MUS], c[k, MUD] = law[MU_STATIC], law[MU_DYNAMIC]
         c[k, COH] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
         c[k, ARM] = effective_radius(radius[i], j, radius)
@@ -376,9 +376,8 @@ def pack_3d(
         free_n = velocity_3d(p, k, 0)
         bias = gap_speed(gap[k], dt, remove_overlaps)
         c[k, B3] = rebound_bias(bias, gap[k], free_n, velocity_3d(start, k, 0), law[E_NORMAL], dt)
-        if gap[k] + free_n * dt <= 0.0:
-            c[k, B3 + 1] = law[E_TANGENT] * velocity_3d(start, k, 1)
-            c[k, B3 + 2] = law[E_TANGENT] * velocity_3d(start, k, 2)
+        c[k, B3 + 1] = law[E_TANGENT] * velocity_3d(start, k, 1)
+        c[k, B3 + 2] = law[E_TANGENT] * velocity_3d(start, k, 2)
         c[k, MUS3], c[k, MUD3] = law[MU_STATIC], law[MU_DYNAMIC]
         c[k, COH3] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
         c[k, ARM3] = effective_radius(r, j, radius)
