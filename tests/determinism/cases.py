@@ -1,0 +1,171 @@
+"""Small runs that together use all that a resumed or repeated run must get right.
+
+As a script, `python cases.py run|resume CASE FILE [JSON]` is the process that the tests start,
+interrupt and kill. JSON holds changes of the scenario's own fields.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hardgrain as hg
+from hardgrain.io.runfile import RunFile
+from hardgrain.run.scenario import Output, Scenario
+
+
+def box_2d() -> Scenario:
+    """Disks that settle in a box, random order."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        grains=[
+            hg.Grains(
+                count=60,
+                diameter=hg.Uniform(min=0.7, max=1.2),
+                place=hg.Loose(min=[0, 0], max=[8, 16]),
+                speed=1.0,
+            )
+        ],
+        walls=[hg.Box(min=[0, 0], max=[8, 16], open=["top"])],
+    )
+    solver = hg.GaussSeidel(sweeps=20)
+    return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=7), **until(500))
+
+
+def drum_3d() -> Scenario:
+    """A drum that speeds up, with every law; contacts stored in every third frame only."""
+    scene = hg.Scene(
+        dimension=3,
+        gravity=[0, 0, -1],
+        contacts=[
+            hg.ContactLaw(
+                friction=0.6, friction_dynamic=0.4, restitution=0.2, restitution_tangential=0.2,
+                cohesion=0.02, rolling=0.05, torsion=0.03,
+            )
+        ],
+        grains=[
+            hg.Grains(
+                count=30,
+                diameter=hg.Bidisperse(small=0.8, large=1.0),
+                place=hg.Deposit(min=[-2, -1.5, -2], max=[2, 1.5, 2]),
+            )
+        ],
+        walls=[
+            hg.Drum(center=[0, 0, 0], radius=3.0, length=3.0, spin="0.5*ramp(t, 0, 2)"),
+            hg.Cylinder(
+                name="bar", point=[0.0, 0.0, 0.0], axis=[0, 1, 0], radius=0.3, side="outside",
+                velocity=["0.3*cos(t)", 0, 0],
+            ),
+        ],
+        allow_overlaps=True,
+    )  # fmt: skip
+    solver = hg.GaussSeidel(sweeps=50, stop="residual", tolerance=1e-3)
+    output = Output(every=5, contacts_every=3)
+    return Scenario(scene=scene, dt=0.02, solver=solver, output=output, **until(401))
+
+
+def pistons_2d() -> Scenario:
+    """Disks between two pistons, with rolling resistance and a driven one among them."""
+    pressed = {
+        "top": hg.Piston(mass=20, pressure="1 + 0.2*sin(t)", between=[("left", "right")]),
+        "right": hg.Piston(mass=20, force=6),
+    }
+    scene = hg.Scene(
+        contacts=[hg.ContactLaw(friction=0.4, rolling=0.1)],
+        grains=[
+            hg.Grains(count=40, place=hg.Grid(min=[0, 0], max=[7, 9], jitter=0.5), speed=0.2),
+            hg.Grains(place=hg.At(positions=[[8, 4]]), driven_velocity=["-0.3", "free"]),
+        ],
+        walls=[hg.Box(min=[0, 0], max=[9, 9], pistons=pressed)],
+    )
+    solver = hg.GaussSeidel(sweeps=30, order="symmetric")
+    output = Output(every=10, contacts_every=4)
+    return Scenario(scene=scene, dt=0.02, solver=solver, output=output, **until(410))
+
+
+def coloured_2d() -> Scenario:
+    """So many touching disks that colours are swept, and sums are made, on all threads."""
+    return _crowd(2, [50, 50], stop="residual", tolerance=1e-6)
+
+
+def coloured_3d() -> Scenario:
+    """The same for spheres with every law."""
+    law = hg.ContactLaw(friction=0.5, friction_dynamic=0.4, rolling=0.1, torsion=0.1)
+    return _crowd(3, [12, 12, 12], stop="local", tolerance=1e-9, contacts=[law])
+
+
+def _crowd(dim: int, cells: list[int], stop: Any, tolerance: float, **scene: Any) -> Scenario:
+    corner = [0.0] * dim
+    return Scenario(
+        scene=hg.Scene(
+            dimension=dim,
+            gravity=[*corner[1:], -1.0],
+            grains=[
+                hg.Grains(
+                    count=int(np.prod(cells)),
+                    place=hg.Grid(min=corner, max=cells, spacing=0.0),
+                    speed=0.5,
+                )
+            ],
+            walls=[hg.Box(min=corner, max=cells)],
+            **scene,
+        ),
+        dt=0.01,
+        solver=hg.GaussSeidel(order="coloured", sweeps=12, stop=stop, tolerance=tolerance),
+        output=Output(every=4),
+        **until(8),
+    )
+
+
+def until(steps: int) -> dict[str, Any]:
+    return {"stop": hg.Stop(steps=steps), "seed": 5}
+
+
+CASES = {f.__name__: f for f in (box_2d, drum_3d, pistons_2d, coloured_2d, coloured_3d)}
+
+
+def scenario(name: str, **changes: Any) -> Scenario:
+    """A case, with some of its fields changed."""
+    case = CASES[name]()
+    threads = changes.pop("threads", None)
+    if threads is not None:
+        changes["solver"] = case.solver.model_copy(update={"threads": threads})
+    return case.model_copy(update=changes)
+
+
+def frames(path: Path, every: int) -> dict[int, dict[str, bytes]]:
+    """All data of the regular frames and the last one, by step, and of the file as a whole."""
+    with RunFile(path) as run:
+        found: dict[int, dict[str, bytes]] = {}
+        for k, frame in enumerate(run):
+            if frame.step % every and k < len(run) - 1:
+                continue  # written on an interrupt
+            data: dict[str, Any] = dict(vars(frame))
+            data["scalars"] = [*frame.scalars.values()]
+            contacts = run.contacts(k)
+            if contacts is not None:
+                data |= {f"contacts/{name}": value for name, value in vars(contacts).items()}
+            found[frame.step] = {name: np.asarray(value).tobytes() for name, value in data.items()}
+        found[-1] = {f"model/{name}": value.tobytes() for name, value in run.model.items()}
+        found[-1] |= {f"history/{name}": value.tobytes() for name, value in run.history.items()}
+        return found
+
+
+def main(action: str, name: str, path: str, changes: str = "{}") -> None:
+    def tell(sim: hg.Simulation, report: Any) -> None:
+        print("step", report.step, flush=True)
+
+    if action == "resume":
+        _, summary = hg.Simulation.resume(path, progress=tell)
+    else:
+        sim = hg.Simulation(scenario(name, **json.loads(changes)))
+        summary = sim.run(output=path, progress=tell)
+    print(summary.ended, summary.steps)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,190 @@
+"""A run that is killed, interrupted or continued ends with the bits of one that never stopped."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+
+import hardgrain as hg
+from hardgrain.io.runfile import RunFile
+
+from .cases import frames, scenario
+
+SCRIPT = Path(__file__).with_name("cases.py")
+STOPPED = ["box_2d", "drum_3d", "pistons_2d"]
+SIGNALS = [("box_2d", signal.SIGINT), ("drum_3d", signal.SIGTERM), ("pistons_2d", signal.SIGINT)]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+@pytest.fixture(scope="module")
+def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Files of uninterrupted runs, each made once."""
+    folder = tmp_path_factory.mktemp("never-stopped")
+
+    def find(name: str) -> Path:
+        path: Path = folder / f"{name}.h5"
+        if not path.exists():
+            hg.Simulation(scenario(name)).run(output=path)
+        return path
+
+    return find
+
+
+def same(name: str, path: Path, other: Path) -> None:
+    """All regular frames, the last frame and the history agree to the last bit."""
+    every = scenario(name).output.every
+    a, b = frames(path, every), frames(other, every)
+    assert a.keys() == b.keys()
+    for step in a:
+        assert a[step].keys() == b[step].keys(), step
+        for field in a[step]:
+            assert a[step][field] == b[step][field], (step, field)
+    assert finished(path)
+
+
+def finished(path: Path) -> bool:
+    with h5py.File(path, "r", swmr=True, locking=False) as h5:
+        return bool(h5["committed/finished"][()])
+
+
+def stop_at(action: str, name: str, path: Path, step: int, number: int, delay: float) -> str:
+    """Start or resume a run in a fresh process, send it a signal after a step; what it said."""
+    child = subprocess.Popen(
+        [sys.executable, str(SCRIPT), action, name, str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    for line in child.stdout:
+        if line.startswith("step") and int(line.split()[1]) >= step:
+            break
+    time.sleep(delay)
+    child.send_signal(number)
+    rest, error = child.communicate(timeout=60)
+    expected = -number if number == signal.SIGKILL else 0
+    assert child.returncode == expected, error
+    return rest.splitlines()[-1] if rest else ""
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_killed_again_and_again(
+    name: str, tmp_path: Path, never_stopped: Callable[[str], Path]
+) -> None:
+    """SIGKILL at random moments, within steps and within writes, each time resumed."""
+    path = tmp_path / "run.h5"
+    chance = random.Random(name)
+    last = scenario(name).stop.steps  # type: ignore[union-attr]
+    assert last is not None
+    action = "run"
+    for step in sorted(chance.sample(range(1, int(0.8 * last)), 3)):
+        stop_at(action, name, path, step, signal.SIGKILL, chance.uniform(0.0, 0.004))
+        with RunFile(path) as run:
+            assert run[-1].step < last
+        action = "resume"
+    hg.Simulation.resume(path)
+    same(name, path, never_stopped(name))
+
+
+@pytest.mark.parametrize(("name", "number"), SIGNALS)
+def test_interrupted(
+    name: str, number: int, tmp_path: Path, never_stopped: Callable[[str], Path]
+) -> None:
+    """Ctrl-C and a polite kill end the run after the step in hand, with a frame of that step."""
+    path = tmp_path / "run.h5"
+    said = stop_at("run", name, path, 100, number, 0.001)
+    assert said.startswith("interrupted")
+    with RunFile(path) as run:
+        assert run[-1].step == int(said.split()[-1])
+        assert run[-1].step == run.history["step"][-1]
+        assert run.contacts(-1) is not None
+    assert not finished(path)
+    _, summary = hg.Simulation.resume(path)
+    assert summary.finished
+    same(name, path, never_stopped(name))
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_resuming_a_finished_run_changes_nothing(
+    name: str, tmp_path: Path, never_stopped: Callable[[str], Path]
+) -> None:
+    path = tmp_path / "run.h5"
+    path.write_bytes(never_stopped(name).read_bytes())
+    for _ in range(2):
+        sim, summary = hg.Simulation.resume(path)
+        assert summary.finished
+        assert summary.steps == sim.state.step == scenario(name).stop.steps  # type: ignore[union-attr]
+        assert frames(path, 1) == frames(never_stopped(name), 1)
+        assert finished(path)
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_finished_run_can_go_on(
+    name: str, tmp_path: Path, never_stopped: Callable[[str], Path]
+) -> None:
+    """Ended early, then continued to the same end."""
+    path = tmp_path / "run.h5"
+    hg.Simulation(scenario(name)).run(until=123, output=path)
+    assert finished(path)
+    hg.Simulation.resume(path)
+    same(name, path, never_stopped(name))
+
+
+def test_stop_conditions_remember(tmp_path: Path) -> None:
+    """At rest for some steps in a row: those before the interruption count."""
+    at_rest = hg.AtRest(speed=0.05, steps=40)
+    whole = hg.Simulation(scenario("box_2d"))
+    end = whole.run(until=[at_rest, 3000], output=tmp_path / "whole.h5")
+    assert end.ended == "at rest"
+    path = tmp_path / "run.h5"
+    hg.Simulation(scenario("box_2d")).run(until=end.steps - 10, output=path)
+    _, resumed = hg.Simulation.resume(path, until=[at_rest, 3000])
+    assert resumed.steps == end.steps
+    same("box_2d", path, tmp_path / "whole.h5")
+
+
+def test_functions_given_in_python(tmp_path: Path) -> None:
+    """A run driven by a Python function goes on when it is given the scene again, else says why."""
+
+    def shake(t: float) -> float:
+        return 0.3 * (1 if int(2 * t) % 2 else -1)
+
+    def make() -> hg.Scene:
+        scene: Any = scenario("box_2d").scene
+        floor = hg.Plane(point=[0, -1], normal=[0, 1], name="floor", velocity=[0, shake])
+        return scene.model_copy(update={"walls": [*scene.walls, floor]})  # type: ignore[no-any-return]
+
+    files = [tmp_path / "whole.h5", tmp_path / "run.h5"]
+    for path, steps in zip(files, (200, 90), strict=True):
+        hg.Simulation(make(), dt=0.02, seed=5).run(until=steps, output=path, every=7)
+    with pytest.raises(hg.InputError, match=r"shake.*was given in Python"):
+        hg.Simulation.resume(files[1], until=200)
+    hg.Simulation.resume(files[1], until=200, scene=make())
+    same("box_2d", files[1], files[0])
+
+
+def test_resume_in_another_folder(tmp_path: Path, never_stopped: Callable[[str], Path]) -> None:
+    """A copied file of a run that is still going resumes by itself and harms nothing."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir()
+    second.mkdir()
+    stop_at("run", "box_2d", first / "run.h5", 200, signal.SIGKILL, 0.0)
+    before = (first / "run.h5").read_bytes()
+    (second / "run.h5").write_bytes(before)
+    here = os.getcwd()
+    try:
+        os.chdir(second)
+        hg.Simulation.resume("run.h5")
+    finally:
+        os.chdir(here)
+    same("box_2d", second / "run.h5", never_stopped("box_2d"))
+    assert (first / "run.h5").read_bytes() == before
