@@ -92,7 +92,7 @@ def _keep(
             name: [{**asdict(f), "met": f.met} for f in some] for name, some in figures.items()
         },
     }
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / time.strftime("%Y-%m-%d-%H%M%S.json")
     path.write_text(json.dumps(record, indent=2, ensure_ascii=False))
     return os.path.relpath(path)

@@ -101,7 +101,7 @@ def _settled(scene: hg.Scene, name: str) -> tuple[Model, State]:
     """Let a scene come to rest; the result is kept in a run file for the next time."""
     path = RESULTS / f"{name}.h5"
     if not path.exists():
-        RESULTS.mkdir(exist_ok=True)
+        RESULTS.mkdir(parents=True, exist_ok=True)
         sim = hg.Simulation(scene, dt=DT, solver=GaussSeidel(sweeps=200), seed=1)
         sim.run(until=[hg.AtRest(speed=1e-3), SETTLE], output=path, every=SETTLE)
     start = {"file": str(path)}
