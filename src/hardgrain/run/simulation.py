@@ -115,7 +115,8 @@ class Simulation:
 
     def step(self) -> StepReport:
         """Advance by one step of length dt."""
-        report = self.engine.advance(self.state)
+        with np.errstate(all="ignore"):  # what overflows is found and said by the engine
+            report = self.engine.advance(self.state)
         t = self.totals
         t.work_external += report.work_external
         t.work_driven += report.work_driven
