@@ -223,23 +223,26 @@ class Simulation:
         """Step, observe, write; the observers never change the state."""
         output = self.scenario.output
         rows: list[list[float]] = []
-        ended = None
+
+        def reason() -> str | None:
+            return next((_name(c) for c in conditions if c(self)), None)
+
         with self._catch_interrupt():
-            while True:
-                ended = next((_name(c) for c in conditions if c(self)), None)
-                if ended is not None or self._interrupted:
-                    break
+            ended = reason()
+            while ended is None and not self._interrupted:
                 report = self.step()
+                ended = reason()
                 if writer is not None:
                     rows.append(self._history_row(report))
                     frame, off = divmod(self.state.step, output.every)
-                    if off == 0:
-                        self._write(writer, rows, frame % output.contacts_every == 0)
+                    last = ended is not None or self._interrupted
+                    if off == 0 or last:  # the last frame always has its contacts
+                        self._write(writer, rows, last or frame % output.contacts_every == 0)
                         rows = []
                 if progress is not None:
                     progress(self, report)
         if writer is not None:
-            if rows:
+            if rows:  # interrupted at the last moment
                 self._write(writer, rows, True)
             writer.close(finished=ended is not None)
         return self._summary(ended, None if writer is None else str(writer.path))
