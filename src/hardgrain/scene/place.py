@@ -227,15 +227,22 @@ def _deposited(
     high = np.where(inset == 0.0, low + periodic, high)
     size = float(np.prod((high - low) ** (1.0 / dim)))  # edge of a cube as large as the region
 
+    def fraction(some: Floats) -> float:
+        """Packing fraction of grains in the region."""
+        return (math.pi if dim == 2 else 4.0 / 3.0 * math.pi) * float(np.sum((some / size) ** dim))
+
+    asked = fraction(radius)
+    if asked > 0.95:  # no random deposition comes near it, whatever the sizes
+        raise InputError(
+            f"place.max makes a region that {len(radius)} grains would fill to {asked:.3g} of its"
+            " size; random deposition reaches about half, so enlarge the region or lower count"
+        )
     cells = kernel.make_cells(r, fixed, periodic)
     kernel.insert(x, periodic, cells, fixed)
     placed, work = fixed, max(_WORK * len(radius), _WORK_AT_LEAST)
     while placed < len(r):
         if work < 0:
-            ball = math.pi if dim == 2 else 4.0 / 3.0 * math.pi
-            reached, asked = (
-                ball * float(np.sum((some / size) ** dim)) for some in (r[fixed:placed], radius)
-            )
+            reached = fraction(r[fixed:placed])
             raise InputError(
                 f"place.max leaves room for {placed - fixed} of {len(radius)} grains by random"
                 f" deposition, packing fraction {reached:.3f} of {asked:.3f}; enlarge the region or"

@@ -545,7 +545,8 @@ def _spin_vector(value: Any, dim: int, at: str) -> Floats:
     components = value if isinstance(value, list) else [value]
     if len(components) != _spins(dim):
         raise InputError(
-            f"{at} is {value}; a scene of dimension {dim} takes {_spins(dim)} component(s)"
+            f"{at} is {components}, with {len(components)} component(s); a scene of dimension {dim}"
+            f" takes {_spins(dim)}"
         )
     return _vector(components, _spins(dim), at)
 
