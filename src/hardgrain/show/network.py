@@ -299,8 +299,12 @@ def _force_map() -> Colormap:
 
 
 def _label(axes: Axes, scenario: Scenario, model: Model, state: State, view: _View) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     axes.spines[:].set_visible(False)
     axes.tick_params(direction="out", length=3)
+    for scale in (axes.xaxis, axes.yaxis):
+        scale.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10]))
     facts = f"time {state.time:.4g}, {model.n} grains, {_loaded(state)} contacts bear a force"
     if model.dim == 3:
         facts += ", seen along y"
