@@ -203,3 +203,26 @@ def angle_of(model: Model, state: State, center: Sequence[float]) -> float:
     """Angle of grain 0 from straight below ``center`` in the x–last plane, along +x [rad]."""
     x = state.position[0] - np.asarray(center)
     return float(np.arctan2(x[0], -x[-1]))
+
+
+def packing(dim: int, law: dict[str, Any], seed: int = 0, count: int = 30) -> hg.Simulation:
+    """Grains that fall into a box, shortly after the first have landed: contacts of every kind."""
+    size = [5.0, 12.0] if dim == 2 else [2.6, 2.6, 8.0]
+    sets = hg.Grains(
+        count=count,
+        diameter=hg.Uniform(min=0.6, max=1.0),
+        place=hg.Loose(min=[0.0] * dim, max=size),
+        speed=0.5,
+    )
+    sim = start(
+        dim,
+        sets,
+        law=law,
+        gravity=up(dim, -1.0),
+        walls=[hg.Box(min=[0.0] * dim, max=size, open=["top"])],
+        dt=0.02,
+        seed=seed,
+        solver=hg.GaussSeidel(sweeps=100, order="sequential"),
+    )
+    steps(sim, 150)
+    return sim

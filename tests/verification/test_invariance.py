@@ -1,6 +1,6 @@
 """The laws of motion know no preferred place, direction or uniform motion; nor a third axis.
 
-Two runs that differ by a transformation differ by rounding, 10⁻¹⁶, which collisions of convex grains
+Two runs that differ by a transformation differ by rounding, 10⁻¹⁶, which collisions of grains
 amplify by about (free path)/(radius) each. Short runs of few grains keep it below 10⁻⁹.
 """
 
