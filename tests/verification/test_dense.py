@@ -37,8 +37,8 @@ def gauss(p: Dense) -> Floats:
 def de_saxce(p: Dense, tolerance: float = 1e-13, most: int = 200_000) -> Floats:
     """Velocities of contacts with friction, shape (dofs,).
 
-    A pair (P, V) obeys Signorini and Coulomb exactly when P is the projection of P − ρ (V + µ |V_t| n)
-    onto Coulomb's cone. Iterated with extrapolation that restarts when it overshoots.
+    A pair (P, V) obeys Signorini and Coulomb exactly when P is the projection of
+    P − ρ (V + µ |V_t| n) onto Coulomb's cone. Iterated with extrapolation that restarts when it overshoots.
     """
     w = (p.h * p.inv_mass) @ p.h.T
     c = p.h @ p.free + p.bias
@@ -118,7 +118,7 @@ def test_residual_is_what_its_definition_says(dim):
     own = np.einsum("kap,p,kbp->kab", frames, p.inv_mass, frames)
     wants, scale = [], []
     for k, w in enumerate(own):
-        # impulse in the frame that Dense chose; its rows on the first body are minus the unit vectors
+        # in the frame that Dense chose: its rows on the first body are minus the unit vectors
         i = kept.problem.first[k] * (dim + s.spin.shape[1])
         frame = -frames[k][:, i : i + dim]
         now = frame @ s.impulse[k]

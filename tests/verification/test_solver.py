@@ -1,7 +1,7 @@
 """The iterative solver keeps its promises: orders, paths, stopping rules, starts.
 
-Sweeps are numbered and their permutations keyed by (seed, step, sweep), so a solve with N − 1 sweeps
-is the first part of one with N, and each rule can be checked from outside.
+Sweeps are numbered and their permutations keyed by (seed, step, sweep), so a solve with N − 1
+sweeps is the first part of one with N, and each rule can be checked from outside.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def test_global_criterion_holds_at_the_last_sweep_and_not_before(dim, order):
 
 @pytest.mark.parametrize("order", ["random", "coloured"])
 def test_residual_criterion_holds_at_the_last_check_and_not_before(order):
-    """The residual is looked at in the first sweep, then every fifth (later every twentieth part)."""
+    """The residual is looked at after the first sweep, then after every fifth or more."""
     p = problem(2, FRICTION)
     s = solve(p, stop="residual", tolerance=1e-5, sweeps=5000, order=order)
     assert s.converged
