@@ -86,8 +86,22 @@ def test_newton_restitution(u: float, e: float, gap: float, m: float) -> None:
 def test_no_rebound_without_cause(u: float, e: float, gap: float, dt: float, removes: bool) -> None:
     bias = shock.gap_speed(gap, dt, removes)
     assert rebound_bias(bias, gap, u, u, 0.0, dt) == bias
-    if gap + u * dt > 0.0:  # does not close
+    if u <= 0.0 < gap + u * dt:  # approaches, but does not close
         assert rebound_bias(bias, gap, u, u, e, dt) == bias
+
+
+@given(before=positive, e=st.floats(0.01, 1.0), gap=number, dt=positive, free=number)
+def test_opening_contact_pushed_shut(
+    before: float, e: float, gap: float, dt: float, free: float
+) -> None:
+    """Moreau's law for a contact that was opening: V⁺ ≥ −e V⁻, or the gap's limit if that is more.
+
+    Removal of an overlap goes on undisturbed.
+    """
+    bias = shock.gap_speed(gap, dt, False)
+    assert rebound_bias(bias, gap, free, before, e, dt) == max(bias, e * before)
+    bias = shock.gap_speed(-abs(gap) - 1e-6, dt, True)
+    assert rebound_bias(bias, gap, free, before, e, dt) == bias
 
 
 def test_rebound_with_overlap_removal_adds_both() -> None:
