@@ -28,9 +28,9 @@ def test_help_shows_an_example(hardgrain, command):
     assert re.search(rf"Examples?:\n\s+hardgrain {command}", result.out)
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["fly"], ["info", "a", "b"], ["run", "--fast", "a"]])
+@pytest.mark.parametrize("arguments", ["run", "fly", "info a b", "run --fast a"])
 def test_wrong_usage(hardgrain, arguments):
-    result = hardgrain(*arguments)
+    result = hardgrain(*arguments.split())
     assert result.code == 2
     assert "Usage: hardgrain" in result.err
 

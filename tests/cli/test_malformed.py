@@ -92,14 +92,15 @@ def malformed(draw: Any) -> dict[str, Any]:
 
 def try_it(data: dict[str, Any]) -> None:
     """Build what can be built; nothing but our own errors may come out."""
-    start = time.monotonic()
+    start, said = time.monotonic(), ""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             hg.Simulation(parse(data))
         except hg.InputError as error:
-            assert "\n" not in str(error)
-            assert len(str(error)) < 600
+            said = str(error)
+    assert "\n" not in said
+    assert len(said) < 600
     assert time.monotonic() - start < SLOWEST
 
 
@@ -129,7 +130,9 @@ def test_junk_files(cut, junk, starter_text, tmp_path_factory):
     text = (starter.text("silo") if starter_text else "dt = 1\n").encode()
     path = tmp_path_factory.mktemp("junk") / "a.toml"
     path.write_bytes(text[:cut] + junk + text[cut + 5 :])
+    said = ""
     try:
         hg.load(path)
     except hg.InputError as error:
-        assert "\n" not in str(error)
+        said = str(error)
+    assert "\n" not in said

@@ -18,9 +18,7 @@ def describe(path: Path) -> dict[str, Any]:
         scenario = Scenario.model_validate_json(header["scenario"])
         frame, times = file[len(file) - 1], file.time
         state = "finished" if file.finished else "running now" if file.live else "interrupted"
-        walls = {
-            name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)
-        }
+        walls = {name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)}
         size = path.stat().st_size
     diameter = 2.0 * model["radius"]
     last = {

@@ -19,13 +19,13 @@ def _small_runs() -> Iterator[tuple[str, Scene, GaussSeidel | Jacobi]]:
     """A few grains for every kind of kernel: dimension, laws, and how sweeps are ordered."""
     for dim in (2, 3):
         for name, law in (("plain laws", ContactLaw()), ("all laws", ContactLaw(rolling=0.1))):
-            corner = [4.0] * dim
+            low, high = (0.0,) * dim, (4.0,) * dim
             scene = Scene(
                 dimension=dim,
                 gravity=[0.0] * (dim - 1) + [-1.0],
                 contacts=[law],
-                grains=[Grains(count=4, place=Deposit(min=[0.0] * dim, max=corner))],
-                walls=[Box(min=[0.0] * dim, max=corner)],
+                grains=[Grains(count=4, place=Deposit(min=low, max=high))],
+                walls=[Box(min=list(low), max=list(high))],
             )
             for solver in (GaussSeidel(), GaussSeidel(order="coloured"), Jacobi()):
                 order = solver.order if isinstance(solver, GaussSeidel) else "parallel"

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from hardgrain.errors import InputError
 from hardgrain.run.stop import Stop
+from hardgrain.scene._base import Positive, Spec
 from hardgrain.scene.scene import Scene
-from hardgrain.scene.spec import Positive, Spec
 from hardgrain.solve.gauss_seidel import GaussSeidel, Jacobi
 
 __all__ = ["Output", "Scenario", "Start", "explain", "load", "parse"]
@@ -130,7 +130,8 @@ def explain(error: ValidationError, data: Any) -> InputError:
     problems.sort(key=lambda p: p["type"] != "extra_forbidden")
     paths = [_path(p["loc"], data, p["type"] in ("missing", "extra_forbidden")) for p in problems]
     # Each member of a union complains; the one that got deepest is the one that was meant.
-    best = max((k for k, p in enumerate(paths) if p.startswith(paths[0])), key=lambda k: len(paths[k]))
+    related = [k for k, path in enumerate(paths) if path.startswith(paths[0])]
+    best = max(related, key=lambda k: len(paths[k]))
     where, first = paths[best], problems[best]
     value, kind = first.get("input"), first["type"]
     if kind == "extra_forbidden":
@@ -139,7 +140,9 @@ def explain(error: ValidationError, data: Any) -> InputError:
         return InputError(f"{where} is not a known key; {hint}")
     if kind == "missing":
         key = first["loc"][-1]
-        hint = "the list is too short" if isinstance(key, int) else _REQUIRED.get(key, "it is required")
+        hint = _REQUIRED.get(str(key), "it is required")
+        if isinstance(key, int):
+            hint = "the list is too short"
         return InputError(f"{where} is missing; {hint}")
     if kind == "union_tag_invalid":
         given = first["ctx"]["tag"]

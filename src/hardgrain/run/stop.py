@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hardgrain.errors import InputError
-from hardgrain.scene.spec import Positive, Spec
+from hardgrain.scene._base import Positive, Spec
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation

@@ -114,7 +114,8 @@ def _load(source: Simulation | RunFile | str | Path, frame: int) -> tuple[Model,
             f"frame is {frame}, a frame of {source.path} without contacts; choose one whose"
             " contacts were stored (output.contacts_every)"
         )
-    model = Model(**source.model, wall_names=tuple(source.wall_names))
+    arrays: dict[str, Any] = source.model
+    model = Model(**arrays, wall_names=tuple(source.wall_names))
     contacts = Contacts(**vars(rows))
     state = State(f.step, f.time, f.position, f.velocity, f.spin, f.orientation, contacts)
     return model, state, Scenario.model_validate_json(source.header["scenario"])
@@ -285,7 +286,7 @@ def _draw_forces(
     drawn = figure.colorbar(
         ScalarMappable(norm, colours), cax=scale, extend="max", label="normal force [force]"
     )
-    drawn.outline.set_visible(False)  # type: ignore[operator]
+    drawn.outline.set_visible(False)
     if (view.force < 0.0).any():
         scale.set_title("tension", color=TENSION, fontsize=8)
 
@@ -309,10 +310,10 @@ def _label(axes: Axes, scenario: Scenario, model: Model, state: State, view: _Vi
     if model.dim == 3:
         facts += ", seen along y"
     axes.set_title(scenario.title, loc="left", fontsize=11, pad=22)
-    axes.text(
-        0.0, 1.0, facts, transform=axes.transAxes, fontsize=8.5, color="#555555",
-        va="bottom", ha="left",
-    ).set_y(1.0 + 6.0 / (72.0 * axes.get_position().height * axes.figure.get_figheight()))  # fmt: skip
+    axes.annotate(
+        facts, (0.0, 1.0), (0.0, 6.0), xycoords="axes fraction", textcoords="offset points",
+        fontsize=8.5, color="#555555",
+    )  # fmt: skip
 
 
 def _loaded(state: State) -> int:
