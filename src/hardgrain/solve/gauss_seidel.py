@@ -18,6 +18,9 @@ from hardgrain.solve.problem import Problem, Solution
 
 __all__ = ["GaussSeidel", "IterativeSolver", "Jacobi"]
 
+# Rounding of a contact velocity, a sum of about ten products [velocity of the bodies].
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
+
 
 class IterativeSolver(Spec):
     """When to stop, where to start: what all sweeping solvers share.
@@ -92,6 +95,12 @@ def _reorder(problem: Problem, order: np.ndarray) -> Problem:
     return replace(problem, **{name: getattr(problem, name)[order] for name in names})
 
 
+def _fastest(problem: Problem) -> float:
+    """Largest velocity component of a body, or of its surface where it spins."""
+    spin = np.abs(problem.spin[: problem.radius.size]).max(axis=1)
+    return float(max(np.abs(problem.velocity).max(), (problem.radius * spin).max()))
+
+
 def _relax(
     solver: IterativeSolver,
     problem: Problem,
@@ -125,6 +134,7 @@ def _relax(
         pack = full.pack_2d if flat else full.pack_3d
         packed = pack(*contacts, problem.torque, velocity, spin, *before, *bodies, *laws)
 
+    unseen = (_ROUNDING * _fastest(problem)) ** 2
     sweeps, met = sweep.relax(
         packed,
         np.arange(m, dtype=np.uint32),
@@ -137,8 +147,9 @@ def _relax(
         solver.sweeps,
         solver.tolerance,
         solver.cutoff * problem.dt,
+        unseen,
     )
-    worst, rms = sweep.residual(packed, starts)
+    worst, rms = sweep.residual(packed, starts, unseen)
 
     if problem.lean:
         unpack = lean.unpack_2d if flat else lean.unpack_3d

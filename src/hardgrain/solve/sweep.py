@@ -12,7 +12,9 @@ all other laws) hold everywhere, whichever of the many admissible force networks
 
 V is the velocity that a typical contact impulse gives to its contact, so the residual is a pure
 number: 1 before anything is known, 10⁻⁶ when velocities are right to a millionth of what the
-contacts do in a step. ``residual_rms`` has the root mean square in place of the maximum.
+contacts do in a step. ``residual_rms`` has the root mean square in place of the maximum. Velocities
+that drown in the rounding of the bodies' own (`unseen`) count as zero: grains that travel together
+without pushing each other have nothing to converge.
 """
 
 from __future__ import annotations
@@ -203,14 +205,6 @@ def residual_block(p, low, high):
     return worst, wants, scale
 
 
-@device
-def ratios(worst, wants, scale, m):
-    """Residual and residual_rms from sums over all contacts."""
-    if worst == 0.0:
-        return 0.0, 0.0
-    return math.sqrt(worst * m / scale), math.sqrt(wants / scale)
-
-
 @pjit
 def residual_blocks(p):
     """`residual_block` on all threads, in fixed blocks that are combined in order."""
@@ -228,14 +222,17 @@ def residual_blocks(p):
 
 
 @jit
-def residual(p, starts):
-    """Residual and residual_rms of a packed problem; on all threads where it is coloured."""
+def residual(p, starts, unseen):
+    """Residual and residual_rms of a packed problem; on all threads where it is coloured.
+
+    ``unseen``: square of the velocity that rounding hides.
+    """
     m = p.first.size
     if starts is None:
         worst, wants, scale = residual_block(p, 0, m)
     else:
         worst, wants, scale = residual_blocks(p)
-    if worst == 0.0:
+    if worst <= unseen:
         return 0.0, 0.0
     return math.sqrt(worst * m / scale), math.sqrt(wants / scale)
 
@@ -273,7 +270,9 @@ def sweep_parallel(p, relaxation, fresh):
 
 
 @jit
-def relax(p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolerance, cutoff):
+def relax(
+    p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolerance, cutoff, unseen
+):  # fmt: skip
     """Sweep until the rule is met; returns (sweeps done, rule met).
 
     ``starts`` (of the colours, contacts stored colour by colour) and ``relaxation`` (of the
@@ -304,6 +303,6 @@ def relax(p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolera
                 return sweep + 1, True
         elif rule == RESIDUAL and sweep + 1 >= check:
             check = next_check(sweep + 1)
-            if residual(p, starts)[0] <= tolerance:
+            if residual(p, starts, unseen)[0] <= tolerance:
                 return sweep + 1, True
     return sweeps, rule == SWEEPS
