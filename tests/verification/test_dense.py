@@ -38,7 +38,8 @@ def de_saxce(p: Dense, tolerance: float = 1e-13, most: int = 200_000) -> Floats:
     """Velocities of contacts with friction, shape (dofs,).
 
     A pair (P, V) obeys Signorini and Coulomb exactly when P is the projection of
-    P − ρ (V + µ |V_t| n) onto Coulomb's cone. Iterated with extrapolation that restarts when it overshoots.
+    P − ρ (V + µ |V_t| n) onto Coulomb's cone. Iterated with extrapolation that restarts when
+    it overshoots.
     """
     w = (p.h * p.inv_mass) @ p.h.T
     c = p.h @ p.free + p.bias

@@ -293,7 +293,7 @@ def test_friction_and_density_per_material(dim):
     ]
     sets = [
         grains(
-            [3.0 * k] + up(dim - 1, 0.5),
+            [3.0 * k, *up(dim - 1, 0.5)],
             material=name,
             lock=["rotation"],
             velocity=[1.0] + [0.0] * (dim - 1),
