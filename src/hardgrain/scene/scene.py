@@ -553,10 +553,11 @@ def _spin_vector(value: Any, dim: int, at: str) -> Floats:
 
 def _unit(value: Sequence[float], dim: int, at: str) -> Floats:
     vector = _vector(value, dim, at)
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
         raise InputError(f"{at} is the zero vector; give a direction")
-    return vector / length
+    vector = vector / largest  # so that no square leaves the range of numbers
+    return vector / float(np.linalg.norm(vector))
 
 
 def _material(name: str | None, names: Sequence[str], at: str) -> int:

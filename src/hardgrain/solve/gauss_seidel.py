@@ -134,7 +134,7 @@ def _relax(
         pack = full.pack_2d if flat else full.pack_3d
         packed = pack(*contacts, problem.torque, velocity, spin, *before, *bodies, *laws)
 
-    unseen = (_ROUNDING * _fastest(problem)) ** 2
+    unseen = float(np.square(_ROUNDING * _fastest(problem)))  # inf, not an error, at worst
     sweeps, met = sweep.relax(
         packed,
         np.arange(m, dtype=np.uint32),
