@@ -51,6 +51,7 @@ _PUBLIC = {
     "Stop": "run.stop",
     "Time": "run.stop",
     "Uniform": "scene.sizes",
+    "draw_network": "show.network",
     "load": "run.scenario",
 }
 
@@ -88,4 +89,5 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         Plane,
         Segment,
     )
+    from hardgrain.show.network import draw_network
     from hardgrain.solve.gauss_seidel import GaussSeidel, Jacobi

@@ -165,11 +165,13 @@ def refuse_overlaps(model: Model, state: State) -> None:
     x = state.position[:n]
     overlap, i, j = worst_overlap(x, model.radius, model.periodic)
     none = np.zeros(model.bodies)
-    cut = find_wall_pairs(x, model.radius, model.periodic, *walls, none[n:])
-    index, _, gap = candidates(*cut, state.position, model.radius, model.periodic, *walls, none)
+    grain, wall = find_wall_pairs(x, model.radius, model.periodic, *walls, none[n:])
+    index, _, gap = candidates(
+        grain, wall, state.position, model.radius, model.periodic, *walls, none
+    )
     if gap.size and -gap.min() > overlap:
         worst = index[gap.argmin()]
-        overlap, i, j = -float(gap.min()), int(cut[0][worst]), int(cut[1][worst])
+        overlap, i, j = -float(gap.min()), int(grain[worst]), int(wall[worst])
     if i < 0 or overlap <= ALLOWED * model.radius[i]:
         return
     at = ", ".join(f"{coordinate:g}" for coordinate in x[i])

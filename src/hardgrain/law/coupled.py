@@ -31,6 +31,9 @@ from types import SimpleNamespace
 from typing import Any
 
 LOCKED = 1e-9  # [1] share of W_nn below which a tangent counts as locked
+BLOCKED = (
+    1e-20  # [1] share of W_tt below which the normal does: the square of rounding in n, no more
+)
 
 
 def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
@@ -48,7 +51,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         cohesion: float,
     ) -> tuple[float, float]:
         """Impulse (P_n, P_t) of one contact in 2D; U includes the biases, not the impulse."""
-        if w_nn <= 0.0:
+        if w_nn <= BLOCKED * w_tt:
             return 0.0, 0.0
         u_n -= cohesion * w_nn
         u_t -= cohesion * w_nt
@@ -115,7 +118,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         cohesion: float,
     ) -> tuple[float, float, float]:
         """Impulse (P_n, P_1, P_2) of one contact in 3D; U includes the biases, not the impulse."""
-        if w_nn <= 0.0:
+        if w_nn <= BLOCKED * (w_11 + w_22):
             return 0.0, 0.0, 0.0
         u_n -= cohesion * w_nn
         u_1 -= cohesion * w_n1

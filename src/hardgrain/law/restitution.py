@@ -28,10 +28,10 @@ def make_restitution(jit: Callable[..., Any]) -> SimpleNamespace:
         bias: float, gap: float, free_n: float, before_n: float, e_n: float, dt: float
     ) -> float:
         """Normal velocity shift of a contact with restitution e_n, given its gap speed ``bias``."""
-        if e_n <= 0.0 or bias < 0.0 <= before_n:
+        if e_n <= 0.0:
             return bias
         if before_n < 0.0 and gap + free_n * dt <= 0.0:
             return min(bias, 0.0) + e_n * before_n
-        return max(bias, e_n * before_n)
+        return max(bias, e_n * before_n) if bias >= 0.0 else bias
 
     return SimpleNamespace(rebound_bias=rebound_bias)

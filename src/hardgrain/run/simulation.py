@@ -81,7 +81,7 @@ class Simulation:
         if start is not None:
             self._take(start)
         self._set_up()
-        if not scene.scene.allow_overlaps:
+        if start is None and not scene.scene.allow_overlaps:  # an earlier run may leave overlaps
             refuse_overlaps(self.model, self.state)
         self.totals = Totals(kinetic_start=self.kinetic)
 

@@ -136,69 +136,72 @@ def effective_radius(r_i, j, radius):
 
 @jit
 def pack_2d(
-    first, second, normal, gap, impulse, torque, velocity, spin, velocity_before, spin_before,
-    position, radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps
+    order, first, second, normal, gap, impulse, torque, velocity, spin, velocity_before,
+    spin_before, position, radius, inv_mass, inv_inertia, material, laws, periodic, dt,
+    remove_overlaps
 ):  # fmt: skip
-    """Fill the rows of a `Full2D` and start it from the given impulses."""
+    """Fill the rows of a `Full2D` and start it from the given impulses; row s: ``order[s]``."""
     n, m, nb = radius.size, first.size, velocity.shape[0]
     b = np.empty((nb, 6))
     for i in range(nb):
         b[i, 0], b[i, 1], b[i, 2] = velocity[i, 0], velocity[i, 1], spin[i, 0]
         b[i, 3], b[i, 4], b[i, 5] = inv_mass[i, 0], inv_mass[i, 1], inv_inertia[i, 0]
     c = np.zeros((m, 20))
-    p = Full2D(first.astype(np.uint32), second.astype(np.uint32), c, b)
-    for k in range(m):
+    p = Full2D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
+    for row in range(m):
+        k = order[row]
         i, j = first[k], second[k]
+        p.first[row], p.second[row] = i, j
         nx, ny = normal[k, 0], normal[k, 1]
         law = laws[material[i], material[j]]
-        c[k, NX], c[k, NY] = nx, ny
-        c[k, A1T] = radius[i]
+        c[row, NX], c[row, NY] = nx, ny
+        c[row, A1T] = radius[i]
         if j < n:
-            c[k, A2T] = -radius[j]
+            c[row, A2T] = -radius[j]
         else:
             lx = min_image(position[i, 0] - position[j, 0], periodic[0]) + radius[i] * nx
             ly = min_image(position[i, 1] - position[j, 1], periodic[1]) + radius[i] * ny
-            c[k, A2N], c[k, A2T] = lx * ny - ly * nx, lx * nx + ly * ny
+            c[row, A2N], c[row, A2T] = lx * ny - ly * nx, lx * nx + ly * ny
         mx, my = b[i, 3] + b[j, 3], b[i, 4] + b[j, 4]
-        c[k, WNN] = mx * nx * nx + my * ny * ny + b[j, 5] * c[k, A2N] ** 2
-        c[k, WNT] = (my - mx) * nx * ny + b[j, 5] * c[k, A2N] * c[k, A2T]
-        c[k, WTT] = mx * ny * ny + my * nx * nx
-        c[k, WTT] += b[i, 5] * c[k, A1T] ** 2 + b[j, 5] * c[k, A2T] ** 2
-        free_n, _ = velocity_2d(p, k)
+        c[row, WNN] = mx * nx * nx + my * ny * ny + b[j, 5] * c[row, A2N] ** 2
+        c[row, WNT] = (my - mx) * nx * ny + b[j, 5] * c[row, A2N] * c[row, A2T]
+        c[row, WTT] = mx * ny * ny + my * nx * nx
+        c[row, WTT] += b[i, 5] * c[row, A1T] ** 2 + b[j, 5] * c[row, A2T] ** 2
+        free_n, _ = velocity_2d(p, row)
         dx = velocity_before[j, 0] - velocity_before[i, 0]
         dy = velocity_before[j, 1] - velocity_before[i, 1]
         wi, wj = spin_before[i, 0], spin_before[j, 0]
-        before_n = nx * dx + ny * dy + c[k, A2N] * wj
-        before_t = nx * dy - ny * dx + c[k, A2T] * wj - c[k, A1T] * wi
+        before_n = nx * dx + ny * dy + c[row, A2N] * wj
+        before_t = nx * dy - ny * dx + c[row, A2T] * wj - c[row, A1T] * wi
         bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[k, BN] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[k, BT] = law[E_TANGENT] * before_t
-        c[k, MUS], c[k, MUD] = law[MU_STATIC], law[MU_DYNAMIC]
-        c[k, COH] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
-        c[k, ARM] = effective_radius(radius[i], j, radius)
-        c[k, ROLL] = law[ROLLING] * c[k, ARM]
+        c[row, BN] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
+        c[row, BT] = law[E_TANGENT] * before_t
+        c[row, MUS], c[row, MUD] = law[MU_STATIC], law[MU_DYNAMIC]
+        c[row, COH] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
+        c[row, ARM] = effective_radius(radius[i], j, radius)
+        c[row, ROLL] = law[ROLLING] * c[row, ARM]
         w_r = b[i, 5] + b[j, 5]
-        c[k, MR] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] > 0.0 else 0.0
-        c[k, PN] = impulse[k, 0] * nx + impulse[k, 1] * ny
-        c[k, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
-        c[k, LR] = torque[k, 0]
-    for k in range(m):
-        apply_2d(p, k, c[k, PN], c[k, PT], c[k, LR])
+        c[row, MR] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] > 0.0 else 0.0
+        c[row, PN] = impulse[k, 0] * nx + impulse[k, 1] * ny
+        c[row, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
+        c[row, LR] = torque[k, 0]
+    for row in range(m):
+        apply_2d(p, row, c[row, PN], c[row, PT], c[row, LR])
     return p
 
 
 @jit
-def unpack_2d(p, velocity, spin):
+def unpack_2d(p, order, velocity, spin):
     """Velocities, impulses and torque impulses of a relaxed `Full2D`; velocities in place."""
     for i in range(velocity.shape[0]):
         velocity[i, 0], velocity[i, 1], spin[i, 0] = p.b[i, 0], p.b[i, 1], p.b[i, 2]
-    m = p.first.size
+    m = order.size
     impulse, torque = np.empty((m, 2)), np.empty((m, 1))
-    for k in range(m):
-        nx, ny = p.c[k, NX], p.c[k, NY]
-        impulse[k, 0] = p.c[k, PN] * nx - p.c[k, PT] * ny
-        impulse[k, 1] = p.c[k, PN] * ny + p.c[k, PT] * nx
-        torque[k, 0] = p.c[k, LR]
+    for row in range(m):
+        k, nx, ny = order[row], p.c[row, NX], p.c[row, NY]
+        impulse[k, 0] = p.c[row, PN] * nx - p.c[row, PT] * ny
+        impulse[k, 1] = p.c[row, PN] * ny + p.c[row, PT] * nx
+        torque[k, 0] = p.c[row, LR]
     return impulse, torque
 
 
@@ -318,10 +321,11 @@ def cross(x, y, z, a, b, c):
 
 @jit
 def pack_3d(
-    first, second, normal, gap, impulse, torque, velocity, spin, velocity_before, spin_before,
-    position, radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps
+    order, first, second, normal, gap, impulse, torque, velocity, spin, velocity_before,
+    spin_before, position, radius, inv_mass, inv_inertia, material, laws, periodic, dt,
+    remove_overlaps
 ):  # fmt: skip
-    """Fill the rows of a `Full3D` and start it from the given impulses."""
+    """Fill the rows of a `Full3D` and start it from the given impulses; row s: ``order[s]``."""
     n, m, nb = radius.size, first.size, velocity.shape[0]
     b = np.empty((nb, 12))
     before = np.empty((nb, 12))
@@ -331,10 +335,12 @@ def pack_3d(
             b[i, 6 + a], b[i, 9 + a] = inv_mass[i, a], inv_inertia[i, a]
             before[i, a], before[i, 3 + a] = velocity_before[i, a], spin_before[i, a]
     c = np.zeros((m, 50))
-    p = Full3D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    p = Full3D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
     start = Full3D(p.first, p.second, c, before)
-    for k in range(m):
+    for row in range(m):
+        k = order[row]
         i, j = first[k], second[k]
+        p.first[row], p.second[row] = i, j
         nx, ny, nz = normal[k, 0], normal[k, 1], normal[k, 2]
         law = laws[material[i], material[j]]
         # the tangent t lies across the axis that n is farthest from
@@ -347,9 +353,9 @@ def pack_3d(
         length = math.sqrt(tx * tx + ty * ty + tz * tz)
         tx, ty, tz = tx / length, ty / length, tz / length
         sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
-        c[k, E3], c[k, E3 + 1], c[k, E3 + 2] = nx, ny, nz
-        c[k, E3 + 3], c[k, E3 + 4], c[k, E3 + 5] = tx, ty, tz
-        c[k, E3 + 6], c[k, E3 + 7], c[k, E3 + 8] = sx, sy, sz
+        c[row, E3], c[row, E3 + 1], c[row, E3 + 2] = nx, ny, nz
+        c[row, E3 + 3], c[row, E3 + 4], c[row, E3 + 5] = tx, ty, tz
+        c[row, E3 + 6], c[row, E3 + 7], c[row, E3 + 8] = sx, sy, sz
         r = radius[i]
         if j < n:
             x, y, z = -radius[j] * nx, -radius[j] * ny, -radius[j] * nz
@@ -358,61 +364,68 @@ def pack_3d(
             y = min_image(position[i, 1] - position[j, 1], periodic[1]) + r * ny
             z = min_image(position[i, 2] - position[j, 2], periodic[2]) + r * nz
         for e in range(3):
-            ex, ey, ez = c[k, E3 + 3 * e], c[k, E3 + 3 * e + 1], c[k, E3 + 3 * e + 2]
+            ex, ey, ez = c[row, E3 + 3 * e], c[row, E3 + 3 * e + 1], c[row, E3 + 3 * e + 2]
             lx, ly, lz = cross(r * nx, r * ny, r * nz, ex, ey, ez)
-            c[k, A1 + 3 * e], c[k, A1 + 3 * e + 1], c[k, A1 + 3 * e + 2] = lx, ly, lz
+            c[row, A1 + 3 * e], c[row, A1 + 3 * e + 1], c[row, A1 + 3 * e + 2] = lx, ly, lz
             lx, ly, lz = cross(x, y, z, ex, ey, ez)
-            c[k, A2 + 3 * e], c[k, A2 + 3 * e + 1], c[k, A2 + 3 * e + 2] = lx, ly, lz
+            c[row, A2 + 3 * e], c[row, A2 + 3 * e + 1], c[row, A2 + 3 * e + 2] = lx, ly, lz
         at = W3
         for e in range(3):
             for f in range(e, 3):
                 w = 0.0
                 for a in range(3):
-                    w += (b[i, 6 + a] + b[j, 6 + a]) * c[k, E3 + 3 * e + a] * c[k, E3 + 3 * f + a]
-                    w += b[i, 9 + a] * c[k, A1 + 3 * e + a] * c[k, A1 + 3 * f + a]
-                    w += b[j, 9 + a] * c[k, A2 + 3 * e + a] * c[k, A2 + 3 * f + a]
-                c[k, at] = w
+                    w += (
+                        (b[i, 6 + a] + b[j, 6 + a])
+                        * c[row, E3 + 3 * e + a]
+                        * c[row, E3 + 3 * f + a]
+                    )
+                    w += b[i, 9 + a] * c[row, A1 + 3 * e + a] * c[row, A1 + 3 * f + a]
+                    w += b[j, 9 + a] * c[row, A2 + 3 * e + a] * c[row, A2 + 3 * f + a]
+                c[row, at] = w
                 at += 1
-        free_n = velocity_3d(p, k, 0)
+        free_n = velocity_3d(p, row, 0)
         bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[k, B3] = rebound_bias(bias, gap[k], free_n, velocity_3d(start, k, 0), law[E_NORMAL], dt)
-        c[k, B3 + 1] = law[E_TANGENT] * velocity_3d(start, k, 1)
-        c[k, B3 + 2] = law[E_TANGENT] * velocity_3d(start, k, 2)
-        c[k, MUS3], c[k, MUD3] = law[MU_STATIC], law[MU_DYNAMIC]
-        c[k, COH3] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
-        c[k, ARM3] = effective_radius(r, j, radius)
-        c[k, ROLL3], c[k, TORS3] = law[ROLLING] * c[k, ARM3], law[TORSION] * c[k, ARM3]
+        c[row, B3] = rebound_bias(
+            bias, gap[k], free_n, velocity_3d(start, row, 0), law[E_NORMAL], dt
+        )
+        c[row, B3 + 1] = law[E_TANGENT] * velocity_3d(start, row, 1)
+        c[row, B3 + 2] = law[E_TANGENT] * velocity_3d(start, row, 2)
+        c[row, MUS3], c[row, MUD3] = law[MU_STATIC], law[MU_DYNAMIC]
+        c[row, COH3] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
+        c[row, ARM3] = effective_radius(r, j, radius)
+        c[row, ROLL3], c[row, TORS3] = law[ROLLING] * c[row, ARM3], law[TORSION] * c[row, ARM3]
         w_r = 0.0
         for a in range(3):
             w_r = max(w_r, b[i, 9 + a] + b[j, 9 + a])
-        c[k, MR3] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] + law[TORSION] > 0.0 else 0.0
+        c[row, MR3] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] + law[TORSION] > 0.0 else 0.0
         for a in range(3):
             for e in range(3):
-                c[k, P3 + e] += c[k, E3 + 3 * e + a] * impulse[k, a]
-            c[k, LN3] += normal[k, a] * torque[k, a]
+                c[row, P3 + e] += c[row, E3 + 3 * e + a] * impulse[k, a]
+            c[row, LN3] += normal[k, a] * torque[k, a]
         for a in range(3):
-            c[k, LT3 + a] = torque[k, a] - c[k, LN3] * normal[k, a]
-    for k in range(m):
+            c[row, LT3 + a] = torque[k, a] - c[row, LN3] * normal[k, a]
+    for row in range(m):
         apply_3d(
-            p, k, c[k, 0], c[k, 1], c[k, 2], c[k, 3], c[k, 4], c[k, 5], c[k, 6]
+            p, row, c[row, 0], c[row, 1], c[row, 2], c[row, 3], c[row, 4], c[row, 5], c[row, 6]
         )  # fmt: skip
     return p
 
 
 @jit
-def unpack_3d(p, velocity, spin):
+def unpack_3d(p, order, velocity, spin):
     """Velocities, impulses and torque impulses of a relaxed `Full3D`; velocities in place."""
     for i in range(velocity.shape[0]):
         for a in range(3):
             velocity[i, a], spin[i, a] = p.b[i, a], p.b[i, 3 + a]
-    m = p.first.size
+    m = order.size
     impulse, torque = np.empty((m, 3)), np.empty((m, 3))
-    for k in range(m):
+    for row in range(m):
+        k = order[row]
         for a in range(3):
             impulse[k, a] = (
-                p.c[k, E3 + a] * p.c[k, P3]
-                + p.c[k, E3 + 3 + a] * p.c[k, P3 + 1]
-                + p.c[k, E3 + 6 + a] * p.c[k, P3 + 2]
+                p.c[row, E3 + a] * p.c[row, P3]
+                + p.c[row, E3 + 3 + a] * p.c[row, P3 + 1]
+                + p.c[row, E3 + 6 + a] * p.c[row, P3 + 2]
             )
-            torque[k, a] = p.c[k, E3 + a] * p.c[k, LN3] + p.c[k, LT3 + a]
+            torque[k, a] = p.c[row, E3 + a] * p.c[row, LN3] + p.c[row, LT3 + a]
     return impulse, torque

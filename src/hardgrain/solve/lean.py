@@ -123,15 +123,15 @@ def speed_squared_2d(p, k, q):
 
 @jit
 def pack_2d(
-    first, second, normal, gap, impulse, velocity, spin, velocity_before, position, radius,
-    inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
+    b, order, first, second, normal, gap, impulse, velocity, spin, velocity_before, position,
+    radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
 ):  # fmt: skip
-    """Fill the rows of a `Lean2D` and start it from the given impulses."""
+    """Fill the rows of a `Lean2D` and start it from the given impulses.
+
+    b: zeros, a row for every body and for every contact with a turning wall. Row s holds contact
+    ``order[s]``.
+    """
     n, m, nb = radius.size, first.size, velocity.shape[0]
-    ghosts = 0
-    for k in range(m):
-        ghosts += turning[second[k]]
-    b = np.zeros((nb + ghosts, 5))
     for i in range(nb):
         b[i, 0], b[i, 1] = velocity[i, 0], velocity[i, 1]
         b[i, IM] = max(inv_mass[i, 0], inv_mass[i, 1])
@@ -139,10 +139,12 @@ def pack_2d(
             b[i, PSI] = radius[i] * spin[i, 0]
             b[i, K] = radius[i] ** 2 * inv_inertia[i, 0]
     c = np.empty((m, 9))
-    p = Lean2D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    p = Lean2D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
     ghost = nb
-    for k in range(m):
+    for s in range(m):
+        k = order[s]
         i, j = first[k], second[k]
+        p.first[s], p.second[s] = i, j
         nx, ny = normal[k, 0], normal[k, 1]
         law = laws[material[i], material[j]]
         vx, vy = velocity_before[j, 0], velocity_before[j, 1]
@@ -151,39 +153,39 @@ def pack_2d(
             ly = min_image(position[i, 1] - position[j, 1], periodic[1]) + radius[i] * ny
             vx, vy = vx - spin[j, 0] * ly, vy + spin[j, 0] * lx
             b[ghost, 0], b[ghost, 1] = vx, vy
-            p.second[k] = ghost
+            p.second[s] = ghost
             ghost += 1
-        free_n = nx * (b[p.second[k], 0] - b[i, 0]) + ny * (b[p.second[k], 1] - b[i, 1])
+        free_n = nx * (b[p.second[s], 0] - b[i, 0]) + ny * (b[p.second[s], 1] - b[i, 1])
         before_n = nx * (vx - velocity_before[i, 0]) + ny * (vy - velocity_before[i, 1])
         bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[k, NX], c[k, NY] = nx, ny
-        c[k, BIAS] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[k, TJ] = 1.0 if j < n else 0.0
+        c[s, NX], c[s, NY] = nx, ny
+        c[s, BIAS] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
+        c[s, TJ] = 1.0 if j < n else 0.0
         w_n = b[i, IM] + b[j, IM]
-        w_t = max(b[i, IM] + c[k, TJ] * b[j, IM] + b[i, K] + b[j, K], LOCKED * w_n)
-        c[k, MN] = 1.0 / w_n if w_n > 0.0 else 0.0
-        c[k, MT] = 1.0 / w_t if w_n > 0.0 else 0.0
-        c[k, MU] = law[MU_DYNAMIC]
-        c[k, PN] = max(impulse[k, 0] * nx + impulse[k, 1] * ny, 0.0)
-        c[k, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
-    for k in range(m):
-        apply_2d(p, k, c[k, PN], c[k, PT])
+        w_t = max(b[i, IM] + c[s, TJ] * b[j, IM] + b[i, K] + b[j, K], LOCKED * w_n)
+        c[s, MN] = 1.0 / w_n if w_n > 0.0 else 0.0
+        c[s, MT] = 1.0 / w_t if w_n > 0.0 else 0.0
+        c[s, MU] = law[MU_DYNAMIC]
+        c[s, PN] = max(impulse[k, 0] * nx + impulse[k, 1] * ny, 0.0)
+        c[s, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
+    for s in range(m):
+        apply_2d(p, s, c[s, PN], c[s, PT])
     return p
 
 
 @jit
-def unpack_2d(p, velocity, spin, radius, first):
+def unpack_2d(p, order, velocity, spin, radius):
     """Velocities and impulses of a relaxed `Lean2D`; spins and velocities are written in place."""
     n = radius.size
     for i in range(velocity.shape[0]):
         velocity[i, 0], velocity[i, 1] = p.b[i, 0], p.b[i, 1]
         if i < n and p.b[i, K] > 0.0:
             spin[i, 0] = p.b[i, PSI] / radius[i]
-    impulse = np.empty((first.size, 2))
-    for k in range(first.size):
-        nx, ny = p.c[k, NX], p.c[k, NY]
-        impulse[k, 0] = p.c[k, PN] * nx - p.c[k, PT] * ny
-        impulse[k, 1] = p.c[k, PN] * ny + p.c[k, PT] * nx
+    impulse = np.empty((order.size, 2))
+    for s in range(order.size):
+        k, nx, ny = order[s], p.c[s, NX], p.c[s, NY]
+        impulse[k, 0] = p.c[s, PN] * nx - p.c[s, PT] * ny
+        impulse[k, 1] = p.c[s, PN] * ny + p.c[s, PT] * nx
     return impulse
 
 
@@ -272,15 +274,15 @@ def speed_squared_3d(p, k, q):
 
 @jit
 def pack_3d(
-    first, second, normal, gap, impulse, velocity, spin, velocity_before, position, radius,
-    inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
+    b, order, first, second, normal, gap, impulse, velocity, spin, velocity_before, position,
+    radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
 ):  # fmt: skip
-    """Fill the rows of a `Lean3D` and start it from the given impulses."""
+    """Fill the rows of a `Lean3D` and start it from the given impulses.
+
+    b: zeros, a row for every body and for every contact with a turning wall. Row s holds contact
+    ``order[s]``.
+    """
     n, m, nb = radius.size, first.size, velocity.shape[0]
-    ghosts = 0
-    for k in range(m):
-        ghosts += turning[second[k]]
-    b = np.zeros((nb + ghosts, 8))
     for i in range(nb):
         for a in range(3):
             b[i, a] = velocity[i, a]
@@ -290,12 +292,14 @@ def pack_3d(
                 b[i, 3 + a] = radius[i] * spin[i, a]
             b[i, K3] = radius[i] ** 2 * inv_inertia[i, 0]
     c = np.empty((m, 12))
-    p = Lean3D(first.astype(np.uint32), second.astype(np.uint32), c, b)
+    p = Lean3D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
     ghost = nb
     v = np.empty(3)
     l = np.empty(3)
-    for k in range(m):
+    for s in range(m):
+        k = order[s]
         i, j = first[k], second[k]
+        p.first[s], p.second[s] = i, j
         law = laws[material[i], material[j]]
         for a in range(3):
             v[a] = velocity_before[j, a]
@@ -308,34 +312,34 @@ def pack_3d(
             v[2] += spin[j, 0] * l[1] - spin[j, 1] * l[0]
             for a in range(3):
                 b[ghost, a] = v[a]
-            p.second[k] = ghost
+            p.second[s] = ghost
             ghost += 1
         free_n = 0.0
         before_n = 0.0
         p_n = 0.0
         for a in range(3):
-            c[k, NX3 + a] = normal[k, a]
-            free_n += normal[k, a] * (b[p.second[k], a] - b[i, a])
+            c[s, NX3 + a] = normal[k, a]
+            free_n += normal[k, a] * (b[p.second[s], a] - b[i, a])
             before_n += normal[k, a] * (v[a] - velocity_before[i, a])
             p_n += normal[k, a] * impulse[k, a]
         bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[k, BIAS3] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[k, TJ3] = 1.0 if j < n else 0.0
+        c[s, BIAS3] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
+        c[s, TJ3] = 1.0 if j < n else 0.0
         w_n = b[i, IM3] + b[j, IM3]
-        w_t = max(b[i, IM3] + c[k, TJ3] * b[j, IM3] + b[i, K3] + b[j, K3], LOCKED * w_n)
-        c[k, MN3] = 1.0 / w_n if w_n > 0.0 else 0.0
-        c[k, MT3] = 1.0 / w_t if w_n > 0.0 else 0.0
-        c[k, MU3] = law[MU_DYNAMIC]
-        c[k, PN3] = max(p_n, 0.0)
+        w_t = max(b[i, IM3] + c[s, TJ3] * b[j, IM3] + b[i, K3] + b[j, K3], LOCKED * w_n)
+        c[s, MN3] = 1.0 / w_n if w_n > 0.0 else 0.0
+        c[s, MT3] = 1.0 / w_t if w_n > 0.0 else 0.0
+        c[s, MU3] = law[MU_DYNAMIC]
+        c[s, PN3] = max(p_n, 0.0)
         for a in range(3):
-            c[k, PX3 + a] = impulse[k, a] - p_n * normal[k, a]
-    for k in range(m):
-        apply_3d(p, k, c[k, PN3], c[k, PX3], c[k, PY3], c[k, PZ3])
+            c[s, PX3 + a] = impulse[k, a] - p_n * normal[k, a]
+    for s in range(m):
+        apply_3d(p, s, c[s, PN3], c[s, PX3], c[s, PY3], c[s, PZ3])
     return p
 
 
 @jit
-def unpack_3d(p, velocity, spin, radius, first):
+def unpack_3d(p, order, velocity, spin, radius):
     """Velocities and impulses of a relaxed `Lean3D`; spins and velocities are written in place."""
     n = radius.size
     for i in range(velocity.shape[0]):
@@ -343,8 +347,8 @@ def unpack_3d(p, velocity, spin, radius, first):
             velocity[i, a] = p.b[i, a]
             if i < n and p.b[i, K3] > 0.0:
                 spin[i, a] = p.b[i, 3 + a] / radius[i]
-    impulse = np.empty((first.size, 3))
-    for k in range(first.size):
+    impulse = np.empty((order.size, 3))
+    for s in range(order.size):
         for a in range(3):
-            impulse[k, a] = p.c[k, PN3] * p.c[k, NX3 + a] + p.c[k, PX3 + a]
+            impulse[order[s], a] = p.c[s, PN3] * p.c[s, NX3 + a] + p.c[s, PX3 + a]
     return impulse

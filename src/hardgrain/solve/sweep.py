@@ -34,7 +34,7 @@ SWEEPS, LOCAL, GLOBAL, RESIDUAL = range(4)  # stopping rules
 BLOCK = 4096  # contacts per partial sum: fixed, so that sums do not depend on the threads
 AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
 BIG = 20_000  # contacts beyond which the rows outgrow the cache and asking ahead pays
-SMALL = 4_000  # contacts below which waking other threads costs more than they give; same bits
+SMALL = BLOCK  # contacts below which waking other threads costs more than they give; same bits
 
 _KINDS = {
     kind: {
@@ -188,7 +188,10 @@ def change_blocks(p, before, tolerance, cutoff):
 def change(p, before, starts, tolerance, cutoff):
     if starts is None:
         return change_block(p, before, 0, p.first.size, tolerance, cutoff)
-    return change_blocks(p, before, tolerance, cutoff)
+    elif p.first.size < SMALL:  # a single block
+        return change_block(p, before, 0, p.first.size, tolerance, cutoff)
+    else:
+        return change_blocks(p, before, tolerance, cutoff)
 
 
 @device
@@ -229,6 +232,8 @@ def residual(p, starts, unseen):
     """
     m = p.first.size
     if starts is None:
+        worst, wants, scale = residual_block(p, 0, m)
+    elif m < SMALL:  # a single block
         worst, wants, scale = residual_block(p, 0, m)
     else:
         worst, wants, scale = residual_blocks(p)
