@@ -40,8 +40,14 @@ def crowd(
     solver: hg.GaussSeidel | None = None,
     **keys: Any,
 ) -> hg.Simulation:
-    """A cluster of touching grains (or nearly: ``gap``) with random velocities and spins."""
+    """A cluster of touching grains (or nearly: ``gap``) with random velocities and spins.
+
+    ``boxed``: in the smallest box that holds it.
+    """
     x, d = cluster(dim, count, seed, gap)
+    if keys.pop("boxed", False):
+        low, high = x - 0.5 * d[:, None], x + 0.5 * d[:, None]
+        keys["walls"] = [hg.Box(min=low.min(axis=0).tolist(), max=high.max(axis=0).tolist())]
     rng = np.random.default_rng([seed, 1])
     v = rng.normal(size=x.shape) - 1.0 * x  # on the whole inwards
     w = rng.normal(size=(count, 1 if dim == 2 else 3))
@@ -121,9 +127,10 @@ def test_no_step_creates_energy(dim, law, data):
         count=data.draw(st.integers(2, 12)),
         gap=gap,
         allow_overlaps=True,
-        solver=hg.GaussSeidel(order=order, stop="residual", tolerance=1e-10, sweeps=5000),
+        boxed=data.draw(st.booleans()),
+        solver=hg.GaussSeidel(order=order, stop="residual", tolerance=1e-10, sweeps=2000),
     )
-    rules = LAWS[law]
+    rules, scale, checked = LAWS[law], sim.kinetic, 0
     for _ in range(6):
         before = sim.kinetic
         report = sim.step()
@@ -131,13 +138,17 @@ def test_no_step_creates_energy(dim, law, data):
         near = np.clip(c.gap, 0.0, None) * (c.gap <= rules.get("cohesion_range", 0.0))
         drawn = rules.get("cohesion", 0.0) * near.sum()
         # the ledger is an identity, converged or not
-        assert report.kinetic - before + report.dissipated == pytest.approx(0.0, abs=1e-12 * before)
-        if report.converged:
-            # residual 10⁻¹⁰ of the impulses' velocities: the same share of the energy, with room
-            assert report.dissipated >= -drawn - 1e-8 * before
-            assert report.kinetic <= before * (1 + 1e-8) + drawn
-        else:
-            assert law == "static and dynamic"  # a law that jumps need not have a fixed point
+        assert report.kinetic - before + report.dissipated == pytest.approx(0.0, abs=1e-12 * scale)
+        if report.residual > 1e-6:
+            # a law that jumps need not have a fixed point; where gaps of a loop cannot all be drawn
+            # or pushed shut, impulses grow until a contact slips or opens, which takes long
+            continue
+        # velocities that are wrong by the residual do work on the impulses
+        slack = (1e-9 + 10 * report.residual) * scale
+        assert report.dissipated >= -drawn - slack
+        assert report.kinetic <= before + drawn + slack
+        checked += 1
+    assert checked or law == "static and dynamic"
 
 
 @pytest.mark.parametrize("law", ["friction", "restitution", "torsion"])
@@ -193,6 +204,35 @@ def test_equal_restitution_creates_none(e):
     summary = sim.run(until=1)
     assert sim.kinetic == pytest.approx(e**2 * before, abs=1e-12)
     assert not summary.warnings
+
+
+@pytest.mark.parametrize("e", [0.3, 0.8, 1.0])
+def test_bouncing_ball(e):
+    """Heights e², e⁴, … of the first; a rebound starts at most v dt above the floor. Then rest."""
+    dt, h = 1e-3, 1.0
+    sim = start(
+        2,
+        grains([0.0, 0.5 + h]),
+        gravity=[0, -1],
+        dt=dt,
+        law={"restitution": e},
+        walls=[hg.Plane(point=[0, 0], normal=[0, 1])],
+    )
+    heights, last = [], 0.0
+    while len(heights) < 3:
+        sim.step()
+        v = sim.state.velocity[0, 1]
+        if v <= 0.0 < last:
+            heights.append(sim.state.position[0, 1] - 0.5)
+        last = v
+    speed = np.sqrt(2 * h)
+    np.testing.assert_allclose(heights, [h * e ** (2 * k) for k in (1, 2, 3)], atol=3 * speed * dt)
+    if e < 0.5:
+        for _ in range(2000):
+            sim.step()
+        assert sim.state.position[0, 1] == pytest.approx(0.5, abs=1e-12)
+        assert abs(sim.state.velocity[0, 1]) < 1e-12
+    assert sim.totals.created < 1e-12
 
 
 def test_pushed_together_elastic_grains_create_no_energy():
