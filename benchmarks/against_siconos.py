@@ -25,7 +25,8 @@ from benchmarks.measure import Absent, Figure, best
 from benchmarks.packings import engine, spheres
 from hardgrain.scene.lawtable import MU_DYNAMIC
 from hardgrain.scene.model import Floats, Model, State
-from hardgrain.solve.gauss_seidel import GaussSeidel, IterativeSolver
+from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.solve.problem import Problem, Solution
 
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-siconos belongs to

@@ -35,12 +35,13 @@ _PUBLIC = {
     "Grid": "scene.place",
     "HardgrainError": "errors",
     "InputError": "errors",
-    "Jacobi": "solve.gauss_seidel",
+    "Jacobi": "solve.jacobi",
     "Loose": "scene.place",
     "Material": "scene.spec",
     "Piston": "scene.spec",
     "Plane": "scene.spec",
     "PowerLaw": "scene.sizes",
+    "Progress": "run.progress",
     "RunError": "errors",
     "RunFile": "io.runfile",
     "Scenario": "run.scenario",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
     from hardgrain.errors import HardgrainError, InputError, RunError
     from hardgrain.io.runfile import RunFile
+    from hardgrain.run.progress import Progress
     from hardgrain.run.scenario import Scenario, load
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import AtRest, Steps, Stop, Time
@@ -90,4 +92,5 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         Segment,
     )
     from hardgrain.show.network import draw_network
-    from hardgrain.solve.gauss_seidel import GaussSeidel, Jacobi
+    from hardgrain.solve.gauss_seidel import GaussSeidel
+    from hardgrain.solve.jacobi import Jacobi

@@ -34,7 +34,16 @@ __all__ = ["announce", "cache_folder", "compile_seconds", "device", "jit", "pjit
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ROOT = Path(__file__).resolve().parent
-_COMPILED = ("kernels", "scene/_deposit", "law", "contact", "solve", "step", "measure")
+_COMPILED = (
+    "kernels",
+    "scene/_deposit",
+    "scene/lawtable",
+    "law",
+    "contact",
+    "solve",
+    "step",
+    "measure",
+)
 
 # Folders of other versions: the newest are kept, for switching between branches; younger ones
 # are spared [s], since a process that has just started may still be writing there.

@@ -124,12 +124,12 @@ def resume(
     """
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.progress import Progress
-    from hardgrain.run.scenario import Scenario
+    from hardgrain.run.scenario import stored_scenario
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import Steps, Time
 
     with RunFile(file) as opened:
-        stored = Scenario.model_validate_json(opened.header["scenario"])
+        stored = stored_scenario(opened.header, file)
         finished = opened.finished
     until: list[Condition] = []
     if steps is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hardgrain.io.runfile import RunFile
-from hardgrain.run.scenario import Scenario
+from hardgrain.run.scenario import stored_scenario
 
 __all__ = ["as_text", "describe"]
 
@@ -15,7 +15,7 @@ def describe(path: Path) -> dict[str, Any]:
     """All that ``hardgrain info`` tells, ready for JSON; last: figures of the last frame."""
     with RunFile(path) as file:
         header, model, history = file.header, file.model, file.history
-        scenario = Scenario.model_validate_json(header["scenario"])
+        scenario = stored_scenario(header, path)
         frame, times = file[len(file) - 1], file.time
         state = "finished" if file.finished else "running now" if file.live else "interrupted"
         walls = {name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)}

@@ -10,7 +10,8 @@ from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, ContactLaw, Grains
-from hardgrain.solve.gauss_seidel import GaussSeidel, Jacobi
+from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.solve.jacobi import Jacobi
 
 __all__ = ["compile_all"]
 

@@ -21,12 +21,13 @@ class Rigidity:
     grains: int  # in the largest cluster
     length: float  # its largest extent [length]
     diffusion_length: float  # [length]
-    sweeps: float  # mean number of sweeps of a step
+    sweeps: float  # mean number of sweeps of a step with contacts
     needed: int  # sweeps for which l_diff reaches the cluster's size
+    converged: bool  # every step was, so that it does not matter how far its sweeps reached
 
     @property
     def rigid(self) -> bool:
-        return self.diffusion_length >= self.length
+        return self.converged or self.diffusion_length >= self.length
 
 
 def clusters(model: Model, state: State) -> Ints:
@@ -39,7 +40,7 @@ def clusters(model: Model, state: State) -> Ints:
     return labels
 
 
-def rigidity(model: Model, state: State, sweeps: float, q: float) -> Rigidity:
+def rigidity(model: Model, state: State, sweeps: float, q: float, converged: bool) -> Rigidity:
     """Judge a state reached with the given mean number of sweeps per step."""
     label = clusters(model, state)
     counts = np.bincount(label, minlength=1)
@@ -57,4 +58,5 @@ def rigidity(model: Model, state: State, sweeps: float, q: float) -> Rigidity:
         theory.diffusion_length(diameter, sweeps, q),
         sweeps,
         theory.rigid_sweeps(length, diameter, q),
+        converged,
     )

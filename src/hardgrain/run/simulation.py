@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import signal
+import sys
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -23,20 +24,23 @@ from hardgrain.errors import InputError
 from hardgrain.io.runfile import Checkpoint, ContactRows, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import rigidity
-from hardgrain.run.scenario import Output, Scenario, Start
-from hardgrain.run.stop import Condition, Stop, as_conditions
-from hardgrain.run.summary import Summary, Totals
+from hardgrain.run.progress import Progress
+from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
+from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
+from hardgrain.run.summary import CONVERGED, Summary, Totals
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, State
 from hardgrain.scene.scene import GrainArrays, Scene
-from hardgrain.solve.gauss_seidel import GaussSeidel, IterativeSolver, Jacobi
+from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.solve.iterative import IterativeSolver
+from hardgrain.solve.jacobi import Jacobi
 from hardgrain.step.contact_dynamics import ContactDynamics, StepReport
 from hardgrain.step.ledger import kinetic_energy
 
 __all__ = ["Simulation"]
 
 Until = int | Condition | Stop | Sequence[int | Condition]
-Progress = Callable[["Simulation", StepReport], None]
+Observer = Callable[["Simulation", StepReport], object]
 
 # Arrays of the model that a run file keeps. They and the scenario give the model back.
 _KEPT = (
@@ -66,23 +70,20 @@ class Simulation:
         units: str = "",
     ) -> None:
         if isinstance(scene, Scene):
-            if dt is None or not (math.isfinite(dt) and dt > 0.0):
-                raise InputError(f"dt is {dt}; give a time step greater than 0")
-            scene = Scenario(
-                title=title, units=units, seed=seed, dt=dt, scene=scene,
-                solver=solver or GaussSeidel(),
-            )  # fmt: skip
+            given: dict[str, Any] = {"title": title, "units": units, "seed": seed, "dt": dt}
+            scene = Scenario(**given, scene=scene, solver=solver or GaussSeidel())
+        elif (dt, solver, seed, title, units) != (None, None, 0, "", ""):
+            raise InputError("dt, solver, seed, title and units are part of the scenario given")
         self.scenario = scene
         self.dt = scene.dt
-        grains = None
+        grains, old_walls = None, None
         if scene.start is not None:
-            grains, start = _start_from(scene.start)
+            grains, start, old_walls = _start_from(scene.start)
         self.model, self.state = scene.scene.build(scene.seed, grains)
-        if start is not None:
-            self._take(start)
+        new_walls = None if start is None else self._take(start, old_walls)
         self._set_up()
-        if start is None and not scene.scene.allow_overlaps:  # an earlier run may leave overlaps
-            refuse_overlaps(self.model, self.state)
+        if not scene.scene.allow_overlaps:
+            refuse_overlaps(self.model, self.state, new_walls=new_walls)
         self.totals = Totals(kinetic_start=self.kinetic)
 
     def _set_up(self) -> None:
@@ -96,15 +97,36 @@ class Simulation:
         self._updates = 0.0
         self._interrupted = False
 
-    def _take(self, start: State) -> None:
-        """Begin with another state: its grains, and walls and contacts where they fit."""
-        n = self.model.n
-        if start.position.shape[0] == self.model.bodies:
-            self.state = start.copy()
-        else:
-            for name in ("position", "velocity", "spin", "orientation"):
-                getattr(self.state, name)[:n] = getattr(start, name)[:n]
-        self.state.step, self.state.time = 0, 0.0
+    def _take(self, start: State, old_walls: list[tuple[str, int]] | None) -> list[int]:
+        """Begin with the grains of another state, and with its walls of the same name and kind.
+
+        Without ``old_walls`` they are the scene's own if there are as many. Contacts come along.
+        Returns the walls that are new.
+        """
+        model, n = self.model, self.model.n
+        walls = list(zip(model.wall_names, model.wall_kind.tolist()))
+        if old_walls is None:
+            old_walls = walls if start.position.shape[0] == model.bodies else []
+        body = {
+            n + old_walls.index(wall): n + k for k, wall in enumerate(walls) if wall in old_walls
+        }
+        body |= {i: i for i in range(n)}
+        old, new = np.array(list(body)), np.array(list(body.values()))
+        for name in ("position", "velocity", "spin", "orientation"):
+            getattr(self.state, name)[new] = getattr(start, name)[old]
+        self.state.velocity[model.inv_mass == 0.0] = 0.0  # locked, or to be prescribed
+        self.state.spin[model.inv_inertia == 0.0] = 0.0
+        c = start.contacts
+        kept = np.isin(c.second, old)
+        renumber = np.zeros(start.position.shape[0], np.int32)
+        renumber[old] = new
+        second = renumber[c.second[kept]]
+        rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
+        self.state.contacts = Contacts(
+            c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows], c.impulse[rows],
+            c.torque[rows],
+        )  # fmt: skip
+        return [k for k in range(len(walls)) if n + k not in body.values()]
 
     # ------------------------------------------------------------------ stepping
     @property
@@ -121,10 +143,11 @@ class Simulation:
         t.work_external += report.work_external
         t.work_driven += report.work_driven
         t.dissipated += report.dissipated
-        t.created += max(-report.dissipated, 0.0)
+        t.created += report.created
+        t.steps += report.sweeps > 0
         t.sweeps += report.sweeps
-        t.updates += report.sweeps * report.candidates
         t.capped += not report.converged
+        t.loose += report.residual > CONVERGED
         t.worst_overlap = max(t.worst_overlap, report.worst_overlap)
         t.worst_residual = max(t.worst_residual, report.residual)
         t.fastest = max(t.fastest, report.fastest)
@@ -136,12 +159,9 @@ class Simulation:
     def _speed(self, kinetic: float) -> float:
         return math.sqrt(2.0 * kinetic / self._mass)
 
-    def quiet_steps(self, speed: float) -> int:
-        """Number of last steps in a row whose root-mean-square speed was below ``speed``."""
-        count = 0
-        while count < len(self._speeds) and self._speeds[-1 - count] < speed:
-            count += 1
-        return count
+    def quiet(self, speed: float, steps: int) -> bool:
+        """Whether the root-mean-square speed was below ``speed`` in each of the last ``steps``."""
+        return len(self._speeds) >= steps and max(self._speeds[-steps:]) < speed
 
     # ------------------------------------------------------------------ running
     def run(
@@ -151,15 +171,17 @@ class Simulation:
         output: str | Path | None = None,
         every: int | None = None,
         overwrite: bool = False,
-        progress: Progress | None = None,
+        progress: Observer | bool = True,
     ) -> Summary:
         """Step until a condition holds; with ``output``, write a run file as it goes.
 
-        Ctrl-C ends the run cleanly after the step in hand.
+        Ctrl-C ends the run cleanly after the step in hand. A progress line is shown in a terminal
+        unless ``progress`` is False; or give a function of the simulation and each step's report.
         """
         conditions = self._conditions(until)
         if every is not None:
-            self.scenario = self.scenario.model_copy(update={"output": Output(every=every)})
+            changed = Output(**{**self.scenario.output.model_dump(), "every": every})
+            self.scenario = self.scenario.model_copy(update={"output": changed})
         if output is None:
             return self._loop(conditions, None, progress)
         with self._create(output, overwrite) as writer:
@@ -173,7 +195,7 @@ class Simulation:
         until: Until | None = None,
         *,
         scene: Scene | None = None,
-        progress: Progress | None = None,
+        progress: Observer | bool = True,
     ) -> tuple[Simulation, Summary]:
         """Go on with a run from its file; it ends with the same bits as if never stopped.
 
@@ -192,7 +214,7 @@ class Simulation:
         cls, checkpoint: Checkpoint, scene: Scene | None, path: str | Path
     ) -> Simulation:
         sim = cls.__new__(cls)
-        scenario = Scenario.model_validate_json(checkpoint.header["scenario"])
+        scenario = stored_scenario(checkpoint.header, path)
         if scene is not None:
             scenario = scenario.model_copy(update={"scene": scene})
         frame, rows = checkpoint.frame, checkpoint.contacts
@@ -215,12 +237,19 @@ class Simulation:
             if self.scenario.stop is None:
                 raise InputError("until is missing; give a number of steps or a stop condition")
             until = self.scenario.stop
-        return as_conditions(until)
+        conditions = as_conditions(until)
+        for condition in conditions:
+            if isinstance(condition, AtRest):
+                condition.threshold(self)  # says what is missing before anything is written
+        return conditions
 
     def _loop(
-        self, conditions: list[Condition], writer: RunWriter | None, progress: Progress | None
+        self, conditions: list[Condition], writer: RunWriter | None, progress: Observer | bool
     ) -> Summary:
         """Step, observe, write; the observers never change the state."""
+        if isinstance(progress, bool):
+            with Progress(conditions, quiet=not (progress and sys.stderr.isatty())) as line:
+                return self._loop(conditions, writer, line)
         output = self.scenario.output
         rows: list[list[float]] = []
 
@@ -239,8 +268,7 @@ class Simulation:
                     if off == 0 or last:  # the last frame always has its contacts
                         self._write(writer, rows, last or frame % output.contacts_every == 0)
                         rows = []
-                if progress is not None:
-                    progress(self, report)
+                progress(self, report)
         if writer is not None:
             if rows:  # interrupted at the last moment
                 self._write(writer, rows, True)
@@ -309,8 +337,7 @@ class Simulation:
     def _summary(self, ended: str | None, path: str | None) -> Summary:
         t, solver, steps = self.totals, self.scenario.solver, self.state.step
         diameter = 2.0 * float(self.model.radius.mean())
-        order = solver.order if isinstance(solver, GaussSeidel) else "parallel"
-        q = theory.Q_PARALLEL if order == "parallel" else theory.Q_RANDOM
+        q = solver.q
         criterion = (
             f"{solver.sweeps} sweeps a step"
             if solver.stop == "sweeps"
@@ -328,8 +355,16 @@ class Simulation:
             residual=0.0 if report is None else report.residual,
             worst_residual=t.worst_residual,
             capped=int(t.capped),
-            rigidity=rigidity(self.model, self.state, t.sweeps / max(steps, 1), q),
-            q_known=order in ("random", "parallel"),
+            loose=int(t.loose),
+            contact_steps=int(t.steps),
+            rigidity=rigidity(
+                self.model,
+                self.state,
+                t.sweeps / max(t.steps, 1.0),
+                theory.Q_RANDOM if q is None else q,
+                t.loose == 0.0,
+            ),
+            q_known=q is not None,
             worst_overlap=t.worst_overlap / diameter,
             mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
             kinetic_start=t.kinetic_start,
@@ -355,6 +390,8 @@ class Simulation:
                 why = "; unequal restitution coefficients can create energy"
             elif self.model.remove_overlaps:
                 why = "; the shock law with g pushes overlaps apart"
+            elif t.loose:
+                why = "; more sweeps would converge better"
             yield f"contacts created energy, {t.created:.3g} in all{why}"
         diameter = 2.0 * float(self.model.radius.mean())
         if t.worst_overlap > 0.01 * diameter:
@@ -390,8 +427,8 @@ def _state(frame: Frame, rows: ContactRows) -> State:
     )  # fmt: skip
 
 
-def _start_from(start: Start) -> tuple[GrainArrays, State]:
-    """Grains and state of a frame of an earlier run."""
+def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]]]:
+    """Grains, state and walls (name and kind) of a frame of an earlier run."""
     with RunFile(start.file) as file:
         try:
             frame, rows = file[start.frame], file.contacts(start.frame)
@@ -399,10 +436,10 @@ def _start_from(start: Start) -> tuple[GrainArrays, State]:
             raise InputError(
                 f"start.frame is {start.frame}; {start.file} has {len(file)} frames"
             ) from None
-        model = file.model
+        model, names = file.model, file.wall_names
     if rows is None:
         raise InputError(
             f"start.frame is {start.frame}, a frame of {start.file} without contacts; choose one"
             " whose contacts were stored"
         )
-    return _grains(frame, model), _state(frame, rows)
+    return _grains(frame, model), _state(frame, rows), list(zip(names, model["wall_kind"].tolist()))

@@ -55,7 +55,7 @@ class AtRest(Spec):
         return 1e-4 * math.sqrt(g * 2.0 * float(sim.model.radius.mean()))
 
     def __call__(self, sim: Simulation) -> bool:
-        return sim.quiet_steps(self.threshold(sim)) >= self.steps
+        return sim.quiet(self.threshold(sim), self.steps)
 
 
 Condition = Callable[["Simulation"], bool]

@@ -7,7 +7,11 @@ from typing import Any
 
 from hardgrain.measure.rigidity import Rigidity
 
-__all__ = ["Summary", "Totals"]
+__all__ = ["CONVERGED", "Summary", "Totals"]
+
+# Residual up to which a step counts as converged: velocities are right to a thousandth of what the
+# contacts do in a step. Errors of that size drown in the first-order time stepping.
+CONVERGED = 1e-3
 
 
 @dataclass
@@ -18,10 +22,11 @@ class Totals:
     work_external: float = 0.0
     work_driven: float = 0.0
     dissipated: float = 0.0
-    created: float = 0.0  # energy that contacts gave in steps in which they gave any
+    created: float = 0.0
+    steps: float = 0.0  # with contacts
     sweeps: float = 0.0
-    updates: float = 0.0  # contact updates
     capped: float = 0.0  # steps that reached the cap on sweeps
+    loose: float = 0.0  # steps that ended with a residual above CONVERGED
     worst_overlap: float = 0.0
     worst_residual: float = 0.0
     fastest: float = 0.0
@@ -41,6 +46,8 @@ class Summary:
     residual: float  # of the last step
     worst_residual: float
     capped: int
+    loose: int  # steps with a residual above CONVERGED
+    contact_steps: int  # steps with contacts
     rigidity: Rigidity
     q_known: bool  # q of the solver's order is known from theory
     worst_overlap: float  # in mean diameters, over the run
@@ -85,19 +92,26 @@ class Summary:
 
     def __str__(self) -> str:
         r = self.rigidity
-        cap = f"; {self.capped} step(s) reached the cap on sweeps" if self.capped else ""
+        cap = f"; {self.capped} steps reached the cap on sweeps" if self.capped else ""
+        converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
         if r.length == 0.0:
             rigid = "yes: no two grains bear a force on each other"
         else:
-            verdict = "yes" if r.rigid else "NO, artificially soft"
-            rigid = (
-                f"{verdict}: l_diff = {r.diffusion_length:.3g} against a cluster of"
-                f" {r.grains} grains, {r.length:.3g} long"
+            lengths = (
+                f"l_diff = {r.diffusion_length:.3g} against a cluster of {r.grains} grains,"
+                f" {r.length:.3g} long"
             )
-            if not r.rigid:
-                rigid += f"; {r.needed} sweeps a step would be rigid (now {r.sweeps:.4g})"
+            if r.converged:
+                rigid = f"yes, every step was converged ({lengths})"
+            elif r.rigid:
+                rigid = f"yes: {lengths}"
+            else:
+                rigid = (
+                    f"NO, artificially soft: {lengths}; {r.needed} sweeps a step would be rigid"
+                    f" (now {r.sweeps:.4g})"
+                )
             if not self.q_known:
-                rigid += "; with q of random sweeps"
+                rigid += "; estimated with q of random sweeps"
         total = sum(self.seconds.values())
         phases = ", ".join(f"{name} {t:.3g} s" for name, t in self.seconds.items())
         lines = [
@@ -105,8 +119,8 @@ class Summary:
             ("grains", f"{self.grains}, with {self.contacts} contacts that bear a force"),
             (
                 "converged?",
-                f"{self.criterion}; residual {self.residual:.2g} in the last step,"
-                f" {self.worst_residual:.2g} at worst{cap}",
+                f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
+                f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}",
             ),
             ("rigid?", rigid),
             (

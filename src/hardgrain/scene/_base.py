@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 __all__ = ["Finite", "NotNegative", "Numbers", "Positive", "Share", "Spec", "plain"]
 
 
-class Spec(BaseModel):
+if TYPE_CHECKING:
+    _Table = BaseModel
+else:
+
+    class _Explained(type(BaseModel)):
+        """Explains in one sentence what is wrong with a table that is written in Python."""
+
+        def __call__(cls, *args, **fields):
+            try:
+                return super().__call__(*args, **fields)
+            except ValidationError as error:
+                from hardgrain.scene.explain import explain
+
+                raise explain(error, cls, fields) from None
+
+    class _Table(BaseModel, metaclass=_Explained):
+        pass
+
+
+class Spec(_Table):
     """A table of input: frozen, and closed to keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

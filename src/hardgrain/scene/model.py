@@ -103,6 +103,10 @@ class Contacts:
     def __len__(self) -> int:
         return self.first.size
 
+    def key(self, bodies: int) -> NDArray[np.int64]:
+        """One number for each contact, increasing: its identity, shape (m,)."""
+        return self.first.astype(np.int64) * bodies + self.second
+
     def normal_impulse(self) -> Floats:
         """P_n of every contact, shape (m,)."""
         p_n: Floats = np.einsum("ka,ka->k", self.impulse, self.normal)

@@ -223,7 +223,7 @@ class Scene(Spec):
         """Table of contact laws, shape (materials, materials, N_PARAMETERS)."""
         laws = np.zeros((len(names), len(names), table.N_PARAMETERS))
         reach = _COHESION_RANGE * 2.0 * float(radius.mean())
-        for k, law in enumerate(self.contacts or [ContactLaw()]):
+        for k, law in enumerate([ContactLaw(), *self.contacts], start=-1):  # a default for all
             at = f"scene.contacts[{k}]"
             if law.torsion > 0.0 and self.dimension == 2:
                 raise InputError(f"{at}.torsion is {law.torsion:g}; torsion exists only in 3D")

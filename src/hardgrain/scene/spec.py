@@ -78,6 +78,9 @@ class Grains(Spec):
 class Piston(Spec):
     """A wall with a mass that moves along its normal, pushed by a force or a pressure.
 
+    The mass is inertia alone: gravity acts on grains, not on walls. Add a lid's weight to the
+    force.
+
     ``force`` is positive towards the grains. ``pressure`` acts on ``area``, or on the spans between
     the named pairs of walls (one pair in 2D, two in 3D) as they are at that moment.
     """

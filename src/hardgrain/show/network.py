@@ -12,7 +12,7 @@ from hardgrain.contact.detect import wall_geometry
 from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
-from hardgrain.run.scenario import Scenario
+from hardgrain.run.scenario import Scenario, stored_scenario
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import Contacts, Floats, Model, State
 
@@ -118,7 +118,7 @@ def _load(source: Simulation | RunFile | str | Path, frame: int) -> tuple[Model,
     model = Model(**arrays, wall_names=tuple(source.wall_names))
     contacts = Contacts(**vars(rows))
     state = State(f.step, f.time, f.position, f.velocity, f.spin, f.orientation, contacts)
-    return model, state, Scenario.model_validate_json(source.header["scenario"])
+    return model, state, stored_scenario(source.header, source.path)
 
 
 def _view(model: Model, state: State, scenario: Scenario) -> _View:

@@ -10,11 +10,12 @@ all other laws) hold everywhere, whichever of the many admissible force networks
 
     residual = max_α |W_αα (P* − P)_α| / V,      V² = mean_α max(|W_αα P|², |W_αα P*|²)
 
-V is the velocity that a typical contact impulse gives to its contact, so the residual is a pure
-number: 1 before anything is known, 10⁻⁶ when velocities are right to a millionth of what the
-contacts do in a step. ``residual_rms`` has the root mean square in place of the maximum. Velocities
-that drown in the rounding of the bodies' own (`unseen`) count as zero: grains that travel together
-without pushing each other have nothing to converge.
+The mean runs over the contacts that bear an impulse or want one. V is the velocity that a typical
+contact impulse gives to its contact, so the residual is a pure number: 10⁻⁶ means that velocities
+are right to a millionth of what the contacts do in a step. ``residual_rms`` has the root mean
+square in place of the maximum; it is 1 where nothing is known yet. Velocities that drown in the
+rounding of the bodies' own (`unseen`) count as zero: grains that travel together without pushing
+each other have nothing to converge.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from hardgrain.solve.order import arrange
 
 SWEEPS, LOCAL, GLOBAL, RESIDUAL = range(4)  # stopping rules
 BLOCK = 4096  # contacts per partial sum: fixed, so that sums do not depend on the threads
+LINE = 64  # bytes that memory gives at a time; the rows that matter span two at most
 AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
 BIG = 20_000  # contacts beyond which the rows outgrow the cache and asking ahead pays
 SMALL = BLOCK  # contacts below which waking other threads costs more than they give; same bits
@@ -101,14 +103,16 @@ def _(p, k, q):
 
 
 @intrinsic
-def prefetch(typing_context, array, row):
-    """Ask memory for a row of an array before it is needed."""
+def prefetch(typing_context, array, row, byte):
+    """Ask memory for the cache line at a byte of a row of an array, before it is needed."""
     from llvmlite import ir
 
     def code(context, builder, signature, args):
         a = context.make_array(signature.args[0])(context, builder, args[0])
         stride = cgutils.unpack_tuple(builder, a.strides, signature.args[0].ndim)[0]
         row = context.cast(builder, args[1], signature.args[1], types.int64)
+        byte_in_row = context.cast(builder, args[2], signature.args[2], types.int64)
+        offset = builder.add(builder.mul(row, stride), byte_in_row)
         byte, i32 = ir.IntType(8), ir.IntType(32)
         start = builder.bitcast(a.data, byte.as_pointer())
         ask = cgutils.get_or_insert_function(
@@ -116,10 +120,10 @@ def prefetch(typing_context, array, row):
             ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32]),
             "llvm.prefetch.p0",
         )
-        builder.call(ask, [builder.gep(start, [builder.mul(row, stride)]), i32(0), i32(3), i32(1)])
+        builder.call(ask, [builder.gep(start, [offset]), i32(0), i32(3), i32(1)])
         return context.get_dummy_value()
 
-    return types.void(array, row), code
+    return types.void(array, row, byte), code
 
 
 @device
@@ -130,12 +134,13 @@ def sweep_once(p, order):
     for s in range(m):
         if far and s + 2 * AHEAD < m:
             k = order[s + 2 * AHEAD]
-            prefetch(p.c, k)
-            prefetch(p.first, k)
-            prefetch(p.second, k)
+            prefetch(p.c, k, 0)
+            prefetch(p.c, k, LINE)
+            prefetch(p.first, k, 0)
+            prefetch(p.second, k, 0)
             k = order[s + AHEAD]
-            prefetch(p.b, p.first[k])
-            prefetch(p.b, p.second[k])
+            prefetch(p.b, p.first[k], 0)
+            prefetch(p.b, p.second[k], 0)
         relax_contact(p, order[s])
 
 
@@ -196,16 +201,18 @@ def change(p, before, starts, tolerance, cutoff):
 
 @device
 def residual_block(p, low, high):
-    """Largest and summed squares of the velocity still wanted, and of the velocity scale."""
-    worst, wants, scale = 0.0, 0.0, 0.0
+    """Largest and summed squares of the velocity still wanted, sum and number of the scale's."""
+    worst, wants, scale, loaded = 0.0, 0.0, 0.0, 0.0
     for k in range(low, high):
         new, old = wanted(p, k), present(p, k)
         d = speed_squared(p, k, subtract(new, old))
         wants += d
-        scale += max(speed_squared(p, k, new), speed_squared(p, k, old))
+        size = max(speed_squared(p, k, new), speed_squared(p, k, old))
+        scale += size
+        loaded += size != 0.0
         if not d <= worst:  # lets NaN through
             worst = d
-    return worst, wants, scale
+    return worst, wants, scale, loaded
 
 
 @pjit
@@ -213,15 +220,15 @@ def residual_blocks(p):
     """`residual_block` on all threads, in fixed blocks that are combined in order."""
     m = p.first.size
     blocks = (m + BLOCK - 1) // BLOCK
-    part = np.zeros((blocks, 3))
+    part = np.zeros((blocks, 4))
     for i in prange(blocks):
-        worst, wants, scale = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK))
-        part[i, 0], part[i, 1], part[i, 2] = worst, wants, scale
+        worst, wants, scale, loaded = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK))
+        part[i, 0], part[i, 1], part[i, 2], part[i, 3] = worst, wants, scale, loaded
     worst = 0.0
     for i in range(blocks):
         if not part[i, 0] <= worst:
             worst = part[i, 0]
-    return worst, part[:, 1].sum(), part[:, 2].sum()
+    return worst, part[:, 1].sum(), part[:, 2].sum(), part[:, 3].sum()
 
 
 @jit
@@ -232,14 +239,14 @@ def residual(p, starts, unseen):
     """
     m = p.first.size
     if starts is None:
-        worst, wants, scale = residual_block(p, 0, m)
+        worst, wants, scale, loaded = residual_block(p, 0, m)
     elif m < SMALL:  # a single block
-        worst, wants, scale = residual_block(p, 0, m)
+        worst, wants, scale, loaded = residual_block(p, 0, m)
     else:
-        worst, wants, scale = residual_blocks(p)
+        worst, wants, scale, loaded = residual_blocks(p)
     if worst <= unseen:
         return 0.0, 0.0
-    return math.sqrt(worst * m / scale), math.sqrt(wants / scale)
+    return math.sqrt(worst * loaded / scale), math.sqrt(wants / scale)
 
 
 @device
@@ -255,8 +262,8 @@ def sweep_colours(p, starts):
     for colour in range(last):
         for k in prange(starts[colour], starts[colour + 1]):
             later = min(k + AHEAD, m - 1)
-            prefetch(p.b, p.first[later])
-            prefetch(p.b, p.second[later])
+            prefetch(p.b, p.first[later], 0)
+            prefetch(p.b, p.second[later], 0)
             relax_contact(p, k)
     for k in range(starts[last], starts[last + 1]):
         relax_contact(p, k)

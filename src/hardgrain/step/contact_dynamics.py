@@ -14,12 +14,16 @@ import numpy as np
 from hardgrain.contact.detect import Detector, wall_geometry
 from hardgrain.errors import RunError
 from hardgrain.kernels import compile_seconds, jit
-from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
-from hardgrain.solve.gauss_seidel import IterativeSolver
-from hardgrain.solve.problem import Problem
+from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Contacts, Drive, Floats, Model, State
+from hardgrain.solve.iterative import IterativeSolver
+from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
 
 __all__ = ["ContactDynamics", "StepReport"]
+
+# A step is solved this often at most to include pairs that its own impulses close; each round adds
+# the next grain to be hit, and a second one is rare.
+ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class StepReport:
     work_external: float  # of gravity, forces and torques during the step
     work_driven: float  # of bodies with a prescribed velocity
     dissipated: float  # in the contacts
+    created: float  # energy that impulses gave where the laws let them only take, see `ledger`
 
 
 class ContactDynamics:
@@ -62,43 +67,16 @@ class ContactDynamics:
         force, torque = self._loads(state)
         free_velocity = state.velocity + dt * model.inv_mass * force
         free_spin = state.spin + dt * model.inv_inertia * torque
-        with self._timed("detect"):
-            contacts = self.detector.find(state, free_velocity)
-            if self.solver.start == "zero":
-                contacts.impulse[:], contacts.torque[:] = 0.0, 0.0
-        with self._timed("solve"):
-            problem = Problem(
-                dt=dt,
-                first=contacts.first,
-                second=contacts.second,
-                normal=contacts.normal,
-                gap=contacts.gap,
-                impulse=contacts.impulse,
-                torque=contacts.torque,
-                velocity=free_velocity,
-                spin=free_spin,
-                velocity_before=state.velocity,
-                spin_before=state.spin,
-                position=state.position,
-                radius=model.radius,
-                inv_mass=model.inv_mass,
-                inv_inertia=model.inv_inertia,
-                material=model.material,
-                laws=model.laws,
-                periodic=model.periodic,
-                remove_overlaps=model.remove_overlaps,
-                lean=model.lean,
-            )
-            solution = self.solver.solve(problem, seed=self.seed, step=state.step)
-        contacts.impulse, contacts.torque = solution.impulse, solution.torque
+        contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
         with self._timed("account"):
             mean_velocity = 0.5 * (state.velocity + solution.velocity)
             mean_spin = 0.5 * (state.spin + solution.spin)
             self.wall_force[:], self.wall_torque[:] = 0.0, 0.0
-            dissipated, driven = contact_work(
+            dissipated, driven, taken = contact_work(
                 contacts.first, contacts.second, contacts.normal, contacts.impulse,
-                contacts.torque, mean_velocity, mean_spin, state.position, model.radius,
-                model.inv_mass, model.inv_inertia, model.periodic,
+                contacts.torque, mean_velocity, mean_spin,
+                0.5 * (free_velocity + solution.velocity), 0.5 * (free_spin + solution.spin),
+                state.position, model.radius, model.inv_mass, model.inv_inertia, model.periodic,
                 self.wall_force, self.wall_torque,
             )  # fmt: skip
             self.wall_force /= dt
@@ -127,10 +105,62 @@ class ContactDynamics:
                 f" {solution.residual:.2g}, and solver.on_cap is 'error'"
             )
         return StepReport(
-            state.step, state.time, solution.sweeps, solution.converged, solution.residual,
+            state.step, state.time, sweeps, solution.converged, solution.residual,
             solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
-            driven, dissipated,
+            driven, dissipated, max(-taken, 0.0),
         )  # fmt: skip
+
+    def _solve(
+        self, state: State, velocity: Floats, spin: Floats
+    ) -> tuple[Contacts, Solution, int]:
+        """Contacts and their impulses, given the free motion; also all sweeps that it took.
+
+        Solved again, from the impulses found, if they would close a pair that was no candidate.
+        """
+        with self._timed("detect"):
+            contacts = self.detector.find(state, velocity)
+        sweeps = 0
+        for last in (*(False,) * (ROUNDS - 1), True):
+            if self.solver.start == "zero":
+                contacts.impulse[:], contacts.torque[:] = 0.0, 0.0
+            with self._timed("solve"):
+                problem = self._problem(state, contacts, velocity, spin)
+                solution = self.solver.solve(problem, seed=self.seed, step=state.step)
+            contacts.impulse, contacts.torque = solution.impulse, solution.torque
+            sweeps += solution.sweeps
+            if last or not math.isfinite(solution.residual):
+                break
+            with self._timed("detect"):
+                more = self.detector.overlooked(state, contacts, solution.velocity)
+            if more is None:
+                break
+            contacts = more
+        return contacts, solution, sweeps
+
+    def _problem(self, state: State, contacts: Contacts, velocity: Floats, spin: Floats) -> Problem:
+        model = self.model
+        return Problem(
+            dt=self.dt,
+            first=contacts.first,
+            second=contacts.second,
+            normal=contacts.normal,
+            gap=contacts.gap,
+            impulse=contacts.impulse,
+            torque=contacts.torque,
+            velocity=velocity,
+            spin=spin,
+            velocity_before=state.velocity,
+            spin_before=state.spin,
+            position=state.position,
+            radius=model.radius,
+            inv_mass=model.inv_mass,
+            inv_inertia=model.inv_inertia,
+            material=model.material,
+            laws=model.laws,
+            periodic=model.periodic,
+            remove_overlaps=model.remove_overlaps,
+            lean=model.lean,
+        )
 
     # ------------------------------------------------------------------ loads and drives
     def _prescribe(self, state: State) -> None:

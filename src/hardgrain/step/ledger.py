@@ -5,8 +5,13 @@ With v̄ = (v⁺ + v⁻)/2 the change of kinetic energy is an identity of the di
     T⁺ − T⁻ = Σ dt F_ext·v̄  +  Σ_contacts P·V̄  +  W_driven,
 
 where V̄ is the mean contact velocity and W_driven the work of bodies with a prescribed velocity.
-−Σ P·V̄ is what the contacts dissipated. It is never negative in a converged step with one common
-restitution coefficient (and the default shock law); if it is, energy was created.
+−Σ P·V̄ is what the contacts dissipated; grains at rest neither gain nor lose.
+
+Did the contacts create energy? That is asked of the impulses alone, after the free motion: the laws
+say that −Σ P·(V⁺ + V*)/2 ≥ 0 in a converged step with the g⁺ form and without restitution, because
+P·V⁺ ≤ 0 at every contact and Σ P·V* = Σ P·V⁺ − P·W P. (−Σ P·V̄ differs by dt/2 times the work of P
+on the accelerations F/m and may be slightly negative under gravity.) With one common restitution
+coefficient the same holds for V⁻ in place of V*; with unequal ones nothing holds it back.
 """
 
 from __future__ import annotations
@@ -26,15 +31,16 @@ def turn(l, p, a):
 
 @jit
 def contact_work(
-    first, second, normal, impulse, torque, velocity, spin, position, radius, inv_mass,
-    inv_inertia, periodic, wall_impulse, wall_torque
+    first, second, normal, impulse, torque, velocity, spin, velocity_kick, spin_kick, position,
+    radius, inv_mass, inv_inertia, periodic, wall_impulse, wall_torque
 ):  # fmt: skip
-    """Energy dissipated in the contacts and work of driven bodies; sums the impulses on walls.
+    """Energy dissipated in the contacts, work of driven bodies, energy that the impulses took.
 
-    velocity, spin: means over the step, shape (nb, dim) and (nb, ns).
+    velocity, spin: means of v⁺ and v⁻, shape (nb, dim) and (nb, ns); velocity_kick, spin_kick: of
+    v⁺ and v*. Adds the impulses on walls to wall_impulse (w, dim) and wall_torque (w, ns).
     """
     n, dim, ns = radius.size, impulse.shape[1], torque.shape[1]
-    dissipated, driven = 0.0, 0.0
+    dissipated, driven, taken = 0.0, 0.0, 0.0
     l1, l2 = np.zeros(3), np.zeros(3)  # arms
     p = np.zeros(3)
     turn_1, turn_2 = np.zeros(3), np.zeros(3)  # torque impulses of P about the two centres
@@ -55,6 +61,7 @@ def contact_work(
                 turn_1[a], turn_2[a] = turn(l1, p, a), turn(l2, p, a)
         for a in range(dim):
             dissipated -= p[a] * (velocity[j, a] - velocity[i, a])
+            taken -= p[a] * (velocity_kick[j, a] - velocity_kick[i, a])
             if inv_mass[i, a] == 0.0:
                 driven += p[a] * velocity[i, a]
             if inv_mass[j, a] == 0.0:
@@ -62,6 +69,7 @@ def contact_work(
         for a in range(ns):
             on_1, on_2 = turn_1[a] + torque[k, a], turn_2[a] + torque[k, a]
             dissipated -= on_2 * spin[j, a] - on_1 * spin[i, a]
+            taken -= on_2 * spin_kick[j, a] - on_1 * spin_kick[i, a]
             if inv_inertia[i, a] == 0.0:
                 driven += on_1 * spin[i, a]
             if inv_inertia[j, a] == 0.0:
@@ -71,7 +79,7 @@ def contact_work(
         if j >= n:
             for a in range(dim):
                 wall_impulse[j - n, a] += p[a]
-    return dissipated, driven
+    return dissipated, driven, taken
 
 
 @jit

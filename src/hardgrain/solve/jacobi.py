@@ -1,0 +1,27 @@
+"""The parallel update: every contact answers the same velocities, then all impulses change."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hardgrain import theory
+from hardgrain.solve.iterative import IterativeSolver, relax
+from hardgrain.solve.problem import Problem, Solution
+
+__all__ = ["Jacobi"]
+
+
+class Jacobi(IterativeSolver):
+    """The parallel update, for study: unstable in packings unless ``relaxation`` is small."""
+
+    kind: Literal["jacobi"] = "jacobi"
+    relaxation: Annotated[float, Field(gt=0.0, le=1.0)] = 0.3
+
+    @property
+    def q(self) -> float | None:
+        return self.relaxation * theory.Q_PARALLEL
+
+    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+        return relax(self, problem, seed, step, relaxation=self.relaxation)
