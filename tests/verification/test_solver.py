@@ -14,6 +14,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.solve.problem import Problem, Solution
+from hardgrain.solve.sweep import BLOCK
 from hardgrain.step.contact_dynamics import ContactDynamics
 
 from .helpers import EXACT, cluster, grains, packing, record, start, steps, velocities
@@ -84,13 +85,90 @@ def test_all_orders_agree_on_velocities(make, dim, law):
         )
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_coloured_order_gives_the_same_bits_on_any_number_of_threads(threads):
-    p = problem(2, FRICTION)
-    one = solve(p, order="coloured", sweeps=30, threads=1)
-    other = solve(p, order="coloured", sweeps=30, threads=threads)
-    np.testing.assert_array_equal(velocities(one), velocities(other))
-    np.testing.assert_array_equal(one.impulse, other.impulse)
+# ---------------------------------------------------------------------- beyond one block
+@pytest.fixture(scope="module", params=[2, 3])
+def large(request) -> Problem:
+    """Cold contacts in more than one block, of grains near a lattice that fly inwards.
+
+    Only here do colours, residual and change of impulses run on several threads.
+    """
+    dim = request.param
+    count = 2500 if dim == 2 else 1728
+    side = round(count ** (1 / dim))
+    x = np.stack(np.meshgrid(*[np.arange(float(side))] * dim), axis=-1).reshape(-1, dim)
+    rng = np.random.default_rng(0)
+    x += 0.02 * rng.random(x.shape)
+    d = np.full(count, 0.98)
+    v = 0.2 * rng.normal(size=x.shape) - 0.02 * (x - x.mean(axis=0))
+    scene = hg.Scene(
+        dimension=dim,
+        contacts=[hg.ContactLaw(**FRICTION)],
+        grains=[hg.Grains(place=hg.At(positions=x), diameter=d, velocity=[0.0] * dim)],
+    )
+    sim = hg.Simulation(scene, dt=0.2, solver=hg.GaussSeidel(sweeps=1))
+    sim.state.velocity[:] = v
+    kept = record(sim)
+    sim.step()
+    assert kept.problem is not None
+    assert kept.problem.first.size > BLOCK
+    return replace(kept.problem, impulse=np.zeros_like(kept.problem.impulse))
+
+
+def coloured(p: Problem, threads: int = 2, **keys: Any) -> Solution:
+    return solve(p, order="coloured", threads=threads, **keys)
+
+
+def test_coloured_order_agrees_with_random_beyond_one_block(large):
+    rule = {"stop": "residual", "tolerance": 1e-10, "sweeps": 20_000}
+    one, other = coloured(large, **rule), solve(large, **rule)
+    assert one.converged
+    assert other.converged
+    assert np.count_nonzero(sizes(one)) > 1000
+    np.testing.assert_allclose(velocities(one), velocities(other), atol=1e-7)
+
+
+@pytest.mark.parametrize("stop", ["sweeps", "local", "global", "residual"])
+def test_coloured_order_gives_the_same_bits_on_any_number_of_threads(large, stop):
+    keys = {"sweeps": 30} if stop == "sweeps" else {"sweeps": 2000, "tolerance": 1e-3}
+    one, two = (coloured(large, threads, stop=stop, **keys) for threads in (1, 2))
+    assert one.converged
+    assert one.sweeps == two.sweeps
+    assert (one.residual, one.residual_rms) == (two.residual, two.residual_rms)
+    np.testing.assert_array_equal(velocities(one), velocities(two))
+    np.testing.assert_array_equal(one.impulse, two.impulse)
+
+
+def test_coloured_order_honours_every_stopping_rule_beyond_one_block(large):
+    def after(sweeps: int) -> Solution:
+        return coloured(large, sweeps=sweeps)
+
+    assert after(7).sweeps == 7
+
+    eps, delta = 1e-3, 1e-2
+    s = coloured(large, stop="local", tolerance=eps, cutoff=delta, sweeps=5000)
+    new, old, older = (after(s.sweeps - k).impulse for k in range(3))
+    np.testing.assert_array_equal(new, s.impulse)
+
+    def broken(new: np.ndarray, old: np.ndarray) -> int:
+        change, size = (np.linalg.norm(a, axis=1) for a in (new - old, new))
+        return int(np.sum(change > eps * size + delta * large.dt))
+
+    assert s.converged
+    assert broken(new, old) == 0 < broken(old, older)
+
+    s = coloured(large, stop="global", tolerance=eps, sweeps=5000)
+    mean = [sizes(after(s.sweeps - k)).mean() for k in range(3)]
+    assert s.converged
+    assert abs(mean[0] - mean[1]) <= eps * mean[0]
+    assert abs(mean[1] - mean[2]) > eps * mean[1]
+
+    s = coloured(large, stop="residual", tolerance=eps, sweeps=5000)
+    checks = [1]
+    while checks[-1] < s.sweeps:
+        checks.append(checks[-1] + max(5, checks[-1] // 20))
+    assert s.converged
+    assert checks[-1] == s.sweeps
+    assert after(checks[-1]).residual <= eps < after(checks[-2]).residual
 
 
 @pytest.mark.parametrize("dim", [2, 3])
