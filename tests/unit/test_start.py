@@ -1,0 +1,138 @@
+"""A run that starts from a frame of another: what comes along, what stays, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardgrain as hg
+from hardgrain.run.scenario import Start
+
+FLOOR = hg.Plane(name="floor", point=[0, 0], normal=[0, 1])
+# below the floor's place, so that it cuts nothing
+LOW = hg.Plane(name="low", point=[0, -3], normal=[0, 1])
+MOVING = hg.Plane(name="lid", point=[0, 9], normal=[0, -1], velocity=[0, -1])
+PILE = hg.At(positions=[[k % 3 + 0.5, k // 3 + 0.5] for k in range(9)])
+SOLVER = hg.GaussSeidel(stop="residual", tolerance=1e-8, sweeps=10_000)
+
+
+def scenario(walls: list[Any], file: Path | None = None, **options: Any) -> hg.Scenario:
+    """Nine grains in three columns between two walls."""
+    lock = options.pop("lock", [])
+    sides = [
+        hg.Plane(name="left", point=[0, 0], normal=[1, 0]),
+        hg.Plane(name="right", point=[3, 0], normal=[-1, 0]),
+    ]
+    scene = hg.Scene(
+        gravity=[0.1, -1], grains=[hg.Grains(place=PILE, lock=lock)], walls=[*walls, *sides]
+    )
+    start = None if file is None else Start(file=str(file))
+    return hg.Scenario(dt=0.01, scene=scene, solver=SOLVER, start=start, **options)
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file whose last frame bears forces; its lid has come down by 1."""
+    path = tmp_path_factory.mktemp("start") / "settled.h5"
+    hg.Simulation(scenario([FLOOR, MOVING])).run(100, output=path, every=100, progress=False)
+    return path
+
+
+def wall(sim: hg.Simulation, name: str) -> int:
+    return sim.model.n + sim.model.wall_names.index(name)
+
+
+def test_time_begins_again(settled: Path) -> None:
+    sim = hg.Simulation(scenario([FLOOR], settled))
+    assert (sim.state.step, sim.state.time) == (0, 0.0)
+    assert sim.step().time == 0.01
+    assert sim.totals.steps == 1
+
+
+def test_wall_that_was_driven_and_is_now_fixed_stays_where_it_was_left(settled: Path) -> None:
+    lid = hg.Plane(name="lid", point=[0, 20], normal=[0, -1])
+    sim = hg.Simulation(scenario([FLOOR, lid], settled))
+    k = wall(sim, "lid")
+    assert sim.state.position[k, 1] == pytest.approx(8.0)
+    before = sim.state.position[k].copy()
+    sim.run(20, progress=False)
+    assert not sim.state.velocity[k].any()
+    np.testing.assert_array_equal(sim.state.position[k], before)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        hg.Plane(name="roof", point=[0, 20], normal=[0, -1]),  # another name
+        hg.Segment(name="lid", start=[0, 20], end=[3, 20]),  # another kind
+    ],
+)
+def test_walls_of_another_name_or_kind_stand_where_the_scene_puts_them(
+    settled: Path, other: Any
+) -> None:
+    sim = hg.Simulation(scenario([other, FLOOR], settled))
+    k = wall(sim, other.name)
+    assert sim.state.position[k].tolist() == [0, 20]
+    # although the walls are numbered otherwise, the forces on the floor are there at once
+    sim.step()
+    with hg.RunFile(settled) as file:
+        before = file[-1].wall_force[file.wall_names.index("floor")]
+    after = sim.engine.wall_force[wall(sim, "floor") - sim.model.n]
+    assert before[1] < -5.0
+    np.testing.assert_allclose(after, before, atol=1e-3)
+    assert not sim.state.velocity[k].any()
+
+
+def test_newly_locked_grains_do_not_move(settled: Path) -> None:
+    sim = hg.Simulation(scenario([LOW], settled, lock=["x", "y", "rotation"]))
+    assert not sim.state.velocity[:9].any()
+    before = sim.state.position[:9].copy()
+    sim.run(20, progress=False)
+    np.testing.assert_array_equal(sim.state.position[:9], before)
+
+
+def test_moving_grains_are_stopped_where_they_are_locked() -> None:
+    def scene(**options: Any) -> hg.Scene:
+        place = hg.At(positions=[[0, 0]])
+        return hg.Scene(grains=[hg.Grains(place=place, velocity=[1, 2], spin=3, **options)])
+
+    flying = hg.Simulation(scene(), dt=0.1)
+    flying.step()
+    sim = hg.Simulation(scene(lock=["x", "rotation"]), dt=0.1, start=flying.state)
+    sim.step()
+    np.testing.assert_allclose(sim.state.position[0], [0.1, 0.4], rtol=1e-14)
+    assert sim.state.spin[0, 0] == 0.0
+
+
+def test_contacts_start_from_the_forces_they_had(settled: Path) -> None:
+    """One sweep is enough, although the lid is gone."""
+
+    def first_residual(path: Path | None) -> float:
+        sim = hg.Simulation(scenario([FLOOR], path))
+        sim.engine.solver = hg.GaussSeidel(sweeps=1)
+        return sim.step().residual
+
+    assert first_residual(settled) < 1e-4
+    assert first_residual(None) > 0.1
+
+
+def test_new_wall_that_cuts_a_grain_is_refused(settled: Path) -> None:
+    blade = hg.Segment(name="blade", start=[0, 1.4], end=[1, 1.4])
+    with pytest.raises(hg.InputError, match=r"grain \d+ .* is cut by wall 'blade'"):
+        hg.Simulation(scenario([FLOOR, blade], settled))
+
+
+def test_overlaps_of_the_earlier_run_are_tolerated(tmp_path: Path) -> None:
+    def scene(**options: Any) -> hg.Scene:
+        place = hg.At(positions=[[0, 0.45], [0.9, 0.45]])
+        return hg.Scene(grains=[hg.Grains(place=place)], walls=[FLOOR], **options)
+
+    file = tmp_path / "overlap.h5"
+    hg.Simulation(scene(allow_overlaps=True), dt=0.1).run(1, output=file, progress=False)
+    with pytest.raises(hg.InputError, match="overlaps grain 1"):
+        hg.Simulation(scene(), dt=0.1)
+    sim = hg.Simulation(hg.Scenario(dt=0.1, scene=scene(), start=Start(file=str(file))))
+    assert sim.step().worst_overlap == pytest.approx(0.1)

@@ -1,0 +1,136 @@
+"""What a run says about itself, and what it refuses before it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hardgrain as hg
+from hardgrain import theory
+from hardgrain.run.scenario import Output
+from hardgrain.run.summary import Summary
+
+COUNT = 20
+
+
+def column(solver: hg.GaussSeidel | hg.Jacobi, steps: int) -> Summary:
+    """A column of grains that stands on a floor."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        grains=[
+            hg.Grains(
+                place=hg.At(positions=[[0, k + 0.5] for k in range(COUNT)]), lock=["x", "rotation"]
+            )
+        ],
+        walls=[hg.Plane(point=[0, 0], normal=[0, 1])],
+    )
+    return hg.Simulation(scene, dt=0.01, solver=solver).run(steps, progress=False)
+
+
+def line(summary: Summary, name: str) -> str:
+    return next(text for text in str(summary).splitlines() if text.startswith(name))
+
+
+def test_converged_run_is_rigid_although_its_sweeps_were_few() -> None:
+    """The first step takes many sweeps, the others start from its forces: few on average."""
+    summary = column(hg.GaussSeidel(stop="residual", tolerance=1e-4, sweeps=100_000), 200)
+    r = summary.rigidity
+    assert r.diffusion_length < r.length == pytest.approx(COUNT, rel=1e-3)
+    assert r.sweeps < r.needed
+    assert summary.loose == 0
+    assert r.rigid
+    assert summary.as_dict()["rigid"] is True
+    assert "yes, every step was converged" in line(summary, "rigid?")
+    assert line(summary, "converged?").split()[1] == "yes:"
+
+
+def test_soft_run_says_so_and_names_the_sweeps_that_would_do() -> None:
+    summary = column(hg.GaussSeidel(sweeps=5, start="zero"), 10)
+    needed = theory.rigid_sweeps(summary.rigidity.length, 1.0)
+    assert 100 < needed < 200
+    assert not summary.rigidity.rigid
+    text = line(summary, "rigid?")
+    assert "NO, artificially soft" in text
+    assert f"{needed} sweeps a step would be rigid (now 5)" in text
+    assert f"NO in {summary.loose} of 10 steps: 5 sweeps a step" in line(summary, "converged?")
+    assert summary.loose == 10
+
+
+def test_enough_sweeps_are_rigid_even_where_a_step_is_not_converged() -> None:
+    summary = column(hg.GaussSeidel(sweeps=150), 5)
+    assert 0 < summary.loose
+    assert summary.rigidity.rigid
+    assert line(summary, "rigid?").split()[1:3] == ["yes:", "l_diff"]
+
+
+def test_unknown_q_is_said() -> None:
+    text = "estimated with q of random sweeps"
+    assert text in line(column(hg.GaussSeidel(order="symmetric", sweeps=5), 3), "rigid?")
+    assert text not in line(column(hg.GaussSeidel(sweeps=5), 3), "rigid?")
+
+
+@pytest.mark.parametrize("relaxation", [0.1, 0.4])
+def test_q_of_the_parallel_update_is_in_proportion_to_its_relaxation(relaxation: float) -> None:
+    solver = hg.Jacobi(relaxation=relaxation, sweeps=9)
+    assert solver.q == relaxation * theory.Q_PARALLEL
+    r = column(solver, 3).rigidity
+    assert r.diffusion_length == pytest.approx(2.0 * (9 * 0.5 * relaxation) ** 0.5)
+
+
+# ---------------------------------------------------------------------- before a run begins
+def falling(**options: Any) -> hg.Scene:
+    return hg.Scene(grains=[hg.Grains(place=hg.At(positions=[[0, 0]]))], **options)
+
+
+def test_rest_without_gravity_needs_a_speed(tmp_path: Path) -> None:
+    file = tmp_path / "run.h5"
+    for until in (hg.AtRest(), hg.Stop(steps=3, at_rest=hg.AtRest()), [3, hg.AtRest()]):
+        with pytest.raises(hg.InputError, match=r"at_rest\.speed is missing; without gravity"):
+            hg.Simulation(falling(), dt=0.1).run(until, output=file, progress=False)
+        assert not file.exists()
+    sim = hg.Simulation(falling(), dt=0.1)
+    assert sim.run(hg.AtRest(speed=1e-3, steps=4), progress=False).steps == 4
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [{"dt": 0.1}, {"seed": 2}, {"solver": hg.GaussSeidel()}, {"title": "a"}, {"units": "SI"}],
+)
+def test_what_the_scenario_holds_is_not_given_twice(twice: dict[str, Any]) -> None:
+    scenario = hg.Scenario(dt=0.1, scene=falling())
+    with pytest.raises(hg.InputError, match="part of the scenario"):
+        hg.Simulation(scenario, **twice)
+
+
+def test_every_given_to_run_keeps_the_rest_of_the_output(tmp_path: Path) -> None:
+    output = Output(every=100, contacts_every=3)
+    scenario = hg.Scenario(dt=0.1, scene=falling(), output=output)
+    sim = hg.Simulation(scenario)
+    sim.run(14, output=tmp_path / "run.h5", every=2, progress=False)
+    assert sim.scenario.output == Output(every=2, contacts_every=3)
+    with hg.RunFile(tmp_path / "run.h5") as file:
+        assert [file[k].step for k in range(len(file))] == [0, 2, 4, 6, 8, 10, 12, 14]
+        kept = [k for k in range(len(file)) if file.contacts(k) is not None]
+    assert kept == [0, 3, 6, 7]  # and the last
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: hg.Grains(count=-1, place=hg.Grid(min=[0, 0], max=[1, 1])),
+            "count is -1; give a number of at least 1",
+        ),
+        (lambda: hg.Simulation(falling(), dt="a"), "dt is 'a'; give a number"),  # type: ignore[arg-type]
+        (lambda: hg.Simulation(falling(), dt=0.1).run(-1), "steps is -1; give a number of at lea"),
+        (lambda: hg.GaussSeidel(sweeps=0), "sweeps is 0; give a number of at least 1"),
+        (lambda: hg.Jacobi(relaxation=1.5), "relaxation is 1.5; give a number of at most 1"),
+    ],
+)
+def test_bad_values_in_python_are_explained_too(make: Any, sentence: str) -> None:
+    with pytest.raises(hg.InputError) as refused:
+        make()
+    assert str(refused.value).startswith(sentence)
+    assert "\n" not in str(refused.value)
