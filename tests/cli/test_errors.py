@@ -1,10 +1,12 @@
 """Bad input ends in one sentence that names the field, the value and what is valid; exit code 2."""
 
 import copy
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import h5py
 import pytest
 
 import hardgrain as hg
@@ -169,6 +171,20 @@ def test_truncated_run_file(hardgrain, scenario, command, share):
     whole = Path("test.h5").read_bytes()
     Path("cut.h5").write_bytes(whole[: int(share * len(whole))])
     refused(hardgrain(command, "cut.h5"), "cut.h5")
+
+
+@pytest.mark.parametrize("command", ["info", "resume", "picture"])
+def test_run_file_of_another_version(hardgrain, scenario, command):
+    """Its scenario has a key that is not known here."""
+    hardgrain("run", scenario)
+    with h5py.File("test.h5", "r+") as h5:
+        stored = json.loads(h5["header/scenario"][()])
+        stored["scene"]["magnets"] = 3
+        del h5["header/scenario"]
+        h5["header/scenario"] = json.dumps(stored)
+        del h5["header/hardgrain"]
+        h5["header/hardgrain"] = "9.9"
+    refused(hardgrain(command, "test.h5"), "test.h5 holds a scenario", "does not understand", "9.9")
 
 
 def test_unwritable_folder(hardgrain, scenario):

@@ -3,6 +3,7 @@
 The tests work on a copy of the package, with kernels of their own that call a real law.
 """
 
+import ast
 import json
 import os
 import re
@@ -192,3 +193,65 @@ def test_all_kernels_are_among_the_hashed_sources() -> None:
     decorators = re.compile(r"from hardgrain\.kernels import \(?[^)]*?\b(jit|pjit|device)\b")
     users = {path for path in SOURCE.rglob("*.py") if decorators.search(path.read_text())}
     assert users <= set(kernels._sources())
+
+
+def test_edit_of_the_law_table_is_seen(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its numbers are columns that kernels have baked in."""
+    monkeypatch.setattr(kernels, "_ROOT", package.root / "hardgrain")
+    before = kernels._key()
+    assert kernels._key() == before
+    path = package.root / "hardgrain" / "scene" / "lawtable.py"
+    path.write_text(path.read_text().replace("E_NORMAL = 2", "E_NORMAL = 3"))
+    assert kernels._key() != before
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Names that the code of a node looks up; annotations do not compute anything."""
+    found: set[str] = set()
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.Name):
+                found.add(child.id)
+            elif isinstance(child, ast.AST):
+                found |= _names(child)
+    return found
+
+
+def test_kernels_take_no_number_from_a_source_that_is_not_hashed() -> None:
+    """What a hashed file imports from others is used in plain Python only.
+
+    Neither a compiled function nor a constant of the module, which a kernel could look up, may
+    depend on it.
+    """
+    hashed = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in kernels._sources()
+    }
+    kinds = {"jit", "pjit", "device", "overload", "intrinsic"}
+    checked = 0
+    for path in kernels._sources():
+        tree = ast.parse(path.read_text())
+        foreign = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hardgrain")
+            for alias in node.names
+            if not {node.module, f"{node.module}.{alias.name}"} & hashed
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                marks = set().union(*(_names(d) | _own(d) for d in node.decorator_list))
+                if not marks & kinds:
+                    continue
+                checked += 1
+                assert not _names(node) & foreign, f"{path}: {node.name}"
+        for node in tree.body:
+            if isinstance(node, ast.Assign):
+                assert not _names(node.value) & foreign, f"{path}:{node.lineno}"
+    assert checked > 50
+
+
+def _own(node: ast.AST) -> set[str]:
+    return {node.id} if isinstance(node, ast.Name) else set()

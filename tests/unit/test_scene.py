@@ -177,6 +177,21 @@ def test_default_law() -> None:
     assert not row[others].any()
 
 
+def test_pairs_without_an_entry_have_the_default_law() -> None:
+    """An entry for one pair says nothing about the others: friction 0.3, not none at all."""
+    model, _ = build(
+        materials={name: hg.Material() for name in ("a", "b", "c")},
+        contacts=[hg.ContactLaw(between=("a", "b"), friction=0.7, restitution=0.5)],
+    )
+    default = hg.Scene(grains=[at([0, 0])]).build(seed=1)[0].laws[0, 0]
+    for i, j in np.ndindex(3, 3):
+        if {i, j} == {0, 1}:
+            assert model.laws[i, j, table.MU_STATIC] == 0.7
+        else:
+            np.testing.assert_array_equal(model.laws[i, j], default)
+    assert default[table.MU_STATIC] == 0.3
+
+
 def test_shock() -> None:
     assert build(shock="g")[0].remove_overlaps
     assert not build(shock="g+")[0].remove_overlaps

@@ -60,7 +60,7 @@ def test_soft_run_says_so_and_names_the_sweeps_that_would_do() -> None:
 
 def test_enough_sweeps_are_rigid_even_where_a_step_is_not_converged() -> None:
     summary = column(hg.GaussSeidel(sweeps=150), 5)
-    assert 0 < summary.loose
+    assert summary.loose > 0
     assert summary.rigidity.rigid
     assert line(summary, "rigid?").split()[1:3] == ["yes:", "l_diff"]
 
