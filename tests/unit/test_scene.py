@@ -469,3 +469,27 @@ def test_refusals(dim: int, options: dict[str, Any], message: str) -> None:
     assert len(text) < 200
     assert "array(" not in text
     assert "np." not in text
+
+
+@pytest.mark.parametrize(
+    ("walls", "word"),
+    [
+        ([hg.Plane(name="lid", point=[0, 5], normal=[0, -1], spin=1.0)], "turns"),
+        ([hg.Cylinder(name="ring", point=[5, 5], radius=6.0)], "needs 12 along x"),
+        ([hg.Cylinder(name="post", point=[5, 5], radius=4.5, side="outside")], "needs 11 along x"),
+        ([hg.Segment(name="ramp", start=[0, 2], end=[9.5, 3])], "needs 11.5 along x"),
+        ([hg.Segment(name="floor", start=[0, 2], end=[10, 2])], None),
+        ([hg.Cylinder(name="post", point=[5, 5], radius=2.0, side="outside")], None),
+    ],
+)
+def test_walls_that_would_meet_their_own_image_are_refused(walls, word):
+    scene = hg.Scene(
+        periodic={"x": (0, 10)},
+        grains=[hg.Grains(place=hg.At(positions=[[5, 9]]))],
+        walls=walls,
+    )
+    if word is None:
+        scene.build(0)
+    else:
+        with pytest.raises(hg.InputError, match=word):
+            scene.build(0)

@@ -34,6 +34,17 @@ def test_moving_wall_pushes_touching_grains_onto_one_at_a_gap(travel):
     np.testing.assert_allclose(sim.state.velocity[:, 0], travel, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("gap", "travel"), [(0.012, 0.2), (0.02, 0.4), (0.1, 0.4)])
+def test_moving_wall_closes_many_gaps_in_one_step(gap, travel):
+    """Fifteen grains in a row: up to a dozen gaps close one after another within a step."""
+    wall = hg.Plane(point=[0, 0], normal=[1, 0], velocity=[travel, 0])
+    sets = grains(*([0.5 + k * (1 + gap), 0] for k in range(15)), lock=["y", "rotation"])
+    sim = start(2, sets, dt=1.0, solver=SOLVER, walls=[wall])
+    for _ in range(4):
+        sim.step()
+        assert overlap(sim) < 1e-12
+
+
 @pytest.mark.parametrize("travel", [0.2, 0.4, 1.0])
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 def test_fast_grain_hits_a_chain_with_one_more_at_a_gap(travel, e):

@@ -95,15 +95,26 @@ class Detector:
         self._keep_list(state, np.maximum(near, reach))
         return self._contacts(state, reach, state.contacts)
 
-    def overlooked(self, state: State, contacts: Contacts, velocity: Floats) -> Contacts | None:
-        """Candidates once more if the solved velocity closes a pair that was none, else None."""
+    def overlooked(
+        self, state: State, contacts: Contacts, velocity: Floats, spread: int
+    ) -> Contacts | None:
+        """Candidates once more if the solved velocity closes a pair that was none, else None.
+
+        ``spread``: for how many grains ahead of a fast one it is foreseen that the push passes on.
+        """
         n, dt = self.model.n, self.dt
-        reach = dt * self._speed(velocity)
+        speed = self._speed(velocity)
+        reach = dt * speed
         reach[:n] += self._margin
         if (reach <= self._reach).all():
             return None
         reach = np.maximum(reach, self._reach)
         self._keep_list(state, reach)
+        for _ in range(spread):
+            index, _, _ = self._narrow(state, reach)
+            speed = neighbourhood_max(self._first[index], self._second[index], speed, n)
+            reach = np.maximum(reach, dt * speed)
+            self._keep_list(state, reach)
         more = self._contacts(state, reach, contacts)
         if len(more) == len(contacts):
             return None

@@ -396,8 +396,8 @@ class Simulation:
         diameter = 2.0 * float(self.model.radius.mean())
         if t.worst_overlap > 0.01 * diameter:
             yield (
-                f"grains overlapped by up to {t.worst_overlap / diameter:.2g} mean diameters;"
-                " use more sweeps or a smaller dt"
+                f"grains overlapped by up to {t.worst_overlap / diameter:.2g} mean diameters; use"
+                f"{' more sweeps or' if t.loose else ''} a smaller dt"
             )
         travel = t.fastest * self.dt / (2.0 * float(self.model.radius.min()))
         if travel > 0.5:

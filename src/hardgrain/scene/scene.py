@@ -118,6 +118,7 @@ class Scene(Spec):
         walls = _Walls(self, names)
         n, w = g.radius.size, len(walls.rows)
         _check_periods(periodic, g.radius)
+        _check_images(periodic, g.radius, walls.rows)
 
         material = np.zeros(n + w, np.int32)
         inv_mass, inv_inertia = np.zeros((n + w, dim)), np.zeros((n + w, ns))
@@ -591,6 +592,36 @@ def _check_periods(periodic: Floats, radius: Floats) -> None:
                 f"scene.periodic.{AXES[k]} spans {period:g}; with the largest diameter"
                 f" {0.5 * least:g} it must span at least {least:g}"
             )
+
+
+def _check_images(periodic: Floats, radius: Floats, walls: Sequence[_WallRow]) -> None:
+    """No grain may touch two images of a wall, nor a wall turn across a period."""
+    room = 4.0 * float(radius.max()) if radius.size else 0.0
+    for k, period in enumerate(periodic):
+        if period == 0.0:
+            continue
+        for wall in walls:
+            along = abs(float(wall.axis[k]))
+            if wall.kind == _KINDS["plane"]:
+                turns = {drive.axis for drive in wall.drives if drive.what == SPIN}
+                if turns - set(np.flatnonzero(wall.axis)) or (turns and periodic.size == 2):
+                    raise InputError(
+                        f"wall {wall.name!r} turns in a scene that repeats along {AXES[k]};"
+                        " leave out its spin or the period"
+                    )
+                continue
+            if wall.kind == _KINDS["segment"]:
+                if along >= period and np.count_nonzero(wall.axis) == 1:
+                    continue  # a straight floor without ends
+                width = along + room
+            else:
+                width = 2.0 * wall.size * math.sqrt(max(1.0 - along**2, 0.0))
+                width += room if wall.kind == _KINDS["outside"] and width > 0.0 else 0.0
+            if width > period:
+                raise InputError(
+                    f"wall {wall.name!r} needs {width:g} along {AXES[k]}, with room for two grains"
+                    f" where they can pass it, but scene.periodic.{AXES[k]} spans {period:g}"
+                )
 
 
 def _is_lean(laws: Floats, inv_mass: Floats, inv_inertia: Floats) -> bool:
