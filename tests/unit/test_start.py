@@ -136,3 +136,11 @@ def test_overlaps_of_the_earlier_run_are_tolerated(tmp_path: Path) -> None:
         hg.Simulation(scene(), dt=0.1)
     sim = hg.Simulation(hg.Scenario(dt=0.1, scene=scene(), start=Start(file=str(file))))
     assert sim.step().worst_overlap == pytest.approx(0.1)
+
+
+def test_a_state_of_another_scene_is_refused() -> None:
+    scene = hg.Scene(grains=[hg.Grains(place=hg.At(positions=[[0, 0], [2, 0]]))])
+    fewer = hg.Scene(grains=[hg.Grains(place=hg.At(positions=[[0, 0]]))])
+    state = hg.Simulation(fewer, dt=0.01).state
+    with pytest.raises(hg.InputError, match="start has 1 bodies in 2D; the scene has 2 grains"):
+        hg.Simulation(scene, dt=0.01, start=state)

@@ -105,20 +105,25 @@ class Simulation:
         """
         model, n = self.model, self.model.n
         walls = list(zip(model.wall_names, model.wall_kind.tolist()))
+        bodies = start.position.shape[0]
+        if bodies < n or start.position.shape[1] != model.dim:
+            raise InputError(
+                f"start has {bodies} bodies in {start.position.shape[1]}D; the scene has {n} grains"
+                f" in {model.dim}D"
+            )
         if old_walls is None:
-            old_walls = walls if start.position.shape[0] == model.bodies else []
-        body = {
-            n + old_walls.index(wall): n + k for k, wall in enumerate(walls) if wall in old_walls
-        }
-        body |= {i: i for i in range(n)}
-        old, new = np.array(list(body)), np.array(list(body.values()))
+            old_walls = walls if bodies == model.bodies else []
+        same = [k for k, wall in enumerate(walls) if wall in old_walls]
+        grains = np.arange(n)
+        old = np.append(grains, [n + old_walls.index(walls[k]) for k in same]).astype(np.int64)
+        new = np.append(grains, [n + k for k in same]).astype(np.int64)
         for name in ("position", "velocity", "spin", "orientation"):
             getattr(self.state, name)[new] = getattr(start, name)[old]
         self.state.velocity[model.inv_mass == 0.0] = 0.0  # locked, or to be prescribed
         self.state.spin[model.inv_inertia == 0.0] = 0.0
         c = start.contacts
         kept = np.isin(c.second, old)
-        renumber = np.zeros(start.position.shape[0], np.int32)
+        renumber = np.zeros(bodies, np.int32)
         renumber[old] = new
         second = renumber[c.second[kept]]
         rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
@@ -126,7 +131,7 @@ class Simulation:
             c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows], c.impulse[rows],
             c.torque[rows],
         )  # fmt: skip
-        return [k for k in range(len(walls)) if n + k not in body.values()]
+        return [k for k in range(len(walls)) if k not in same]
 
     # ------------------------------------------------------------------ stepping
     @property
