@@ -23,7 +23,8 @@ import pytest
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.io import runfile
-from hardgrain.io.runfile import ContactRows, Frame, RunFile, RunWriter
+from hardgrain.io.runfile import Frame, RunFile, RunWriter
+from hardgrain.scene.model import Contacts
 
 HEADER = {"scenario": 'title = "Böschung"\n', "seed": "7", "note": ""}
 COLUMNS = ("sweeps", "residual", "energy")
@@ -55,14 +56,14 @@ def make_frame(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Frame:
     )
 
 
-def make_contacts(k: int, dim: int = 2) -> ContactRows | None:
+def make_contacts(k: int, dim: int = 2) -> Contacts | None:
     """Contacts of a frame: every third frame stores them, sometimes there are none."""
     if k % 3:
         return None
     rng = np.random.default_rng(1000 + k)
     m, ns = int(rng.integers(0, 30)), 1 if dim == 2 else 3
     pairs = rng.integers(0, 10, (2, m)).astype(np.int32)
-    return ContactRows(
+    return Contacts(
         *pairs,
         normal=rng.normal(size=(m, dim)),
         gap=rng.normal(size=m),

@@ -67,7 +67,6 @@ class Detector:
     def __init__(self, model: Model, dt: float) -> None:
         self.model = model
         self.dt = dt
-        self.rebuilds = 0
         self._first = self._second = np.zeros(0, np.int32)
         self._safety = np.zeros(model.bodies)  # how far each may go before the list is stale
         self._origin: Floats | None = None  # positions when the list was made
@@ -170,7 +169,6 @@ class Detector:
             travel[n:] += self._wall_turned
             if (travel + reach <= self._safety).all():
                 return
-        self.rebuilds += 1
         self._origin = state.position.copy()
         self._wall_turned[:] = 0.0
         self._safety = 2.0 * reach

@@ -49,11 +49,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.scene.model import Contacts, State
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Checkpoint", "ContactRows", "Frame", "RunFile", "RunWriter"]
+__all__ = ["Checkpoint", "Frame", "RunFile", "RunWriter"]
 
 Array = NDArray[Any]
 
@@ -90,17 +91,10 @@ class Frame:
     wall_torque: Array  # (w, ns) [force × length]
     scalars: Mapping[str, float]  # sums that an exact resume needs
 
-
-@dataclass(frozen=True)
-class ContactRows:
-    """Contacts of one frame; impulse and torque act on `second`."""
-
-    first: Array  # (m,) int32, grain
-    second: Array  # (m,) int32, grain or wall body
-    normal: Array  # (m, dim), unit, from first to second
-    gap: Array  # (m,) [length], negative: overlap
-    impulse: Array  # (m, dim) [force × time]
-    torque: Array  # (m, ns) [force × length × time]
+    def state(self, contacts: Contacts) -> State:
+        """The state of a run at this frame."""
+        bodies = (self.position, self.velocity, self.spin, self.orientation)
+        return State(self.step, self.time, *bodies, contacts)
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,7 @@ class Checkpoint:
     """All that a run file knows about the frame from which the run goes on."""
 
     frame: Frame
-    contacts: ContactRows
+    contacts: Contacts
     header: dict[str, str]
     model: dict[str, Array]
 
@@ -224,7 +218,7 @@ class RunWriter:
                     h5, lock = _build(path, *run._copier(last + 1))
             return cls(path, h5, lock, checkpoint.frame), checkpoint
 
-    def append(self, frame: Frame, history: Array, contacts: ContactRows | None = None) -> None:
+    def append(self, frame: Frame, history: Array, contacts: Contacts | None = None) -> None:
         """Add one frame, the history rows (k, columns) since the last one, and its contacts."""
         if self._lock is None:
             raise RunError(f"{self.path} is closed and takes no more frames.")
@@ -279,9 +273,7 @@ class RunWriter:
         """Number of complete frames."""
         return self._end["frames"]
 
-    def _blocks(
-        self, frame: Frame, history: Array, contacts: ContactRows | None
-    ) -> dict[str, Array]:
+    def _blocks(self, frame: Frame, history: Array, contacts: Contacts | None) -> dict[str, Array]:
         """New rows of every dataset that grows."""
         one: dict[str, Any] = vars(frame) | {
             "scalars": [frame.scalars[name] for name in self._scalars],
@@ -382,7 +374,7 @@ class RunFile:
     def __iter__(self) -> Iterator[Frame]:
         return (self[k] for k in range(len(self)))
 
-    def contacts(self, k: int) -> ContactRows | None:
+    def contacts(self, k: int) -> Contacts | None:
         """Contacts of frame k, None where they were not stored."""
         k = self._index(k)
         with self._reading(f"frame {k}"):
@@ -390,8 +382,8 @@ class RunFile:
             if count < 0:
                 return None
             rows = slice(begin, begin + count)
-            return ContactRows(
-                **{f.name: self._data[f"contacts/{f.name}"][rows] for f in fields(ContactRows)}
+            return Contacts(
+                **{f.name: self._data[f"contacts/{f.name}"][rows] for f in fields(Contacts)}
             )
 
     @property

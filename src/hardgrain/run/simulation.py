@@ -21,7 +21,7 @@ import hardgrain
 from hardgrain import theory
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError
-from hardgrain.io.runfile import Checkpoint, ContactRows, Frame, RunFile, RunWriter
+from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import rigidity
 from hardgrain.run.progress import Progress
@@ -232,7 +232,7 @@ class Simulation:
                     f" {hardgrain.__version__}; it was written by"
                     f" {checkpoint.header.get('hardgrain', 'another version')}"
                 )
-        sim.state = _state(frame, rows)
+        sim.state = frame.state(rows)
         sim._set_up()
         sim.totals = Totals(**frame.scalars)
         return sim
@@ -329,14 +329,14 @@ class Simulation:
         return [*row, *self.engine.wall_force.ravel().tolist()]
 
     def _write(self, writer: RunWriter, rows: list[list[float]], with_contacts: bool) -> None:
-        s, c = self.state, self.state.contacts
+        s = self.state
         frame = Frame(
             s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
             self.engine.wall_force, self.engine.wall_torque, asdict(self.totals),
         )  # fmt: skip
         width = len(_COLUMNS) + self.engine.wall_force.size
-        contacts = ContactRows(c.first, c.second, c.normal, c.gap, c.impulse, c.torque)
-        writer.append(frame, np.array(rows).reshape(-1, width), contacts if with_contacts else None)
+        contacts = s.contacts if with_contacts else None
+        writer.append(frame, np.array(rows).reshape(-1, width), contacts)
 
     # ------------------------------------------------------------------ the closing word
     def _summary(self, ended: str | None, path: str | None) -> Summary:
@@ -361,7 +361,6 @@ class Simulation:
             worst_residual=t.worst_residual,
             capped=int(t.capped),
             loose=int(t.loose),
-            contact_steps=int(t.steps),
             rigidity=rigidity(
                 self.model,
                 self.state,
@@ -425,13 +424,6 @@ def _grains(frame: Frame, model: dict[str, Any]) -> GrainArrays:
     )
 
 
-def _state(frame: Frame, rows: ContactRows) -> State:
-    return State(
-        frame.step, frame.time, frame.position, frame.velocity, frame.spin, frame.orientation,
-        Contacts(rows.first, rows.second, rows.normal, rows.gap, rows.impulse, rows.torque),
-    )  # fmt: skip
-
-
 def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]]]:
     """Grains, state and walls (name and kind) of a frame of an earlier run."""
     with RunFile(start.file) as file:
@@ -447,4 +439,4 @@ def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]]
             f"start.frame is {start.frame}, a frame of {start.file} without contacts; choose one"
             " whose contacts were stored"
         )
-    return _grains(frame, model), _state(frame, rows), list(zip(names, model["wall_kind"].tolist()))
+    return _grains(frame, model), frame.state(rows), list(zip(names, model["wall_kind"].tolist()))

@@ -47,7 +47,6 @@ class Summary:
     worst_residual: float
     capped: int
     loose: int  # steps with a residual above CONVERGED
-    contact_steps: int  # steps with contacts
     rigidity: Rigidity
     q_known: bool  # q of the solver's order is known from theory
     worst_overlap: float  # in mean diameters, over the run

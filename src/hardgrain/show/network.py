@@ -14,7 +14,7 @@ from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Scenario, stored_scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.model import Floats, Model, State
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,9 +116,7 @@ def _load(source: Simulation | RunFile | str | Path, frame: int) -> tuple[Model,
         )
     arrays: dict[str, Any] = source.model
     model = Model(**arrays, wall_names=tuple(source.wall_names))
-    contacts = Contacts(**vars(rows))
-    state = State(f.step, f.time, f.position, f.velocity, f.spin, f.orientation, contacts)
-    return model, state, stored_scenario(source.header, source.path)
+    return model, f.state(rows), stored_scenario(source.header, source.path)
 
 
 def _view(model: Model, state: State, scenario: Scenario) -> _View:
