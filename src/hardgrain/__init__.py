@@ -59,7 +59,12 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 
+_PACKAGES = ("papers", "theory")  # reached as hardgrain.theory.chain and the like
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"hardgrain.{name}")
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"hardgrain.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'hardgrain' has no attribute {name!r}")
@@ -71,6 +76,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
+    from hardgrain import papers, theory
     from hardgrain.errors import HardgrainError, InputError, RunError
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.progress import Progress

@@ -16,7 +16,8 @@ import hardgrain
 
 SOURCE = Path(hardgrain.__file__).parent
 HOUSE = (
-    ("errors", "theory", "kernels"),
+    ("errors",),
+    ("theory", "kernels"),
     ("scene",),
     ("law",),
     ("contact",),
@@ -26,6 +27,7 @@ HOUSE = (
     ("io",),
     ("run",),
     ("show",),
+    ("papers",),
     ("cli",),
 )
 MODULES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")

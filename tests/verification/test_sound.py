@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import curve_fit
 
 import hardgrain as hg
-from hardgrain.theory import Q_RANDOM
+from hardgrain.theory.chain import Q
 
 
 def test_chain_rings_like_an_elastic_one() -> None:
@@ -30,7 +30,7 @@ def test_chain_rings_like_an_elastic_one() -> None:
         walls=[hg.Plane(point=[0.0, 0.0], normal=[1.0, 0.0])],
     )
     k = 2.0 * math.pi / (4.0 * n)
-    d = Q_RANDOM * sweeps
+    d = Q["random"] * sweeps
     omega = k * math.sqrt(d - (d * k) ** 2 / 4.0)
     tau = 2.0 / (d * k * k)
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hardgrain import theory
 from hardgrain.scene.model import Ints, Model, State
+from hardgrain.theory import chain
 
 __all__ = ["Rigidity", "clusters", "rigidity"]
 
@@ -55,8 +55,8 @@ def rigidity(model: Model, state: State, sweeps: float, q: float, converged: boo
     return Rigidity(
         int(counts.max()),
         length,
-        theory.diffusion_length(diameter, sweeps, q),
+        chain.diffusion_length(sweeps, diameter, q),
         sweeps,
-        theory.rigid_sweeps(length, diameter, q),
+        chain.sweeps_for_rigidity(length, diameter, q),
         converged,
     )

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 import hardgrain
-from hardgrain import theory
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
@@ -342,7 +341,6 @@ class Simulation:
     def _summary(self, ended: str | None, path: str | None) -> Summary:
         t, solver, steps = self.totals, self.scenario.solver, self.state.step
         diameter = 2.0 * float(self.model.radius.mean())
-        q = solver.q
         criterion = (
             f"{solver.sweeps} sweeps a step"
             if solver.stop == "sweeps"
@@ -365,10 +363,9 @@ class Simulation:
                 self.model,
                 self.state,
                 t.sweeps / max(t.steps, 1.0),
-                theory.Q_RANDOM if q is None else q,
+                solver.q,
                 t.loose == 0.0,
             ),
-            q_known=q is not None,
             worst_overlap=t.worst_overlap / diameter,
             mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
             kinetic_start=t.kinetic_start,

@@ -48,7 +48,6 @@ class Summary:
     capped: int
     loose: int  # steps with a residual above CONVERGED
     rigidity: Rigidity
-    q_known: bool  # q of the solver's order is known from theory
     worst_overlap: float  # in mean diameters, over the run
     mean_overlap: float  # in mean diameters, of the last step
     kinetic_start: float
@@ -109,8 +108,6 @@ class Summary:
                     f"NO, artificially soft: {lengths}; {r.needed} sweeps a step would be rigid"
                     f" (now {r.sweeps:.4g})"
                 )
-            if not self.q_known:
-                rigid += "; estimated with q of random sweeps"
         total = sum(self.seconds.values())
         phases = ", ".join(f"{name} {t:.3g} s" for name, t in self.seconds.items())
         lines = [

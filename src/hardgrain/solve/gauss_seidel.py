@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hardgrain import theory
+from hardgrain.theory import chain
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
 
@@ -29,8 +29,8 @@ class GaussSeidel(IterativeSolver):
     threads: Annotated[int, Field(ge=1)] | None = None
 
     @property
-    def q(self) -> float | None:
-        return theory.Q_RANDOM if self.order == "random" else None
+    def q(self) -> float:
+        return chain.Q[self.order]
 
     def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
         if self.order != "coloured":

@@ -39,9 +39,9 @@ class IterativeSolver(Spec):
     on_cap: Literal["report", "error"] = "report"
 
     @property
-    def q(self) -> float | None:
-        """How fast sweeps spread information, in D = q d² a sweep (43); None if not known."""
-        return None
+    def q(self) -> float:
+        """How fast sweeps spread information along a chain, D = q d² a sweep (43)."""
+        raise NotImplementedError
 
     def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
         """Relax the contacts of one step."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hardgrain import theory
+from hardgrain.theory import chain
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
 
@@ -20,8 +20,8 @@ class Jacobi(IterativeSolver):
     relaxation: Annotated[float, Field(gt=0.0, le=1.0)] = 0.3
 
     @property
-    def q(self) -> float | None:
-        return self.relaxation * theory.Q_PARALLEL
+    def q(self) -> float:
+        return self.relaxation * chain.Q["parallel"]
 
     def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
         return relax(self, problem, seed, step, relaxation=self.relaxation)

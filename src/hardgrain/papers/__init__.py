@@ -1,0 +1,1 @@
+"""Publications whose experiments are run again by code, claim by claim."""

@@ -1,0 +1,5 @@
+"""Closed forms that the rest is measured against. Depends on nothing."""
+
+from hardgrain.theory import chain
+
+__all__ = ["chain"]
