@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import hardgrain as hg
-from hardgrain.theory import chain
 from hardgrain.run.scenario import Output
 from hardgrain.run.summary import Summary
+from hardgrain.theory import chain
 
 COUNT = 20
 

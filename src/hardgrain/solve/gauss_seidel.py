@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hardgrain.theory import chain
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
+from hardgrain.theory import chain
 
 __all__ = ["GaussSeidel"]
 

@@ -10,9 +10,9 @@ Two descriptions, both here. The paper's continuum in space and time,
     ∂²R/∂t² = c² ∂²R/∂x² + ∂/∂t (D ∂²R/∂x²)                                     (16)
 
 holds for waves that are long against d and live long against dt. The exact one follows a mode from
-step to step. Let a sweep shrink the mode's distance to the solution by 1 − µ (`relaxation_rate`), so
-that a step leaves the share a = (1 − µ)^N of it. With V the contact velocity and P the impulse of the
-mode, in units in which W = 1, the solution is P = −V, and a step is
+step to step. Let a sweep shrink the mode's distance to the solution by 1 − µ (`relaxation_rate`),
+so that a step leaves the share a = (1 − µ)^N of it. With V the contact velocity and P the impulse
+of the mode, in units in which W = 1, the solution is P = −V, and a step is
 
     P ← −V + a (P + V),   V ← V + P:   a matrix of determinant a and trace 2a,
 
