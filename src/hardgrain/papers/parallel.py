@@ -1,0 +1,78 @@
+"""Independent runs on all cores."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import TypeVar
+
+__all__ = ["cores", "pmap", "workers"]
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_in_worker = False
+_open = False  # within `workers`
+_pool: ProcessPoolExecutor | None = None
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def workers() -> Iterator[None]:
+    """Keep the worker processes of all `pmap` within; an exception ends them at once."""
+    global _open, _pool
+    if _open:
+        yield
+        return
+    _open = True
+    try:
+        yield
+    except BaseException:
+        if _pool is not None:
+            for process in list(_pool._processes.values()):
+                process.terminate()
+        raise
+    finally:
+        if _pool is not None:
+            _pool.shutdown(cancel_futures=True)
+        _open, _pool = False, None
+
+
+def pmap(f: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """[f(x) for x in items], on all cores.
+
+    ``f`` is a function of a module, or a `functools.partial` of one.
+    """
+    global _pool
+    items = list(items)
+    if _in_worker or cores() == 1 or len(items) < 2:
+        return [f(x) for x in items]
+    with workers():
+        if _pool is None:
+            # not fork: threads of Numba and BLAS would not survive it
+            _pool = ProcessPoolExecutor(cores(), get_context("spawn"), _start)
+        return list(_pool.map(f, items))
+
+
+def _start() -> None:
+    """In a new worker: one thread, and Ctrl-C left to the parent."""
+    global _in_worker
+    _in_worker = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    if "numba" in sys.modules:
+        import numba
+
+        numba.set_num_threads(1)

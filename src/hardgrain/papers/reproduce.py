@@ -1,0 +1,275 @@
+"""Run the experiments of a paper one by one, and keep what each has found.
+
+After each experiment its tables (CSV) and figures (PNG, SVG) are in a folder of its own, and
+``claims.json`` and ``index.html`` tell of all that is done so far: an interruption loses at most
+the experiment in hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hardgrain
+from hardgrain.errors import InputError
+from hardgrain.papers import PAPERS
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.figures import style
+from hardgrain.papers.parallel import workers
+from hardgrain.run.progress import duration
+
+__all__ = ["experiments", "number", "reproduce"]
+
+Record = dict[str, Any]
+
+
+def experiments(paper: str) -> list[Experiment]:
+    """The experiments of a paper, in order."""
+    if paper not in PAPERS:
+        raise InputError(f"paper is {paper!r}; known are: {', '.join(PAPERS)}")
+    known: list[Experiment] = importlib.import_module(f"hardgrain.papers.{paper}").EXPERIMENTS
+    return known
+
+
+def reproduce(
+    paper: str,
+    folder: str | Path,
+    *,
+    quick: bool = False,
+    only: Sequence[str] | None = None,
+    tell: Callable[[str], object] = print,
+) -> list[Claim]:
+    """Run a paper's experiments, or ``only`` those named; return the claims of those run.
+
+    With ``only``, what the folder already holds of the others is kept.
+    """
+    known = experiments(paper)
+    names = [e.name for e in known]
+    for name in only or ():
+        if name not in names:
+            raise InputError(f"--only is {name!r}; {paper} has: {', '.join(names)}")
+    folder = Path(folder)
+    _make(folder)
+    records = {e.name: {"name": e.name, "title": e.title, "done": False} for e in known}
+    if only:
+        records |= {k: v for k, v in _stored(folder, paper).items() if k in records}
+    chosen = [e for e in known if not only or e.name in only]
+    for experiment in chosen:
+        records[experiment.name] = {
+            "name": experiment.name, "title": experiment.title, "done": False,
+        }  # fmt: skip
+    _write_report(folder, paper, list(records.values()))
+    claims: list[Claim] = []
+    with workers():
+        for k, experiment in enumerate(chosen, 1):
+            tell(f"{k} of {len(chosen)}: {experiment.name}, {experiment.title} …")
+            begin = time.perf_counter()
+            with style():
+                outcome = experiment.run(quick)
+                seconds = time.perf_counter() - begin
+                files = _write_outcome(folder / experiment.name, outcome)
+            records[experiment.name] = {
+                "name": experiment.name,
+                "title": experiment.title,
+                "done": True,
+                "quick": quick,
+                "version": hardgrain.__version__,
+                "seconds": round(seconds, 3),
+                "text": outcome.text,
+                **files,
+                "claims": [_plain({**asdict(c), "verdict": c.verdict}) for c in outcome.claims],
+            }
+            _write_report(folder, paper, list(records.values()))
+            claims += outcome.claims
+            verdicts = [c.verdict for c in outcome.claims]
+            counts = ", ".join(
+                f"{verdicts.count(v)} {'fail' if v == 'fails' and verdicts.count(v) > 1 else v}"
+                for v in ("holds", "fails", "measured")
+                if v in verdicts
+            )
+            tell(f"   done in {duration(seconds)}: {counts}")
+    return claims
+
+
+# ---------------------------------------------------------------------- files
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader or an interruption never meets half a file."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _stored(folder: Path, paper: str) -> dict[str, Record]:
+    """What an earlier reproduction of the paper has left in the folder."""
+    try:
+        found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+        return {r["name"]: r for r in found["experiments"]} if found["paper"] == paper else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
+    """Tables as CSV, figures as PNG and SVG; returns their names, relative to the report."""
+    _make(folder)
+    tables, figures = [], []
+    for name, columns in outcome.tables.items():
+        path = folder / f"{name}.csv"
+        rows = zip(*(np.atleast_1d(np.asarray(c)).tolist() for c in columns.values()), strict=True)
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(rows)
+        tables.append(f"{folder.name}/{path.name}")
+    for name, figure in outcome.figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=160)
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        figures.append(f"{folder.name}/{name}.png")
+    return {"tables": tables, "figures": figures}
+
+
+def _plain(record: Record) -> Record:
+    """NumPy numbers as Python's; JSON knows no NaN and no inf, they become null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item()
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return {k: plain(v) for k, v in record.items()}
+
+
+def _write_report(folder: Path, paper: str, records: list[Record]) -> None:
+    whole = {"paper": paper, "reference": PAPERS[paper], "experiments": records}
+    _write(folder / "claims.json", json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    _write(folder / "index.html", _page(paper, records))
+
+
+# ---------------------------------------------------------------------- the page
+_CSS = """
+:root { --ink: #1d2125; --soft: #646b73; --line: #dde1e5; --pale: #f6f7f8;
+        --holds: #00704f; --fails: #b8430a; --measured: #0064a0; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 60rem;
+       margin: 2.5rem auto; padding: 0 1.2rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 3rem; }
+p.soft, td.soft, small { color: var(--soft); } a { color: var(--measured); }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; margin: 1rem 0; }
+th { text-align: left; font-weight: 600; color: var(--soft); }
+th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line);
+         vertical-align: top; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.holds, .fails, .measured, .todo { font-weight: 600; white-space: nowrap; }
+.holds { color: var(--holds); } .fails { color: var(--fails); }
+.measured { color: var(--measured); } .todo { color: var(--soft); }
+img { max-width: 100%; height: auto; border: 1px solid var(--line); background: white; }
+tr.fails td { background: #fdf1ea; }
+"""
+
+
+def number(value: float | None, error: float | None = None) -> str:
+    """A value for a reader, with its error to two figures where it has one."""
+    if value is None or not math.isfinite(value):
+        return "–" if value is None else "not a number"
+    if error is None or not math.isfinite(error) or error <= 0.0:
+        return f"{value:.4g}"
+    top = max(abs(value), error)
+    if not 1e-4 <= top < 1e6:
+        return f"{value:.4g} ± {error:.2g}"
+    places = max(0, min(9, 1 - math.floor(math.log10(error))))
+    return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+def _page(paper: str, records: list[Record]) -> str:
+    e = html.escape
+    done = [r for r in records if r["done"]]
+    verdicts = [c["verdict"] for r in done for c in r["claims"]]
+    versions = sorted({r["version"] for r in done})
+    lines = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{e(paper)}, reproduced</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{_CSS}</style></head><body>",
+        f"<h1>{e(paper)}, reproduced</h1>",
+        f"<p>{e(PAPERS[paper])}</p>",
+        f'<p class="soft">{len(done)} of {len(records)} experiments done'
+        f"{', by hardgrain ' + e(', '.join(versions)) if versions else ''}. Of {len(verdicts)}"
+        f' claims <span class="holds">{verdicts.count("holds")} hold</span>,'
+        f' <span class="fails">{verdicts.count("fails")} fail</span>,'
+        f' <span class="measured">{verdicts.count("measured")} are findings</span> with nothing to'
+        ' hold them against. All of it for programs: <a href="claims.json">claims.json</a>.</p>',
+        "<table><tr><th>experiment</th><th>what</th><th>state</th><th class=n>time</th></tr>",
+    ]
+    for r in records:
+        state, seconds = '<span class="todo">still to do</span>', ""
+        if r["done"]:
+            counts = [c["verdict"] for c in r["claims"]]
+            words = (("holds", "hold"), ("fails", "fail"), ("measured", "measured"))
+            state = ", ".join(
+                f'<span class="{v}">{counts.count(v)} {word}</span>'
+                for v, word in words
+                if v in counts
+            )
+            seconds = duration(r["seconds"])
+        lines.append(
+            f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td><td>{e(r["title"])}</td>'
+            f"<td>{state}</td><td class=n>{seconds}</td></tr>"
+        )
+    lines.append("</table>")
+    for r in records:
+        lines += _section(r)
+    lines.append("</body></html>\n")
+    return "\n".join(lines)
+
+
+def _section(r: Record) -> list[str]:
+    e = html.escape
+    lines = [f'<h2 id="{e(r["name"])}">{e(r["name"])}: {e(r["title"])}</h2>']
+    if not r["done"]:
+        return [*lines, '<p class="todo">still to do</p>']
+    size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
+    lines.append(
+        f'<p class="soft">{size}, {duration(r["seconds"])}, hardgrain {e(r["version"])}</p>'
+    )
+    lines += [f"<p>{e(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
+    for path in r["figures"]:
+        svg = path.removesuffix(".png") + ".svg"
+        lines.append(f'<p><a href="{e(svg)}"><img src="{e(path)}" alt="{e(r["title"])}"></a></p>')
+    lines.append(
+        "<table><tr><th>claim</th><th>paper</th><th class=n>theory</th><th class=n>measured</th>"
+        "<th class=n>tolerance</th><th>verdict</th></tr>"
+    )
+    for c in r["claims"]:
+        note = f"<br><small>{e(c['note'])}</small>" if c["note"] else ""
+        measured = math.nan if c["measured"] is None else c["measured"]
+        tolerance = "–" if c["tolerance"] is None else f"± {number(c['tolerance'])}"
+        lines.append(
+            f'<tr class="{c["verdict"]}"><td>{e(c["text"])}{note}</td>'
+            f'<td class="soft">{e(c["paper"])}</td><td class=n>{number(c["theory"])}</td>'
+            f"<td class=n>{number(measured, c['error'])}</td>"
+            f"<td class=n>{tolerance}</td>"
+            f'<td><span class="{c["verdict"]}">{c["verdict"]}</span></td></tr>'
+        )
+    lines.append("</table>")
+    if r["tables"]:
+        links = ", ".join(f'<a href="{e(t)}">{e(Path(t).name)}</a>' for t in r["tables"])
+        lines.append(f'<p class="soft">data: {links}</p>')
+    return lines

@@ -1,0 +1,46 @@
+"""Unfinished sweeps make rigid grains elastic: every claim of the paper, measured again.
+
+T. Unger, L. Brendel, D. E. Wolf and J. Kertész, Phys. Rev. E 65, 061305 (2002). The closed forms
+are in `hardgrain.theory.chain`, whose docstring also tells where the paper's continuum ends.
+
+    from hardgrain.papers.unger2002 import chain
+
+    run = chain(particles=50, sweeps=40)  # the paper's Fig. 4
+    print(run.fit(300, 1000).frequency)
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["EXPERIMENTS", "chain"]
+
+# modules, one experiment each, in the order of the paper
+_EXPERIMENTS = (
+    "fig4", "dispersion", "relaxation", "pulse", "elasticity",
+    "piston", "piston3d",
+    "cost", "criteria",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "chain":
+        from hardgrain.papers.unger2002.row import chain
+
+        return chain
+    if name == "EXPERIMENTS":
+        return [
+            importlib.import_module(f"{__name__}.{module}").EXPERIMENT
+            for module in _EXPERIMENTS
+            if importlib.util.find_spec(f"{__name__}.{module}")
+        ]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if TYPE_CHECKING:  # the same names, for type checkers and editors
+    from hardgrain.papers.experiment import Experiment
+    from hardgrain.papers.unger2002.row import chain
+
+    EXPERIMENTS: list[Experiment]
