@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import hardgrain
+from hardgrain.cli.reproduce import reproduce
 from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -266,6 +267,9 @@ def warmup() -> None:
     from hardgrain.cli.warmup import compile_all
 
     compile_all()
+
+
+app.command()(reproduce)
 
 
 # ---------------------------------------------------------------------- shared by the commands
