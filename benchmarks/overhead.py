@@ -45,7 +45,7 @@ def run(quick: bool) -> list[Figure]:
 
 def _forget(step: ContactDynamics) -> Callable[[], None]:
     def forget() -> None:
-        step.detector._origin = None
+        step.detector._pairs.origin = None
 
     return forget
 

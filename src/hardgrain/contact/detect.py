@@ -13,10 +13,8 @@ and rebounds, can make a grain faster than that. Once the impulses are known, `o
 again with the velocities that they give, and the step is solved once more if a pair would close
 that was no candidate.
 
-The list of pairs is sought with a larger safety distance around each grain, and sought again when
-some grain has used its own up. Both rules look at the present state only and the list is sorted,
-so the candidates and their order do not depend on when the list was made: a resumed run has the
-same bits.
+Both rules look at the present state only and the list of pairs (`contact.pairs`) is sorted, so the
+candidates and their order do not depend on when the list was made: a resumed run has the same bits.
 """
 
 from __future__ import annotations
@@ -26,39 +24,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import INSIDE, PLANE
 from hardgrain.contact.narrow import candidates, neighbourhood_max
-from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
+from hardgrain.contact.neighbours import find_wall_pairs
+from hardgrain.contact.pairs import PairList, wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
+from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.place import worst_overlap
 
-__all__ = ["Detector", "refuse_overlaps", "wall_geometry"]
+__all__ = ["Detector", "refuse_overlaps"]
 
 NEAR = 0.1  # [radius] larger: more grains count as able to push; smaller: pushes may be missed
 MARGIN = 0.005  # [radius] larger: more open candidates to sweep over; smaller: more misses
-SAFETY = 0.15  # [radius] larger: longer lists, made less often
 ALLOWED = 1e-9  # [radius] overlap that rounding may give to input meant to touch
-
-
-def _rotate(orientation: Floats, vectors: Floats) -> Floats:
-    """Vectors turned by their bodies' orientations, shape (w, dim)."""
-    if orientation.shape[1] == 1:
-        c, s = np.cos(orientation[:, 0]), np.sin(orientation[:, 0])
-        x, y = vectors[:, 0], vectors[:, 1]
-        return np.stack([c * x - s * y, s * x + c * y], axis=1)
-    q, w = orientation[:, :3], orientation[:, 3:]
-    return vectors + 2.0 * np.cross(q, np.cross(q, vectors) + w * vectors)
-
-
-def wall_geometry(model: Model, state: State) -> tuple[Ints, Floats, Floats, Floats]:
-    """Kind, point, axis and size of all walls where they are now (see `contact.geometry`)."""
-    n = model.n
-    orientation = state.orientation[n:]
-    point = state.position[n:] + _rotate(orientation, model.wall_offset)
-    return model.wall_kind, point, _rotate(orientation, model.wall_axis), model.wall_size
 
 
 class Detector:
@@ -67,10 +46,7 @@ class Detector:
     def __init__(self, model: Model, dt: float) -> None:
         self.model = model
         self.dt = dt
-        self._first = self._second = np.zeros(0, np.int32)
-        self._safety = np.zeros(model.bodies)  # how far each may go before the list is stale
-        self._origin: Floats | None = None  # positions when the list was made
-        self._wall_turned = np.zeros(model.bodies - model.n)  # travel by turning since then
+        self._pairs = PairList(model)
         holds = model.laws[..., lawtable.COHESION] > 0.0
         bonds = np.where(holds, model.laws[..., lawtable.COHESION_RANGE], 0.0)
         self._margin = MARGIN * model.radius + float(bonds.max())
@@ -82,14 +58,14 @@ class Detector:
         """
         model, n, dt = self.model, self.model.n, self.dt
         self._walls = wall_geometry(model, state)
-        self._turning = self._turning_speed(state)
-        self._wall_turned += dt * self._turning
+        self._turning = self._pairs.turning_speed(state, self._walls)
+        self._pairs.turned += dt * self._turning
         speed = self._speed(velocity)
         near = dt * speed
         near[:n] += NEAR * model.radius
         self._keep_list(state, near)
         index, _, _ = self._narrow(state, near)
-        reach = dt * neighbourhood_max(self._first[index], self._second[index], speed, n)
+        reach = dt * self._neighbourhood_max(index, speed)
         reach[:n] += self._margin
         self._keep_list(state, np.maximum(near, reach))
         return self._contacts(state, reach, state.contacts)
@@ -111,7 +87,7 @@ class Detector:
         self._keep_list(state, reach)
         for _ in range(spread):
             index, _, _ = self._narrow(state, reach)
-            speed = neighbourhood_max(self._first[index], self._second[index], speed, n)
+            speed = self._neighbourhood_max(index, speed)
             reach = np.maximum(reach, dt * speed)
             self._keep_list(state, reach)
         more = self._contacts(state, reach, contacts)
@@ -134,51 +110,21 @@ class Detector:
         """All pairs within reach, with the impulses that they have in ``old``."""
         self._reach = reach
         index, normal, gap = self._narrow(state, reach)
-        first, second = self._first[index], self._second[index]
+        first, second = self._pairs.first[index], self._pairs.second[index]
         impulse, torque = carry_over(old.first, old.second, old.impulse, old.torque, first, second)
         return Contacts(first, second, normal, gap, impulse, torque)
 
     def _narrow(self, state: State, reach: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
         x, r, period = state.position, self.model.radius, self.model.periodic
-        return candidates(self._first, self._second, x, r, period, *self._walls, reach)
+        return candidates(self._pairs.first, self._pairs.second, x, r, period, *self._walls, reach)
 
-    def _turning_speed(self, state: State) -> Floats:
-        """Bound on the speed that turning gives to a wall's surface where grains can be."""
-        model, n = self.model, self.model.n
-        turn: Floats = np.linalg.norm(state.spin[n:], axis=1)
-        if not turn.any():
-            return turn
-        # a drum that turns about its own axis, and a plane about its normal, stay where they are
-        stays = (model.wall_kind >= INSIDE) & ~model.wall_offset.any(axis=1)
-        if model.dim == 3:
-            axis = self._walls[2]
-            stays |= model.wall_kind == PLANE
-            stays &= np.linalg.norm(np.cross(state.spin[n:], axis), axis=1) <= 1e-12 * turn
-        turn[stays] = 0.0
-        spread = state.position[:n].max(axis=0) - state.position[:n].min(axis=0)
-        far = np.linalg.norm(state.position[n:] - state.position[:n].mean(axis=0), axis=1)
-        turn *= far + np.linalg.norm(spread)
-        return turn
+    def _neighbourhood_max(self, index: NDArray[np.int64], speed: Floats) -> Floats:
+        """Largest speed of each grain and its neighbours in the given rows of the list."""
+        pairs = self._pairs
+        return neighbourhood_max(pairs.first[index], pairs.second[index], speed, self.model.n)
 
     def _keep_list(self, state: State, reach: Floats) -> None:
-        """Make the pair list anew unless it still holds every pair within the given reach."""
-        model, n = self.model, self.model.n
-        if self._origin is not None:
-            moved = state.position - self._origin
-            travel = np.sqrt(np.einsum("ia,ia->i", moved, moved))
-            travel[n:] += self._wall_turned
-            if (travel + reach <= self._safety).all():
-                return
-        self._origin = state.position.copy()
-        self._wall_turned[:] = 0.0
-        self._safety = 2.0 * reach
-        self._safety[:n] += SAFETY * model.radius
-        self._safety[n:] += SAFETY * float(model.radius.mean())
-        extent = model.radius + self._safety[:n]
-        x, period = self._origin[:n], model.periodic
-        pairs = find_pairs(x, extent, period)
-        wall_pairs = find_wall_pairs(x, extent, period, *self._walls, self._safety[n:])
-        self._first, self._second = merge_pairs(*pairs, *wall_pairs)
+        self._pairs.keep(state, self._walls, reach, 2.0 * reach)
 
 
 @jit

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardgrain.contact.detect import wall_geometry
 from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
+from hardgrain.contact.pairs import wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Scenario, stored_scenario

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.contact.detect import Detector, wall_geometry
+from hardgrain.contact.detect import Detector
 from hardgrain.errors import RunError
-from hardgrain.kernels import compile_seconds, jit
-from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Contacts, Drive, Floats, Model, State
+from hardgrain.kernels import compile_seconds
+from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
+from hardgrain.step.loads import Loads, move, not_a_number
 
 __all__ = ["ContactDynamics", "StepReport"]
 
@@ -57,14 +58,13 @@ class ContactDynamics:
         self.seconds: dict[str, float] = defaultdict(float)  # by phase, compilation left out
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))  # on walls, by grains
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
-        self._constant = _constant_load(model)
-        self._changing = [d for d in model.drives if not d.constant]
+        self._loads = Loads(model, dt)
 
     def advance(self, state: State) -> StepReport:
         """One step, as in the review: detect, free motion, solve for the impulses, move."""
         model, dt = self.model, self.dt
-        self._prescribe(state)
-        force, torque = self._loads(state)
+        self._loads.prescribe(state)
+        force, torque = self._loads.at(state)
         free_velocity = state.velocity + dt * model.inv_mass * force
         free_spin = state.spin + dt * model.inv_inertia * torque
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
@@ -93,7 +93,7 @@ class ContactDynamics:
                 solution.velocity, solution.spin, model.inv_mass, model.inv_inertia
             )
         if not math.isfinite(kinetic + solution.residual):
-            raise RunError(self._not_a_number(state, solution.velocity))
+            raise RunError(not_a_number(state, solution.velocity))
         with self._timed("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts
             move(state.position, state.velocity, state.orientation, state.spin, dt)
@@ -162,86 +162,8 @@ class ContactDynamics:
             lean=model.lean,
         )
 
-    # ------------------------------------------------------------------ loads and drives
-    def _prescribe(self, state: State) -> None:
-        """Velocities of driven bodies, taken at the middle of the step."""
-        middle = (state.step + 0.5) * self.dt
-        for drive in self.model.drives:
-            if drive.what == VELOCITY:
-                state.velocity[drive.bodies, drive.axis] = drive.value(middle)
-            elif drive.what == SPIN:
-                state.spin[drive.bodies, drive.axis] = drive.value(middle)
-
-    def _loads(self, state: State) -> tuple[Floats, Floats]:
-        """External forces and torques on all bodies at the middle of the step."""
-        force, torque = (load.copy() for load in self._constant)
-        middle = (state.step + 0.5) * self.dt
-        for drive in self._changing:
-            _add_load(drive, middle, force, torque)
-        if self.model.pressures:
-            point = wall_geometry(self.model, state)[1]
-            for p in self.model.pressures:
-                area = p.area
-                if p.between:
-                    n = self.model.n
-                    area = math.prod(
-                        abs(point[b - n, k] - point[a - n, k]) for a, b, k in p.between
-                    )
-                force[p.body] += p.pressure(middle) * area * p.direction
-        return force, torque
-
-    def _not_a_number(self, state: State, velocity: Floats) -> str:
-        bad = np.flatnonzero(~np.isfinite(velocity).all(axis=1))
-        which = f"; the first is body {bad[0]}" if bad.size else ""
-        return (
-            f"step {state.step + 1} gave velocities that are not numbers{which};"
-            " the last frame written is intact"
-        )
-
     @contextmanager
     def _timed(self, phase: str) -> Any:
         start, compiled = time.perf_counter(), compile_seconds()
         yield
         self.seconds[phase] += time.perf_counter() - start - (compile_seconds() - compiled)
-
-
-def _constant_load(model: Model) -> tuple[Floats, Floats]:
-    """Gravity on the grains and all loads that do not change with time."""
-    force, torque = np.zeros_like(model.inv_mass), np.zeros_like(model.inv_inertia)
-    force[: model.n] = model.mass[: model.n, None] * model.gravity
-    for drive in model.drives:
-        if drive.constant:
-            _add_load(drive, 0.0, force, torque)
-    return force, torque
-
-
-def _add_load(drive: Drive, t: float, force: Floats, torque: Floats) -> None:
-    if drive.what in (VELOCITY, SPIN):
-        return
-    target = force if drive.what == FORCE else torque
-    target[drive.bodies, drive.axis] += drive.value(t)
-
-
-@jit
-def move(position, velocity, orientation, spin, dt):  # type: ignore[no-untyped-def]
-    """x ← x + v dt; the orientation turns about ω by |ω| dt, exactly."""
-    for i in range(position.shape[0]):
-        for a in range(position.shape[1]):
-            position[i, a] += velocity[i, a] * dt
-        if spin.shape[1] == 1:
-            orientation[i, 0] += spin[i, 0] * dt
-            continue
-        wx, wy, wz = spin[i, 0], spin[i, 1], spin[i, 2]
-        rate = math.sqrt(wx * wx + wy * wy + wz * wz)
-        if rate == 0.0:
-            continue
-        s, c = math.sin(0.5 * rate * dt) / rate, math.cos(0.5 * rate * dt)
-        ax, ay, az = s * wx, s * wy, s * wz
-        x, y, z, w = orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3]
-        nx = c * x + ax * w + ay * z - az * y
-        ny = c * y + ay * w + az * x - ax * z
-        nz = c * z + az * w + ax * y - ay * x
-        nw = c * w - ax * x - ay * y - az * z
-        length = math.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
-        orientation[i, 0], orientation[i, 1] = nx / length, ny / length
-        orientation[i, 2], orientation[i, 3] = nz / length, nw / length

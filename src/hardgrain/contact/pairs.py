@@ -1,0 +1,93 @@
+"""The list of pairs that may touch soon: made with room to spare, kept as long as it is safe.
+
+Around each body lies a safety distance; all pairs whose surfaces are closer than the sum of theirs
+are listed. The list holds every pair that can touch as long as no body has travelled further than
+its own distance. It is sorted by (first, second), so that what is made of it in its order does not
+depend on when it was made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardgrain.contact.geometry import INSIDE, PLANE
+from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
+from hardgrain.scene.model import Floats, Ints, Model, State
+
+__all__ = ["PairList", "Walls", "wall_geometry"]
+
+SAFETY = 0.15  # [radius] larger: longer lists, made less often
+
+Walls = tuple[Ints, Floats, Floats, Floats]  # kind, point, axis, size, see `contact.geometry`
+
+
+def _rotate(orientation: Floats, vectors: Floats) -> Floats:
+    """Vectors turned by their bodies' orientations, shape (w, dim)."""
+    if orientation.shape[1] == 1:
+        c, s = np.cos(orientation[:, 0]), np.sin(orientation[:, 0])
+        x, y = vectors[:, 0], vectors[:, 1]
+        return np.stack([c * x - s * y, s * x + c * y], axis=1)
+    q, w = orientation[:, :3], orientation[:, 3:]
+    return vectors + 2.0 * np.cross(q, np.cross(q, vectors) + w * vectors)
+
+
+def wall_geometry(model: Model, state: State) -> Walls:
+    """Kind, point, axis and size of all walls where they are now."""
+    n = model.n
+    orientation = state.orientation[n:]
+    point = state.position[n:] + _rotate(orientation, model.wall_offset)
+    return model.wall_kind, point, _rotate(orientation, model.wall_axis), model.wall_size
+
+
+class PairList:
+    """Pairs of grains, and of grains and walls, that may touch soon."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.first = self.second = np.zeros(0, np.int32)
+        self.safety = np.zeros(model.bodies)  # how far each may go before the list is stale
+        self.origin: Floats | None = None  # positions when the list was made
+        self.turned = np.zeros(model.bodies - model.n)  # travel of walls by turning since then
+
+    def keep(self, state: State, walls: Walls, reach: Floats, further: Floats) -> bool:
+        """Make the list anew unless it holds every pair that bodies with this reach can close.
+
+        reach, further: shape (bodies,) [length]; a new list has room for ``further`` and the usual
+        safety distance. Returns whether it was made anew.
+        """
+        model, n = self.model, self.model.n
+        if self.origin is not None:
+            moved = state.position - self.origin
+            travel = np.sqrt(np.einsum("ia,ia->i", moved, moved))
+            travel[n:] += self.turned
+            if (travel + reach <= self.safety).all():
+                return False
+        self.origin = state.position.copy()
+        self.turned[:] = 0.0
+        self.safety = further.copy()
+        self.safety[:n] += SAFETY * model.radius
+        self.safety[n:] += SAFETY * float(model.radius.mean())
+        extent = model.radius + self.safety[:n]
+        x, period = self.origin[:n], model.periodic
+        pairs = find_pairs(x, extent, period)
+        wall_pairs = find_wall_pairs(x, extent, period, *walls, self.safety[n:])
+        self.first, self.second = merge_pairs(*pairs, *wall_pairs)
+        return True
+
+    def turning_speed(self, state: State, walls: Walls) -> Floats:
+        """Bound on the speed that turning gives to a wall's surface where grains can be, (w,)."""
+        model, n = self.model, self.model.n
+        turn: Floats = np.linalg.norm(state.spin[n:], axis=1)
+        if not turn.any():
+            return turn
+        # a drum that turns about its own axis, and a plane about its normal, stay where they are
+        stays = (model.wall_kind >= INSIDE) & ~model.wall_offset.any(axis=1)
+        if model.dim == 3:
+            axis = walls[2]
+            stays |= model.wall_kind == PLANE
+            stays &= np.linalg.norm(np.cross(state.spin[n:], axis), axis=1) <= 1e-12 * turn
+        turn[stays] = 0.0
+        spread = state.position[:n].max(axis=0) - state.position[:n].min(axis=0)
+        far = np.linalg.norm(state.position[n:] - state.position[:n].mean(axis=0), axis=1)
+        turn *= far + np.linalg.norm(spread)
+        return turn

@@ -1,0 +1,96 @@
+"""What acts on the bodies besides contacts, and how they move; shared by the engines."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hardgrain.contact.pairs import wall_geometry
+from hardgrain.kernels import jit
+from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
+
+__all__ = ["Loads", "move", "not_a_number"]
+
+
+class Loads:
+    """Prescribed velocities, and external forces and torques, at the middle of each step."""
+
+    def __init__(self, model: Model, dt: float) -> None:
+        self.model, self.dt = model, dt
+        self._changing = [d for d in model.drives if not d.constant]
+        force, torque = np.zeros_like(model.inv_mass), np.zeros_like(model.inv_inertia)
+        force[: model.n] = model.mass[: model.n, None] * model.gravity
+        for drive in model.drives:
+            if drive.constant:
+                _add_load(drive, 0.0, force, torque)
+        self._constant = force, torque
+
+    def prescribe(self, state: State) -> None:
+        """Give driven bodies their velocities."""
+        middle = (state.step + 0.5) * self.dt
+        for drive in self.model.drives:
+            if drive.what == VELOCITY:
+                state.velocity[drive.bodies, drive.axis] = drive.value(middle)
+            elif drive.what == SPIN:
+                state.spin[drive.bodies, drive.axis] = drive.value(middle)
+
+    def at(self, state: State) -> tuple[Floats, Floats]:
+        """External forces and torques on all bodies, shapes (nb, dim) and (nb, ns)."""
+        force, torque = (load.copy() for load in self._constant)
+        middle = (state.step + 0.5) * self.dt
+        for drive in self._changing:
+            _add_load(drive, middle, force, torque)
+        if self.model.pressures:
+            point = wall_geometry(self.model, state)[1]
+            for p in self.model.pressures:
+                area = p.area
+                if p.between:
+                    n = self.model.n
+                    area = math.prod(
+                        abs(point[b - n, k] - point[a - n, k]) for a, b, k in p.between
+                    )
+                force[p.body] += p.pressure(middle) * area * p.direction
+        return force, torque
+
+
+def _add_load(drive: Drive, t: float, force: Floats, torque: Floats) -> None:
+    if drive.what in (VELOCITY, SPIN):
+        return
+    target = force if drive.what == FORCE else torque
+    target[drive.bodies, drive.axis] += drive.value(t)
+
+
+def not_a_number(state: State, velocity: Floats) -> str:
+    """The word on a step that gave velocities which are not numbers."""
+    bad = np.flatnonzero(~np.isfinite(velocity).all(axis=1))
+    which = f"; the first is body {bad[0]}" if bad.size else ""
+    return (
+        f"step {state.step + 1} gave velocities that are not numbers{which};"
+        " the last frame written is intact"
+    )
+
+
+@jit
+def move(position, velocity, orientation, spin, dt):  # type: ignore[no-untyped-def]
+    """x ← x + v dt; the orientation turns about ω by |ω| dt, exactly."""
+    for i in range(position.shape[0]):
+        for a in range(position.shape[1]):
+            position[i, a] += velocity[i, a] * dt
+        if spin.shape[1] == 1:
+            orientation[i, 0] += spin[i, 0] * dt
+            continue
+        wx, wy, wz = spin[i, 0], spin[i, 1], spin[i, 2]
+        rate = math.sqrt(wx * wx + wy * wy + wz * wz)
+        if rate == 0.0:
+            continue
+        s, c = math.sin(0.5 * rate * dt) / rate, math.cos(0.5 * rate * dt)
+        ax, ay, az = s * wx, s * wy, s * wz
+        x, y, z, w = orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3]
+        nx = c * x + ax * w + ay * z - az * y
+        ny = c * y + ay * w + az * x - ax * z
+        nz = c * z + az * w + ax * y - ay * x
+        nw = c * w - ax * x - ay * y - az * z
+        length = math.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
+        orientation[i, 0], orientation[i, 1] = nx / length, ny / length
+        orientation[i, 2], orientation[i, 3] = nz / length, nw / length
