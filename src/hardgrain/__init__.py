@@ -48,6 +48,7 @@ _PUBLIC = {
     "Scene": "scene.scene",
     "Segment": "scene.spec",
     "Simulation": "run.simulation",
+    "SoftParticles": "step.engine",
     "Steps": "run.stop",
     "Stop": "run.stop",
     "Time": "run.stop",
@@ -100,3 +101,4 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.show.network import draw_network
     from hardgrain.solve.gauss_seidel import GaussSeidel
     from hardgrain.solve.jacobi import Jacobi
+    from hardgrain.step.engine import SoftParticles

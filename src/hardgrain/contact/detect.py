@@ -124,7 +124,7 @@ class Detector:
         return neighbourhood_max(pairs.first[index], pairs.second[index], speed, self.model.n)
 
     def _keep_list(self, state: State, reach: Floats) -> None:
-        self._pairs.keep(state, self._walls, reach, 2.0 * reach)
+        self._pairs.keep(state.position, self._walls, reach, 2.0 * reach)
 
 
 @jit

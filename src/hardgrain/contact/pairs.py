@@ -49,20 +49,20 @@ class PairList:
         self.origin: Floats | None = None  # positions when the list was made
         self.turned = np.zeros(model.bodies - model.n)  # travel of walls by turning since then
 
-    def keep(self, state: State, walls: Walls, reach: Floats, further: Floats) -> bool:
+    def keep(self, position: Floats, walls: Walls, reach: Floats, further: Floats) -> bool:
         """Make the list anew unless it holds every pair that bodies with this reach can close.
 
-        reach, further: shape (bodies,) [length]; a new list has room for ``further`` and the usual
-        safety distance. Returns whether it was made anew.
+        position: shape (bodies, dim) [length]; reach, further: shape (bodies,) [length]. A new list
+        has room for ``further`` and the usual safety distance. Returns whether it was made anew.
         """
         model, n = self.model, self.model.n
         if self.origin is not None:
-            moved = state.position - self.origin
+            moved = position - self.origin
             travel = np.sqrt(np.einsum("ia,ia->i", moved, moved))
             travel[n:] += self.turned
             if (travel + reach <= self.safety).all():
                 return False
-        self.origin = state.position.copy()
+        self.origin = position.copy()
         self.turned[:] = 0.0
         self.safety = further.copy()
         self.safety[:n] += SAFETY * model.radius

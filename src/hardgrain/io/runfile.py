@@ -6,7 +6,8 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, all floats are
     /model/<name>        what does not change: radius, inverse masses, materials, ...
     /frames/<name>       (T, ...): step, time, position, orientation, velocity, spin, wall forces,
                          scalars; and which contact and history rows belong to the frame
-    /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame
+    /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame;
+                         spring where contacts have one (soft particles)
     /history             (k,) table with one row per step and named columns
     /committed/frames    number of complete frames: trust these and nothing beyond
 
@@ -130,6 +131,7 @@ _ABOUT = {
         "impulse of the last step on second, zero if it stayed open; divide by dt: force",
     ),
     "contacts/torque": ("force length time", "torque impulse of the last step on second"),
+    "contacts/spring": ("length", "tangential elongation of a soft contact, on second"),
     "history": ("mixed", "solver history, one row per step"),
     "committed/frames": ("count", "complete frames: trust these and nothing beyond"),
     "committed/bytes": ("byte", "length that the complete frames need, 0: that in the superblock"),
@@ -167,13 +169,15 @@ class RunWriter:
         model: Mapping[str, Array],
         columns: Sequence[str],
         wall_names: Sequence[str],
+        springs: bool = False,
         scalars: Sequence[str] = (),
         overwrite: bool = False,
     ) -> RunWriter:
         """Start a new run file.
 
         `model` must hold radius (n,), inv_mass (nb, dim) and inv_inertia (nb, ns): they give the
-        sizes. `columns` names the history columns, `scalars` the keys of `Frame.scalars`.
+        sizes. `columns` names the history columns, `scalars` the keys of `Frame.scalars`; with
+        `springs`, contacts have an elongation.
         """
         path = Path(path)
         if path.is_dir():
@@ -186,7 +190,7 @@ class RunWriter:
             raise InputError(f"the folder {path.parent} does not exist; create it first.")
 
         def fill(h5: Any) -> None:
-            _lay_out(h5, header, model, columns, wall_names, scalars)
+            _lay_out(h5, header, model, columns, wall_names, scalars, springs)
 
         room = sum(len(text) for text in header.values())
         room += sum(np.asarray(array).nbytes for array in model.values())
@@ -285,6 +289,8 @@ class RunWriter:
         rows["history"] = history  # type: ignore[assignment]
         if contacts is not None:
             rows |= {f"contacts/{name}": value for name, value in vars(contacts).items()}
+            if contacts.spring.shape[1] == 0:  # not stretched yet
+                rows["contacts/spring"] = np.zeros_like(contacts.normal)  # type: ignore[assignment]
         return {n: data.block(rows[n]) for n, data in self._data.items() if n in rows}
 
     def _commit(self, frames: int) -> None:
@@ -382,9 +388,8 @@ class RunFile:
             if count < 0:
                 return None
             rows = slice(begin, begin + count)
-            return Contacts(
-                **{f.name: self._data[f"contacts/{f.name}"][rows] for f in fields(Contacts)}
-            )
+            found = ((f.name, self._data.get(f"contacts/{f.name}")) for f in fields(Contacts))
+            return Contacts(**{name: data[rows] for name, data in found if data is not None})
 
     @property
     def header(self) -> dict[str, str]:
@@ -467,7 +472,7 @@ class RunFile:
         room += sum(array.nbytes for array in model.values())
 
         def fill(target: Any) -> None:
-            _lay_out(target, header, model, history, walls, scalars)
+            _lay_out(target, header, model, history, walls, scalars, "contacts/spring" in data)
             for name, new in _growing(target).items():
                 rows, copy = end[_table(name)], _Rows(new)
                 block = math.ceil((64 << 20) / (new.dtype.itemsize * math.prod(new.shape[1:])))
@@ -490,6 +495,7 @@ def _lay_out(
     columns: Sequence[str],
     wall_names: Sequence[str],
     scalars: Sequence[str],
+    springs: bool,
 ) -> None:
     """Create every group and dataset of an empty run file."""
     n, (nb, dim), ns = len(model["radius"]), model["inv_mass"].shape, model["inv_inertia"].shape[1]
@@ -530,6 +536,8 @@ def _lay_out(
         "impulse": ("f8", (dim,)),
         "torque": ("f8", (ns,)),
     }
+    if springs:
+        contacts["spring"] = ("f8", (dim,))
     for name, (kind, row) in frames.items():
         if 0 not in row and kind != []:
             _create(h5, f"frames/{name}", kind, row)

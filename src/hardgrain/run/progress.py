@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hardgrain.run.stop import Condition, Steps, Time
-from hardgrain.step.contact_dynamics import StepReport
+from hardgrain.step.report import StepReport
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation

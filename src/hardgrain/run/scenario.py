@@ -17,6 +17,7 @@ from hardgrain.scene.explain import explain
 from hardgrain.scene.scene import Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
+from hardgrain.step.engine import Engine, RigidGrains
 
 __all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
 
@@ -44,14 +45,15 @@ class Start(Spec):
 
 
 class Scenario(Spec):
-    """One run: the scene, the step, the solver, when to stop and what to write."""
+    """One run: the scene, the step, the engine, the solver, when to stop and what to write."""
 
     title: str = ""
     units: str = ""  # in words, for readers of the file; any consistent units will do
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     dt: Positive
     scene: Scene
-    solver: Solver = GaussSeidel()
+    engine: Engine = RigidGrains()
+    solver: Solver = GaussSeidel()  # of contact dynamics; soft particles need none
     start: Start | None = None
     stop: Stop | None = None
     output: Output = Output()

@@ -31,10 +31,10 @@ from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
-from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.solve.jacobi import Jacobi
-from hardgrain.step.contact_dynamics import ContactDynamics, StepReport
+from hardgrain.step.engine import RigidGrains, SoftParticles, make_engine
 from hardgrain.step.ledger import kinetic_energy
+from hardgrain.step.report import StepReport
 
 __all__ = ["Simulation"]
 
@@ -63,6 +63,7 @@ class Simulation:
         *,
         dt: float | None = None,
         solver: GaussSeidel | Jacobi | None = None,
+        engine: RigidGrains | SoftParticles | None = None,
         seed: int = 0,
         start: State | None = None,
         title: str = "",
@@ -70,9 +71,10 @@ class Simulation:
     ) -> None:
         if isinstance(scene, Scene):
             given: dict[str, Any] = {"title": title, "units": units, "seed": seed, "dt": dt}
-            scene = Scenario(**given, scene=scene, solver=solver or GaussSeidel())
-        elif (dt, solver, seed, title, units) != (None, None, 0, "", ""):
-            raise InputError("dt, solver, seed, title and units are part of the scenario given")
+            given |= {"solver": solver or GaussSeidel(), "engine": engine or RigidGrains()}
+            scene = Scenario(**given, scene=scene)
+        elif (dt, solver, engine, seed, title, units) != (None, None, None, 0, "", ""):
+            raise InputError("dt, solver, engine, seed, title and units are part of the scenario")
         self.scenario = scene
         self.dt = scene.dt
         grains, old_walls = None, None
@@ -83,12 +85,12 @@ class Simulation:
         self._set_up()
         if not scene.scene.allow_overlaps:
             refuse_overlaps(self.model, self.state, new_walls=new_walls)
-        self.totals = Totals(kinetic_start=self.kinetic)
+        elastic = self.engine.elastic(self.state)
+        self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
 
     def _set_up(self) -> None:
         s = self.scenario
-        solver: IterativeSolver = s.solver
-        self.engine = ContactDynamics(self.model, solver, s.dt, s.seed)
+        self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
         self.report: StepReport | None = None
         self._speeds = array("d")  # root-mean-square speed after every step
         self._mass = float(self.model.mass[: self.model.n].sum())
@@ -128,7 +130,7 @@ class Simulation:
         rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
         self.state.contacts = Contacts(
             c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows], c.impulse[rows],
-            c.torque[rows],
+            c.torque[rows], c.spring[rows],
         )  # fmt: skip
         return [k for k in range(len(walls)) if k not in same]
 
@@ -155,7 +157,7 @@ class Simulation:
         t.worst_overlap = max(t.worst_overlap, report.worst_overlap)
         t.worst_residual = max(t.worst_residual, report.residual)
         t.fastest = max(t.fastest, report.fastest)
-        self._updates += report.sweeps * report.candidates
+        self._updates += self.engine.updates(report)
         self._speeds.append(self._speed(report.kinetic))
         self.report = report
         return report
@@ -319,6 +321,7 @@ class Simulation:
             model={name: getattr(self.model, name) for name in _KEPT},
             columns=[*_COLUMNS, *walls],
             wall_names=self.model.wall_names,
+            springs=self.engine.springs,
             scalars=[f.name for f in fields(Totals)],
             overwrite=overwrite,
         )
@@ -369,7 +372,9 @@ class Simulation:
             worst_overlap=t.worst_overlap / diameter,
             mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
             kinetic_start=t.kinetic_start,
+            elastic_start=t.elastic_start,
             kinetic=self.kinetic,
+            elastic=t.elastic_start if report is None else report.elastic,
             work_external=t.work_external,
             work_driven=t.work_driven,
             dissipated=t.dissipated,
@@ -378,6 +383,7 @@ class Simulation:
             compile_seconds=compile_seconds() - self._compiled,
             updates=self._updates,
             output=path,
+            softness=self.engine.softness,
             warnings=tuple(self._warnings()),
         )
 
@@ -395,12 +401,15 @@ class Simulation:
                 why = "; more sweeps would converge better"
             yield f"contacts created energy, {t.created:.3g} in all{why}"
         diameter = 2.0 * float(self.model.radius.mean())
+        soft = self.engine.softness
         if t.worst_overlap > 0.01 * diameter:
+            finer = f"{'more sweeps or ' if t.loose else ''}a smaller dt"
             yield (
                 f"grains overlapped by up to {t.worst_overlap / diameter:.2g} mean diameters; use"
-                f"{' more sweeps or' if t.loose else ''} a smaller dt"
+                f" {finer if soft is None else 'a larger engine.stiffness'}"
             )
-        travel = t.fastest * self.dt / (2.0 * float(self.model.radius.min()))
+        step = self.dt if soft is None else soft.step
+        travel = t.fastest * step / (2.0 * float(self.model.radius.min()))
         if travel > 0.5:
             yield (
                 f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hardgrain.measure.rigidity import Rigidity
+from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "Summary", "Totals"]
 
@@ -19,6 +20,7 @@ class Totals:
     """Sums over all steps of a run; kept in every frame so that a resumed run goes on with them."""
 
     kinetic_start: float = 0.0
+    elastic_start: float = 0.0
     work_external: float = 0.0
     work_driven: float = 0.0
     dissipated: float = 0.0
@@ -51,23 +53,28 @@ class Summary:
     worst_overlap: float  # in mean diameters, over the run
     mean_overlap: float  # in mean diameters, of the last step
     kinetic_start: float
+    elastic_start: float
     kinetic: float
+    elastic: float
     work_external: float
     work_driven: float
     dissipated: float
     created: float
     seconds: dict[str, float] = field(default_factory=dict)
     compile_seconds: float = 0.0
-    updates: float = 0.0  # contact updates in this process
+    updates: float = 0.0  # of contacts, or explicit steps of all grains, in this process
     output: str | None = None
+    softness: Softness | None = None  # of soft particles
     warnings: tuple[str, ...] = ()
 
     @property
     def balance_error(self) -> float:
-        """Energy that the ledger cannot account for; rounding."""
+        """Energy that the ledger cannot account for: rounding, or the error of explicit steps."""
         return (
             self.kinetic
+            + self.elastic
             - self.kinetic_start
+            - self.elastic_start
             - self.work_external
             - self.work_driven
             + self.dissipated
@@ -75,7 +82,7 @@ class Summary:
 
     @property
     def updates_per_second(self) -> float:
-        """Contact updates per second of solver time."""
+        """Contact updates, or steps of soft particles, per second of solver time."""
         solve = self.seconds.get("solve", 0.0)
         return self.updates / solve if solve > 0.0 else 0.0
 
@@ -85,7 +92,7 @@ class Summary:
             **asdict(self),
             "balance_error": self.balance_error,
             "updates_per_second": self.updates_per_second,
-            "rigid": self.rigidity.rigid,
+            "rigid": self.rigidity.rigid and self.softness is None,
         }
 
     def __str__(self) -> str:
@@ -108,16 +115,29 @@ class Summary:
                     f"NO, artificially soft: {lengths}; {r.needed} sweeps a step would be rigid"
                     f" (now {r.sweeps:.4g})"
                 )
+        trust = (
+            f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
+            f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}"
+        )
+        updates, elastic_start, elastic = "contact updates", "", ""
+        if (soft := self.softness) is not None:
+            trust = (
+                f"nothing to iterate: explicit steps of {soft.step:.3g}, stable up to"
+                f" {soft.admissible:.3g}"
+            )
+            rigid = (
+                f"no, soft by choice: stiffness {soft.stiffness:g}, mean overlap"
+                f" {self.mean_overlap:.2g} mean diameters"
+            )
+            updates = "particle steps"
+            elastic_start = f" + {self.elastic_start:.6g} elastic"
+            elastic = f" kinetic + {self.elastic:.3g} elastic"
         total = sum(self.seconds.values())
         phases = ", ".join(f"{name} {t:.3g} s" for name, t in self.seconds.items())
         lines = [
             ("ended", f"{self.ended} after {self.steps} steps, time {self.time:.6g}"),
             ("grains", f"{self.grains}, with {self.contacts} contacts that bear a force"),
-            (
-                "converged?",
-                f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
-                f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}",
-            ),
+            ("converged?", trust),
             ("rigid?", rigid),
             (
                 "overlap",
@@ -125,14 +145,15 @@ class Summary:
             ),
             (
                 "energy",
-                f"{self.kinetic_start:.6g} kinetic at the start + {self.work_external:.6g} external"
-                f" work + {self.work_driven:.6g} by driven bodies − {self.dissipated:.6g}"
-                f" dissipated = {self.kinetic:.3g} at the end (error {self.balance_error:.1g})",
+                f"{self.kinetic_start:.6g} kinetic{elastic_start} at the start +"
+                f" {self.work_external:.6g} external work + {self.work_driven:.6g} by driven bodies"
+                f" − {self.dissipated:.6g} dissipated = {self.kinetic:.3g}{elastic} at the end"
+                f" (error {self.balance_error:.1g})",
             ),
             (
                 "time spent",
-                f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million contact"
-                f" updates a second; compiling {self.compile_seconds:.3g} s",
+                f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million {updates}"
+                f" a second; compiling {self.compile_seconds:.3g} s",
             ),
         ]
         if self.output:

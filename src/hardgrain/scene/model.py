@@ -91,6 +91,12 @@ class Contacts:
     gap: Floats  # (m,) [length] before the step's motion
     impulse: Floats  # (m, dim) on second, during the step [mass × speed]
     torque: Floats  # (m, ns) rolling and torsion impulse on second
+    # (m, dim) tangential elongation of soft contacts [length], (m, 0) where contacts have none
+    spring: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        if len(self.spring) != len(self.first):
+            self.spring = np.zeros((len(self.first), 0))
 
     @classmethod
     def none(cls, dim: int) -> Contacts:

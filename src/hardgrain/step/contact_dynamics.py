@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
-from collections import defaultdict
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hardgrain.contact.detect import Detector
 from hardgrain.errors import RunError
-from hardgrain.kernels import compile_seconds
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
-from hardgrain.step.loads import Loads, move, not_a_number
+from hardgrain.step.loads import Loads, move, turn
+from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
 
 __all__ = ["ContactDynamics", "StepReport"]
 
@@ -27,35 +22,15 @@ __all__ = ["ContactDynamics", "StepReport"]
 ROUNDS = 7
 
 
-@dataclass(frozen=True)
-class StepReport:
-    """What happened in a step; each field is a column of a run's history."""
-
-    step: int  # number of the step just made
-    time: float  # at its end
-    sweeps: int
-    converged: bool  # the solver's own criterion was met
-    residual: float  # largest violation of the contact laws [1]
-    residual_rms: float
-    candidates: int  # contacts that could have closed
-    loaded: int  # contacts that bear a force
-    worst_overlap: float  # at the start of the step [length]
-    mean_overlap: float  # of the loaded contacts
-    fastest: float  # largest speed of a grain at the end of the step [length/time]
-    kinetic: float  # at the end of the step [energy]
-    work_external: float  # of gravity, forces and torques during the step
-    work_driven: float  # of bodies with a prescribed velocity
-    dissipated: float  # in the contacts
-    created: float  # energy that impulses gave where the laws let them only take, see `ledger`
-
-
 class ContactDynamics:
     """Advances a state in place, one step of length dt at a time."""
 
     def __init__(self, model: Model, solver: IterativeSolver, dt: float, seed: int) -> None:
         self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
         self.detector = Detector(model, dt)
-        self.seconds: dict[str, float] = defaultdict(float)  # by phase, compilation left out
+        self.seconds = Stopwatch()
+        self.softness: Softness | None = None
+        self.springs = False  # contacts remember no elongation
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))  # on walls, by grains
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
         self._loads = Loads(model, dt)
@@ -68,7 +43,7 @@ class ContactDynamics:
         free_velocity = state.velocity + dt * model.inv_mass * force
         free_spin = state.spin + dt * model.inv_inertia * torque
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
-        with self._timed("account"):
+        with self.seconds.of("account"):
             mean_velocity = 0.5 * (state.velocity + solution.velocity)
             mean_spin = 0.5 * (state.spin + solution.spin)
             self.wall_force[:], self.wall_torque[:] = 0.0, 0.0
@@ -94,9 +69,10 @@ class ContactDynamics:
             )
         if not math.isfinite(kinetic + solution.residual):
             raise RunError(not_a_number(state, solution.velocity))
-        with self._timed("move"):
+        with self.seconds.of("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts
-            move(state.position, state.velocity, state.orientation, state.spin, dt)
+            move(state.position, state.velocity, dt)
+            turn(state.orientation, state.spin, dt)
             state.step += 1
             state.time = state.step * dt
         if not solution.converged and self.solver.on_cap == "error":
@@ -110,6 +86,14 @@ class ContactDynamics:
             driven, dissipated, max(-taken, 0.0),
         )  # fmt: skip
 
+    def elastic(self, state: State) -> float:
+        """Energy in springs: rigid grains have none."""
+        return 0.0
+
+    def updates(self, report: StepReport) -> float:
+        """How much work a step was: contact updates."""
+        return report.sweeps * report.candidates
+
     def _solve(
         self, state: State, velocity: Floats, spin: Floats
     ) -> tuple[Contacts, Solution, int]:
@@ -117,20 +101,20 @@ class ContactDynamics:
 
         Solved again, from the impulses found, if they would close a pair that was no candidate.
         """
-        with self._timed("detect"):
+        with self.seconds.of("detect"):
             contacts = self.detector.find(state, velocity)
         sweeps = 0
         for n in range(ROUNDS):
             if self.solver.start == "zero":
                 contacts.impulse[:], contacts.torque[:] = 0.0, 0.0
-            with self._timed("solve"):
+            with self.seconds.of("solve"):
                 problem = self._problem(state, contacts, velocity, spin)
                 solution = self.solver.solve(problem, seed=self.seed, step=state.step)
             contacts.impulse, contacts.torque = solution.impulse, solution.torque
             sweeps += solution.sweeps
             if n == ROUNDS - 1 or not math.isfinite(solution.residual):
                 break
-            with self._timed("detect"):
+            with self.seconds.of("detect"):
                 more = self.detector.overlooked(state, contacts, solution.velocity, 2**n - 1)
             if more is None:
                 break
@@ -161,9 +145,3 @@ class ContactDynamics:
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
         )
-
-    @contextmanager
-    def _timed(self, phase: str) -> Any:
-        start, compiled = time.perf_counter(), compile_seconds()
-        yield
-        self.seconds[phase] += time.perf_counter() - start - (compile_seconds() - compiled)

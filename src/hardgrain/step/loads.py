@@ -10,7 +10,7 @@ from hardgrain.contact.pairs import wall_geometry
 from hardgrain.kernels import jit
 from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
 
-__all__ = ["Loads", "move", "not_a_number"]
+__all__ = ["Loads", "move", "turn"]
 
 
 class Loads:
@@ -61,22 +61,18 @@ def _add_load(drive: Drive, t: float, force: Floats, torque: Floats) -> None:
     target[drive.bodies, drive.axis] += drive.value(t)
 
 
-def not_a_number(state: State, velocity: Floats) -> str:
-    """The word on a step that gave velocities which are not numbers."""
-    bad = np.flatnonzero(~np.isfinite(velocity).all(axis=1))
-    which = f"; the first is body {bad[0]}" if bad.size else ""
-    return (
-        f"step {state.step + 1} gave velocities that are not numbers{which};"
-        " the last frame written is intact"
-    )
-
-
 @jit
-def move(position, velocity, orientation, spin, dt):  # type: ignore[no-untyped-def]
-    """x ← x + v dt; the orientation turns about ω by |ω| dt, exactly."""
+def move(position, velocity, dt):  # type: ignore[no-untyped-def]
+    """x ← x + v dt."""
     for i in range(position.shape[0]):
         for a in range(position.shape[1]):
             position[i, a] += velocity[i, a] * dt
+
+
+@jit
+def turn(orientation, spin, dt):  # type: ignore[no-untyped-def]
+    """Orientations turn about ω by |ω| dt, exactly."""
+    for i in range(spin.shape[0]):
         if spin.shape[1] == 1:
             orientation[i, 0] += spin[i, 0] * dt
             continue

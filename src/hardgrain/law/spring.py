@@ -1,0 +1,47 @@
+"""The contact of soft grains: a spring and dashpot that never pulls, and a tangential spring.
+
+Normal force, with δ the overlap and u_n the velocity at which the grains part (δ̇ = −u_n):
+
+    N = max(0, k δ − γ u_n)
+
+A dashpot alone would hold parting grains back (N < 0); dry grains do not stick, so it does not.
+
+Tangential force on the second body, with u_t the slip and ξ the elongation of a spring that was
+tied to both surfaces when they met (P. A. Cundall and O. D. L. Strack, Géotechnique 29, 47 (1979)):
+
+    T = −k_t ξ − γ_t u_t, scaled back to µ N if it is longer; then the spring slides: ξ = −T/k_t.
+
+Without the spring (k_t = 0) this is viscous friction with Coulomb's limit, T = −min(γ_t u, µ N) û.
+A sliding spring holds no more than µ N/k_t, so its energy is spent when the contact opens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+
+def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
+    """Compile the soft contact with ``jit``."""
+
+    @jit
+    def normal_force(overlap: float, parting: float, stiffness: float, damping: float) -> float:
+        """N [force], never a pull."""
+        return max(stiffness * overlap - damping * parting, 0.0)
+
+    @jit
+    def onto_plane(
+        x: float, y: float, z: float, nx: float, ny: float, nz: float
+    ) -> tuple[float, float, float]:
+        """A spring laid into the tangent plane of n as the contact turns; it keeps its length."""
+        along = x * nx + y * ny + z * nz
+        tx, ty, tz = x - along * nx, y - along * ny, z - along * nz
+        rest = tx * tx + ty * ty + tz * tz
+        if rest == 0.0:
+            return 0.0, 0.0, 0.0
+        grow = math.sqrt((x * x + y * y + z * z) / rest)
+        return tx * grow, ty * grow, tz * grow
+
+    return SimpleNamespace(normal_force=normal_force, onto_plane=onto_plane)

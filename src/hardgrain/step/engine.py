@@ -1,0 +1,80 @@
+"""The engines that a scenario chooses from: rigid grains (contact dynamics) or soft ones (MD)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from hardgrain.scene._base import NotNegative, Positive, Spec
+from hardgrain.scene.model import Model, State
+from hardgrain.solve.iterative import IterativeSolver
+
+if TYPE_CHECKING:
+    from hardgrain.step.contact_dynamics import ContactDynamics
+    from hardgrain.step.soft_particles import SoftParticleDynamics
+
+__all__ = ["Engine", "RigidGrains", "SoftParticles", "make_engine"]
+
+
+class RigidGrains(Spec):
+    """Contact dynamics, the default: the solver finds impulses that obey every contact's law."""
+
+    kind: Literal["contact-dynamics"] = "contact-dynamics"
+
+
+class SoftParticles(Spec):
+    """Soft-particle molecular dynamics: linear springs and dashpots, explicit steps.
+
+    Friction coefficients are those of the scene's contact laws; the solver is not used. A step is
+    made of ``substeps`` explicit steps of length dt / substeps each.
+    """
+
+    kind: Literal["soft-particles"] = "soft-particles"
+    stiffness: Positive  # k_n of every contact [force/length]
+    damping: NotNegative | None = None  # γ_n [force time/length]; default: none
+    # or the coefficient of restitution of a collision, from which each pair's γ_n follows
+    restitution: Annotated[Positive, Field(le=1.0)] | None = None
+    tangential: Literal["spring", "viscous"] = "spring"
+    tangential_stiffness: Positive | None = None  # k_t of a spring; default: 2/7 of the stiffness
+    tangential_damping: NotNegative | None = None  # γ_t [force time/length]; default: none
+    substeps: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _check(self) -> SoftParticles:
+        if self.damping is not None and self.restitution is not None:
+            raise ValueError("give damping or restitution, not both")
+        if self.tangential == "viscous":
+            if self.tangential_stiffness is not None:
+                raise ValueError("tangential_stiffness goes with tangential = 'spring'")
+            if self.tangential_damping is None:
+                raise ValueError("tangential_damping is missing; tangential = 'viscous' needs it")
+        return self
+
+    @property
+    def spring(self) -> float:
+        """k_t, zero for viscous friction [force/length]."""
+        if self.tangential == "viscous":
+            return 0.0
+        return self.tangential_stiffness or 2.0 / 7.0 * self.stiffness
+
+
+Engine = Annotated[RigidGrains | SoftParticles, Field(discriminator="kind")]
+
+
+def make_engine(
+    settings: RigidGrains | SoftParticles,
+    model: Model,
+    state: State,
+    solver: IterativeSolver,
+    dt: float,
+    seed: int,
+) -> ContactDynamics | SoftParticleDynamics:
+    """The engine that advances ``state``; one that cannot do so says why before the run."""
+    if isinstance(settings, SoftParticles):
+        from hardgrain.step.soft_particles import SoftParticleDynamics
+
+        return SoftParticleDynamics(model, settings, dt, state)
+    from hardgrain.step.contact_dynamics import ContactDynamics
+
+    return ContactDynamics(model, solver, dt, seed)

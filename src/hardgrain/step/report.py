@@ -1,0 +1,72 @@
+"""What an engine tells of a step: the report, the time spent, the word on a run gone wrong."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardgrain.kernels import compile_seconds
+from hardgrain.scene.model import Floats, State
+
+__all__ = ["Softness", "StepReport", "Stopwatch", "not_a_number"]
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What happened in a step; each field is a column of a run's history."""
+
+    step: int  # number of the step just made
+    time: float  # at its end
+    sweeps: int
+    converged: bool  # the solver's own criterion was met
+    residual: float  # largest violation of the contact laws [1]
+    residual_rms: float
+    candidates: int  # contacts that could have closed
+    loaded: int  # contacts that bear a force
+    worst_overlap: float  # at the start of the step [length]
+    mean_overlap: float  # of the loaded contacts
+    fastest: float  # largest speed of a grain at the end of the step [length/time]
+    kinetic: float  # at the end of the step [energy]
+    work_external: float  # of gravity, forces and torques during the step
+    work_driven: float  # of bodies with a prescribed velocity
+    dissipated: float  # in the contacts
+    created: float  # energy that impulses gave where the laws let them only take, see `ledger`
+    elastic: float = 0.0  # energy in the springs of soft contacts at the end of the step
+
+
+@dataclass(frozen=True)
+class Softness:
+    """How soft an engine's grains are by choice, and how finely it steps."""
+
+    stiffness: float  # k_n [force/length]
+    step: float  # the explicit step [time]
+    admissible: float  # the longest that is stable
+
+
+class Stopwatch(defaultdict[str, float]):
+    """Seconds spent in each phase of the steps; compilation is left out."""
+
+    def __init__(self) -> None:
+        super().__init__(float)
+
+    @contextmanager
+    def of(self, phase: str) -> Iterator[None]:
+        """Add the time spent within to a phase."""
+        start, compiled = time.perf_counter(), compile_seconds()
+        yield
+        self[phase] += time.perf_counter() - start - (compile_seconds() - compiled)
+
+
+def not_a_number(state: State, velocity: Floats) -> str:
+    """The word on a step that gave velocities which are not numbers."""
+    bad = np.flatnonzero(~np.isfinite(velocity).all(axis=1))
+    which = f"; the first is body {bad[0]}" if bad.size else ""
+    return (
+        f"step {state.step + 1} gave velocities that are not numbers{which};"
+        " the last frame written is intact"
+    )

@@ -1,0 +1,300 @@
+"""Soft-particle molecular dynamics: the second engine, on the same scenes.
+
+Grains overlap and push each other apart with springs and dashpots (`law/spring.py`). A step of the
+scenario is made of explicit steps, all in one compiled call, each
+
+    v ← v + dt M⁻¹ F(x, v),    x ← x + v dt                                (unger2002, eqs 1, 2)
+
+with the contact forces at the old places and velocities. This is symplectic Euler. For springs
+alone it is the leapfrog scheme with its velocities read half a step early: of second order in dt,
+the energy bounded for all time. Dashpots and sliding make it of first order. External forces and
+driven velocities are those at the middle of the whole step, as in contact dynamics.
+
+Walls, pistons and locked axes need no word here: they differ in their inverse masses only.
+
+How long may an explicit step be? `theory.spring.largest_step` has the answer, given the largest
+eigenvalues of M⁻¹K and M⁻¹C. They are bounded from the masses, before any contact exists. A contact
+stretches its spring by b·q, where q are the displacements, times √m, of its two bodies. Along the
+normal b holds α = 1/√m of both; along a tangent also ρ = r/√I of both. Since
+
+    (b·q)² ≤ Σ_a |b_a| (Σ_c |b_c|) q_a²,
+
+each of its contacts adds at most A = k α_i (α_i + α) to grain i's motion along the normal,
+B = k_t α_i (α_i + α + ρ_i + ρ) to that across it, and R = k_t ρ_i (α_i + α + ρ_i + ρ) to its
+rotation, with α and ρ the largest of all. A grain of radius r has room for z neighbours, all at
+least as large as the smallest (in 2D π/θ, in 3D 2/(1 − cos θ), with sin θ = r_min/(r + r_min)), and
+no direction has more than half of Σ (n·e)² = z. So the eigenvalue is at most the largest
+z max((A + B)/2, B, R). A piston has as many contacts as there is room for along it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hardgrain.contact.geometry import INSIDE
+from hardgrain.contact.pairs import PairList, wall_geometry
+from hardgrain.errors import InputError, RunError
+from hardgrain.scene import lawtable
+from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.step import soft_kernel as kernel
+from hardgrain.step.engine import SoftParticles
+from hardgrain.step.ledger import kinetic_energy, overlaps
+from hardgrain.step.loads import Loads, turn
+from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
+from hardgrain.theory.spring import damping_ratio, largest_step
+
+__all__ = ["SoftParticleDynamics", "admissible_step"]
+
+# Laws of contact dynamics that have no meaning here, or none yet.
+_REFUSED = {
+    lawtable.E_NORMAL: ("restitution", "; give engine.restitution"),
+    lawtable.E_TANGENT: ("restitution_tangential", ""),
+    lawtable.COHESION: ("cohesion", ""),
+    lawtable.ROLLING: ("rolling", ""),
+    lawtable.TORSION: ("torsion", ""),
+}
+
+
+class SoftParticleDynamics:
+    """Advances a state in place, one step of length dt, made of explicit ones, at a time.
+
+    ``state.contacts`` are those that touched in the last explicit step of a step, with the force
+    that they had then: their impulse is that force times dt. Forces on walls are means over the
+    step.
+    """
+
+    def __init__(self, model: Model, settings: SoftParticles, dt: float, state: State) -> None:
+        _refuse_laws(model)
+        self.model, self.settings, self.dt = model, settings, dt
+        explicit, longest = dt / settings.substeps, admissible_step(model, settings, state.position)
+        if explicit > longest:
+            raise InputError(
+                f"dt / engine.substeps is {explicit:.4g} but must not exceed {_floor(longest):g}"
+                " with this stiffness and these masses; use engine.substeps ="
+                f" {math.ceil(dt / longest)} or dt = {_floor(longest * settings.substeps):g}"
+            )
+        self.softness = Softness(settings.stiffness, explicit, longest)
+        self.seconds = Stopwatch()
+        self.springs = settings.spring > 0.0  # contacts remember an elongation
+        self.wall_force = np.zeros((model.bodies - model.n, model.dim))
+        self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
+        self._loads = Loads(model, dt)
+        self._list = PairList(model)
+        self._inverse = self._six(model.inv_mass, model.inv_inertia)
+        self._axes = [0, 1, 5] if model.dim == 2 else list(range(6))
+        self._law = kernel.Law(
+            settings.stiffness, settings.spring, settings.tangential_damping or 0.0, explicit,
+            _three(model.periodic),
+        )  # fmt: skip
+        ratio = damping_ratio(settings.restitution or 1.0)
+        self._damping_root = 2.0 * ratio * math.sqrt(settings.stiffness)
+
+    def advance(self, state: State) -> StepReport:
+        """One step: loads and drives, then explicit steps; a new pair list whenever one is due."""
+        model, dt, steps = self.model, self.dt, self.settings.substeps
+        self._loads.prescribe(state)
+        with self.seconds.of("detect"):
+            bodies, walls = self._pack(state, *self._loads.at(state))
+            turning = self._list.turning_speed(state, wall_geometry(model, state))
+            contacts = state.contacts
+        sums, wall_push = np.zeros(4), np.zeros((walls.kind.size, 6))
+        done = 0
+        while True:
+            with self.seconds.of("detect"):
+                bodies, pairs = self._pairs(bodies, walls, contacts, dt * turning)
+            with self.seconds.of("solve"):
+                done = kernel.march(bodies, pairs, walls, self._law, done, steps, sums, wall_push)
+            if done == steps:
+                break
+            kernel.move_walls(bodies, walls, done * self._law.dt)
+            contacts = self._contacts(pairs)
+        with self.seconds.of("account"):
+            kernel.move_walls(bodies, walls, dt)
+            elastic = kernel.stored_energy(bodies, pairs, walls, self._law)
+            self._list.turned += dt * turning
+            self.wall_force[:] = wall_push[:, : model.dim] / dt
+            self.wall_torque[:] = wall_push[:, 3:][:, -self.wall_torque.shape[1] :] / dt
+            contacts = self._contacts(pairs)
+            _, mean, loaded = overlaps(contacts.gap, contacts.normal, contacts.impulse)
+            velocity, spin = self._split(bodies.v)
+            kinetic = kinetic_energy(velocity, spin, model.inv_mass, model.inv_inertia)
+            v = velocity[: model.n]
+            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max())
+        if not math.isfinite(kinetic + elastic):
+            raise RunError(not_a_number(state, velocity))
+        with self.seconds.of("move"):
+            state.position = np.ascontiguousarray(bodies.x[:, : model.dim])
+            state.velocity, state.spin, state.contacts = velocity, spin, contacts
+            turned = np.ascontiguousarray(bodies.turned[:, -spin.shape[1] :])
+            turn(state.orientation, turned, 1.0)
+            state.step += 1
+            state.time = state.step * dt
+        return StepReport(
+            state.step, state.time, 0, True, 0.0, 0.0, len(contacts), loaded,
+            float(sums[kernel.WORST]), mean, fastest, kinetic, float(sums[kernel.EXTERNAL]),
+            float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]), 0.0, elastic,
+        )  # fmt: skip
+
+    def elastic(self, state: State) -> float:
+        """Energy in the springs of a state [energy]."""
+        bodies, walls = self._pack(state, *self._loads.at(state))
+        bodies, pairs = self._pairs(bodies, walls, state.contacts, np.zeros(walls.kind.size))
+        return float(kernel.stored_energy(bodies, pairs, walls, self._law))
+
+    def updates(self, report: StepReport) -> float:
+        """How much work a step was: grains times explicit steps."""
+        return self.model.n * self.settings.substeps
+
+    # ------------------------------------------------------------------ packing
+    def _six(self, along: Floats, about: Floats) -> Floats:
+        """Vectors and rotations of all bodies side by side, shape (nb, 6)."""
+        six = np.zeros((len(along), 6))
+        six[:, : along.shape[1]], six[:, 6 - about.shape[1] :] = along, about
+        return six
+
+    def _split(self, six: Floats) -> tuple[Floats, Floats]:
+        dim, ns = self.model.dim, self.wall_torque.shape[1]
+        return np.ascontiguousarray(six[:, :dim]), np.ascontiguousarray(six[:, 6 - ns :])
+
+    def _pack(self, state: State, force: Floats, torque: Floats) -> tuple[Any, Any]:
+        """Bodies and walls as the kernels want them."""
+        model, n = self.model, self.model.n
+        kind, point, axis, size = wall_geometry(model, state)
+        x, axis = _three(state.position), _three(axis)
+        if model.dim == 2:
+            axis[kind >= INSIDE] = 0.0, 0.0, 1.0
+        point = _three(point)
+        walls = kernel.Walls(kind, point, axis, size, point - x[n:], axis.copy())
+        bodies = kernel.Bodies(
+            x, self._six(state.velocity, state.spin), np.zeros((len(x), 6)),
+            self._six(force, torque), self._inverse, model.radius, np.zeros_like(x), x, x[:, 0],
+        )  # fmt: skip
+        return bodies, walls
+
+    def _pairs(self, bodies: Any, walls: Any, contacts: Contacts, turning: Floats) -> Any:
+        """A pair list good for these places, with the springs of the contacts given.
+
+        turning: how far turning may carry the walls in this step, shape (w,) [length].
+        """
+        model, n, dim, pairs = self.model, self.model.n, self.model.dim, self._list
+        reach, further = np.zeros(model.bodies), np.zeros(model.bodies)
+        reach[n:] = turning
+        further[:n] = self.dt * np.sqrt(np.einsum("ia,ia->i", bodies.v[:n, :3], bodies.v[:n, :3]))
+        further[n:] = 2.0 * turning
+        x, point, axis = (
+            np.ascontiguousarray(a[:, :dim]) for a in (bodies.x, walls.point, walls.axis)
+        )
+        if pairs.keep(x, (walls.kind, point, axis, walls.size), reach, further):
+            self._list_start = np.searchsorted(pairs.first, np.arange(n + 1))
+            self._list_second = pairs.second.astype(np.uint32)
+            self._list_law = self._pair_laws()
+        assert pairs.origin is not None
+        m = pairs.first.size
+        slots = kernel.Pairs(
+            self._list_start, self._list_second, self._list_law, np.empty(m, np.bool_),
+            np.empty((m, 3)), np.empty((m, 7)),
+        )  # fmt: skip
+        kernel.recall(
+            contacts.first, contacts.second, contacts.spring, slots.start, slots.second,
+            slots.touching, slots.spring,
+        )  # fmt: skip
+        left = pairs.safety - reach
+        left[n:] -= pairs.turned
+        return bodies._replace(origin=_three(pairs.origin), limit=left * left), slots
+
+    def _pair_laws(self) -> Floats:
+        """µ and γ_n of every listed pair, shape (p, 2)."""
+        model, i, j = self.model, self._list.first, self._list.second
+        laws = np.empty((i.size, 2))
+        laws[:, 0] = model.laws[model.material[i], model.material[j], lawtable.MU_DYNAMIC]
+        laws[:, 1] = self.settings.damping or 0.0
+        if self.settings.restitution is not None:
+            inverse = model.inv_mass.max(axis=1)
+            with np.errstate(divide="ignore"):
+                laws[:, 1] = self._damping_root / np.sqrt(inverse[i] + inverse[j])
+            laws[np.isinf(laws[:, 1]), 1] = 0.0  # neither can move
+        return laws
+
+    def _contacts(self, pairs: Any) -> Contacts:
+        """The contacts of the last explicit step."""
+        rows, dim = np.flatnonzero(pairs.touching), self.model.dim
+        seen, width = pairs.seen[rows], dim if self.springs else 0
+        return Contacts(
+            self._list.first[rows], self._list.second[rows],
+            np.ascontiguousarray(seen[:, :dim]), np.ascontiguousarray(seen[:, 3]),
+            seen[:, 4 : 4 + dim] * self.dt, np.zeros((rows.size, self.wall_torque.shape[1])),
+            np.ascontiguousarray(pairs.spring[rows, :width]),
+        )  # fmt: skip
+
+
+def _three(vectors: Floats) -> Floats:
+    """Vectors with a z, zero in 2D."""
+    three = np.zeros((*vectors.shape[:-1], 3))
+    three[..., : vectors.shape[-1]] = vectors
+    return three
+
+
+def _floor(number: float) -> float:
+    """A positive number cut to three digits, never rounded up."""
+    digit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return math.floor(number / digit) * digit
+
+
+def _refuse_laws(model: Model) -> None:
+    why = None
+    for column, (name, hint) in _REFUSED.items():
+        if (value := float(model.laws[..., column].max())) > 0.0:
+            why = f"a contact law with {name} = {value:g}{hint}"
+    if (model.laws[..., lawtable.MU_STATIC] != model.laws[..., lawtable.MU_DYNAMIC]).any():
+        why = "a contact law with friction_dynamic other than friction"
+    if model.remove_overlaps:
+        why = "scene.shock = 'g'"
+    if why is not None:
+        raise InputError(f"the engine 'soft-particles' cannot carry {why}")
+
+
+def admissible_step(model: Model, settings: SoftParticles, position: Floats) -> float:
+    """Longest explicit step that is stable whatever contacts form [time]; see the module's top."""
+    n = model.n
+    alpha = np.sqrt(model.inv_mass.max(axis=1))
+    rho = np.zeros(model.bodies)
+    rho[:n] = model.radius * np.sqrt(model.inv_inertia[:n].max(axis=1))
+    most_alpha, most_rho = float(alpha.max()), float(rho.max())
+    alpha, piston, rho = alpha[:n], alpha[n:], rho[:n]
+    angle = np.arcsin(model.radius.min() / (model.radius + model.radius.min()))
+    room = np.floor((np.pi / angle if model.dim == 2 else 2.0 / (1.0 - np.cos(angle))) + 1e-9)
+    push = alpha + most_alpha
+    slide = push + rho + most_rho
+    many = np.where(piston > 0.0, _along_walls(model, position), 0)
+    rubs = bool(model.laws[..., lawtable.MU_DYNAMIC].max() > 0.0)
+
+    def rate(normal: Floats, tangential: float, normal_piston: Floats) -> float:
+        """Bound on the eigenvalue from A and k_t, and from a piston's A."""
+        b = tangential * alpha * slide * rubs
+        r = tangential * rho * slide * rubs
+        grains = room * np.maximum(np.maximum(0.5 * (normal + b), b), r)
+        return float(max(grains.max(), (many * normal_piston).max(initial=0.0)))
+
+    k, c = settings.stiffness, settings.damping or 0.0
+    stiffness = rate(k * alpha * push, settings.spring, k * piston * (piston + most_alpha))
+    normal, normal_piston = c * alpha * push, c * piston * (piston + most_alpha)
+    if settings.restitution is not None:
+        # γ = 2ζ√(k m_eff): √m_eff (α_i + α_j) = (α_i + α_j)/√(α_i² + α_j²) ≤ √2
+        root = 2.0 * damping_ratio(settings.restitution) * math.sqrt(2.0 * k)
+        normal, normal_piston = root * alpha, root * piston
+    damping = rate(normal, settings.tangential_damping or 0.0, normal_piston)
+    return largest_step(stiffness, damping)
+
+
+def _along_walls(model: Model, position: Floats) -> Floats:
+    """How many grains, the smallest first, have room side by side along each wall, shape (w,)."""
+    x, r = position[: model.n], np.sort(model.radius)
+    extent = (x + model.radius[:, None]).max(axis=0) - (x - model.radius[:, None]).min(axis=0)
+    extent = np.where(model.periodic > 0.0, model.periodic, extent)
+    cell = np.cumsum(2.0 * r if model.dim == 2 else 2.0 * math.sqrt(3.0) * r**2)
+    along = np.abs(model.wall_axis).argmax(axis=1) if model.wall_axis.size else np.zeros(0, int)
+    across = [np.prod(np.delete(extent, a)) for a in along]
+    return np.minimum(np.searchsorted(cell, across) + 1, model.n).astype(float)
