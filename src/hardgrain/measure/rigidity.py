@@ -1,62 +1,320 @@
-"""Was the run rigid? The diffusion length of its sweeps against its largest contact cluster."""
+"""Is the run rigid? What the sweeps of a step make of its largest contact cluster.
+
+N sweeps a step turn every contact that bears a force into a spring and a dashpot (`theory.chain`).
+One update of a contact gives it the impulse that stops it, P = −V/W; N sweeps, which also hand on
+what they change, do that 2 q N times over in a step, so that force builds up as
+
+    dR/dt = κ V,   κ = 2 q N / (W dt²),   γ = κ dt,
+
+with W = 1/m_n along the normal and 1/m_t across it (in a chain W = 2/m: eqs 24, 25). For springs
+κ between the grains of the packing, a displacement u meets the force K u, and the slowest mode of
+M⁻¹K is that of the solver: its eigenvalue is N µ / dt², where 1 − µ is what a sweep leaves of the
+mode's error. In units of N / dt² neither N nor dt is left in it, and µ gives ω and τ exactly
+(`theory.chain`, "step by step").
+
+The mode is found by inverse iteration: u₁, the displacement under the present load, K u₁ = F; u₂
+from K u₂ = M u₁, and so on. F is taken from the contact forces themselves (what they do not balance
+among each other, they carry), so it never pushes on anything that no contact holds: grains without
+load and mechanisms drop out on their own. u₁ is how far the packing sags under its load.
+
+Contacts are taken to stick, even those that slide now: a rise of the load makes them stick again.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from hardgrain.scene.model import Ints, Model, State
+from hardgrain.kernels import device, jit
+from hardgrain.scene import lawtable
+from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.theory import chain
 
-__all__ = ["Rigidity", "clusters", "rigidity"]
+__all__ = ["Network", "Rigidity", "clusters", "network", "rigidity"]
+
+ACCURACY = 1e-2  # of each linear solve [1]; µ is wrong by its square
+ITERATIONS = 1000  # at most in a solve, on average: enough for 500 grains in a row
+OVERHEAD = 1e5  # work of finding clusters and setting up, at least [contact updates]
+STEP_UPDATES, STEP_OVERHEAD = 2.0, 1e3  # work of a step of a solve, for each contact and at least
+ROUNDS = 3  # of inverse iteration; the chain's µ is then right to 10⁻³
+
+
+@dataclass(frozen=True)
+class Network:
+    """The largest cluster of grains that bear a force on each other, and its slowest mode."""
+
+    grains: float = 1.0  # in the cluster
+    length: float = 0.0  # its largest extent [length]; 0: no two grains bear a force on each other
+    rate: float = 0.0  # µ of the slowest mode of all loaded contacts, for q = ½ [1]; 0: none
+    sag: float = 0.0  # displacement under the load, for q = ½, one sweep and dt = 1 [length/time²]
+    effective_mass: float = 0.0  # mean 1/W along the normals of loaded contacts [mass]
+    work: float = OVERHEAD  # what it took to find out [contact updates]
 
 
 @dataclass(frozen=True)
 class Rigidity:
-    """l_diff = 2 d √(q N_I) of the sweeps against the size of the largest cluster."""
+    """A network together with the sweeps and the step that it was computed with."""
 
     grains: int  # in the largest cluster
-    length: float  # its largest extent [length]
-    diffusion_length: float  # [length]
-    sweeps: float  # mean number of sweeps of a step with contacts
-    needed: int  # sweeps for which l_diff reaches the cluster's size
-    converged: bool  # every step was, so that it does not matter how far its sweeps reached
+    length: float  # L, its largest extent [length]
+    diameter: float  # mean, of all grains [length]
+    sweeps: float  # N, mean number in a step with contacts
+    dt: float  # [time]
+    diffusion_length: float  # l_diff [length]
+    rate: float  # µ, of the slowest mode [1]
+    frequency: float  # its ω [1/time]
+    damping_time: float  # its τ [time]
+    stiffness: float  # κ, mean over the contacts that bear a force [force/length]
+    damping: float  # γ, likewise [force time/length]
+    sag: float  # how far the present load moves a grain or piston at most [length]
+    needed: int  # sweeps for which l_diff reaches L
+    converged: bool  # hardly a step was not, judged as finely as the longest wave needs
+
+    @property
+    def sound_speed(self) -> float:
+        """c that gives the slowest mode as a quarter of a wave over L [length/time]."""
+        return math.sqrt(self.rate * self.sweeps) / self.dt * 2.0 * self.length / math.pi
+
+    @property
+    def crossing(self) -> float:
+        """Steps that sound takes to cross the cluster [1]."""
+        c = self.sound_speed
+        return self.length / (c * self.dt) if c > 0.0 else math.inf
 
     @property
     def rigid(self) -> bool:
         return self.converged or self.diffusion_length >= self.length
 
+    @property
+    def why(self) -> str:
+        """The verdict's reason, and what to do, in words."""
+        if self.length == 0.0:
+            return "no two grains bear a force on each other"
+        lengths = (
+            f"l_diff = {self.diffusion_length:.3g} against a cluster of {self.grains} grains,"
+            f" {self.length:.3g} long"
+        )
+        if self.diffusion_length >= self.length:
+            return lengths
+        if self.converged:
+            return f"the steps were converged ({lengths})"
+        return (
+            f"sound crosses in {self.crossing:.2g} steps, packing will sag by"
+            f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps (now"
+            f" {self.sweeps:.4g}; {lengths})"
+        )
 
-def clusters(model: Model, state: State) -> Ints:
+    def __str__(self) -> str:
+        return f"{'rigid' if self.rigid else 'soft'}: {self.why}"
+
+
+def rigidity(
+    model: Model, found: Network, sweeps: float, q: float, dt: float, converged: bool
+) -> Rigidity:
+    """What a number of sweeps a step, in an order with the given q, makes of a network."""
+    diameter = 2.0 * float(model.radius.mean())
+    rate = min(2.0 * q * found.rate, 0.5)
+    some = rate > 0.0 and sweeps > 0.0
+    strength = 2.0 * q * sweeps / dt**2
+    return Rigidity(
+        grains=int(found.grains),
+        length=found.length,
+        diameter=diameter,
+        sweeps=sweeps,
+        dt=dt,
+        diffusion_length=chain.diffusion_length(sweeps, diameter, q),
+        rate=rate,
+        frequency=float(chain.step_frequency(rate, sweeps, dt)) if some else math.nan,
+        damping_time=float(chain.step_damping_time(rate, sweeps, dt)) if some else math.nan,
+        stiffness=strength * found.effective_mass,
+        damping=strength * found.effective_mass * dt,
+        sag=found.sag / strength if some else 0.0,
+        needed=chain.sweeps_for_rigidity(found.length, diameter, q),
+        converged=converged,
+    )
+
+
+# ---------------------------------------------------------------------- the network
+def clusters(model: Model, contacts: Contacts) -> Ints:
     """Cluster number of every grain, shape (n,): grains linked by contacts that bear a force."""
-    c = state.contacts
-    link = (c.second < model.n) & (c.normal_impulse() != 0.0)
-    i, j = c.first[link], c.second[link]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    link = (contacts.normal_impulse() != 0.0) & (contacts.second < model.n)
+    i, j = contacts.first[link], contacts.second[link]
     graph = coo_array((np.ones(i.size, np.int8), (i, j)), shape=(model.n, model.n))
     labels: Ints = connected_components(graph, directed=False)[1]
     return labels
 
 
-def rigidity(model: Model, state: State, sweeps: float, q: float, converged: bool) -> Rigidity:
-    """Judge a state reached with the given mean number of sweeps per step."""
-    label = clusters(model, state)
-    counts = np.bincount(label, minlength=1)
-    mine = label == counts.argmax()
-    x, r = state.position[: model.n][mine], model.radius[mine]
-    extent = (x + r[:, None]).max(axis=0) - (x - r[:, None]).min(axis=0)
-    period = model.periodic
-    extent = np.where(period > 0.0, np.minimum(extent, period), extent)
-    length, diameter = float(extent.max()), 2.0 * float(model.radius.mean())
+def network(model: Model, state: State, dt: float, most: float = math.inf) -> Network:
+    """The network of the contacts that bear a force in the given state.
+
+    ``most``: work it may take [contact updates]. If that is too little to find the slowest mode,
+    the packing is taken for a bundle of chains: µ of a chain of its length, and as many contacts
+    in a row, compressed as the mean one.
+    """
+    c, n = state.contacts, model.n
+    label = clusters(model, c)
+    counts = np.bincount(label)
     if counts.max() < 2:
-        length = 0.0
-    return Rigidity(
-        int(counts.max()),
-        length,
-        chain.diffusion_length(sweeps, diameter, q),
-        sweeps,
-        chain.sweeps_for_rigidity(length, diameter, q),
-        converged,
-    )
+        return Network()
+    mine = label == counts.argmax()
+    length = _extent(state.position[:n][mine], model.radius[mine], model.periodic)
+    p_n = c.normal_impulse()
+    loaded = p_n != 0.0
+    first, second, normal = c.first[loaded], c.second[loaded], c.normal[loaded]
+    radius = np.zeros(model.bodies)  # of walls zero: their turning is told or none
+    radius[:n] = model.radius
+    bodies = (first, second, normal, radius)
+    along, across = _springs(model, *bodies)
+    scale = np.sqrt(np.hstack([model.inv_mass, model.inv_inertia]))
+    x = _load(*bodies, scale, c.impulse[loaded] / dt)
+
+    def stiffen(x: Floats) -> Floats:
+        y: Floats = stiffness(*bodies, scale, along, across, x)
+        return y
+
+    cost = STEP_UPDATES * first.size + STEP_OVERHEAD  # of a step of a solve
+    limit = int(max(min((most - OVERHEAD) / cost, ROUNDS * ITERATIONS), 0.0))
+    rate, sag, steps = 0.0, 0.0, 0
+    for k in range(ROUNDS if x.any() else 0):
+        x, taken = _solve(stiffen, x, limit - steps)
+        steps += taken
+        if steps >= limit:
+            break
+        if k == 0:
+            u = scale[:, : model.dim] * x[:, : model.dim]
+            sag = math.sqrt(float(np.einsum("ia,ia->i", u, u).max()))
+        x /= math.sqrt(_dot(x, x))
+        rate = _dot(x, stiffen(x))
+    if steps >= limit:
+        row = length / (2.0 * float(model.radius.mean()))
+        rate = (math.pi / (2.0 * row)) ** 2 / 2.0
+        sag = row * float((np.abs(p_n[loaded]) / along).mean()) / dt
+    mass = float(along.mean())
+    return Network(float(counts.max()), length, rate, sag, mass, OVERHEAD + cost * steps)
+
+
+def _solve(apply: Callable[[Floats], Floats], b: Floats, most: int) -> tuple[Floats, int]:
+    """Conjugate gradients from zero: x with A x = b within the range of A, and the steps taken."""
+    x, r, p = np.zeros_like(b), b.copy(), b.copy()
+    rr = _dot(r, r)
+    goal = ACCURACY**2 * rr
+    for step in range(most):
+        if rr <= goal:
+            return x, step
+        ap = apply(p)
+        alpha = rr / _dot(p, ap)
+        x += alpha * p
+        r -= alpha * ap
+        rr, before = _dot(r, r), rr
+        p *= rr / before
+        p += r
+    return x, most
+
+
+def _dot(x: Floats, y: Floats) -> float:
+    return float(np.einsum("ia,ia->", x, y))  # not by BLAS, whose sums depend on its threads
+
+
+def _extent(x: Floats, r: Floats, period: Floats) -> float:
+    """Largest extent of some grains along an axis, no more than a period [length]."""
+    size = (x + r[:, None]).max(axis=0) - (x - r[:, None]).min(axis=0)
+    return float(np.where(period > 0.0, np.minimum(size, period), size).max())
+
+
+def _springs(
+    model: Model, first: Ints, second: Ints, normal: Floats, radius: Floats
+) -> tuple[Floats, Floats]:
+    """1/W along the normals and across them, the latter zero without friction, shape (m,) each."""
+    mass, inertia, dim = model.inv_mass, model.inv_inertia, model.dim
+    w = mass[first] + mass[second]
+    w_n = np.einsum("ka,ka,ka->k", w, normal, normal)
+    # across: the mean over the tangents, each turned by spins about the axes across n
+    turn = radius[first, None] ** 2 * inertia[first] + radius[second, None] ** 2 * inertia[second]
+    lever = 1.0 if dim == 2 else 0.5 * (1.0 - normal**2)
+    w_t = (w.sum(axis=1) - w_n) / (dim - 1) + (lever * turn).sum(axis=1)
+    friction = model.laws[model.material[first], model.material[second], lawtable.MU_STATIC]
+    along, across = np.zeros_like(w_n), np.zeros_like(w_n)
+    np.divide(1.0, w_n, out=along, where=w_n > 0.0)
+    np.divide(1.0, w_t, out=across, where=(w_t > 0.0) & (friction > 0.0))
+    return along, across
+
+
+def _load(
+    first: Ints, second: Ints, normal: Floats, radius: Floats, scale: Floats, force: Floats
+) -> Floats:
+    """M^(−1/2) of what the contact forces exert on each body together, shape (nb, dim + ns)."""
+    total, dim = np.zeros_like(scale), force.shape[1]
+    np.add.at(total[:, :dim], second, force)
+    np.subtract.at(total[:, :dim], first, force)
+    if dim == 2:
+        turn = (normal[:, 0] * force[:, 1] - normal[:, 1] * force[:, 0])[:, None]
+    else:
+        turn = np.cross(normal, force)
+    for body in (first, second):
+        np.subtract.at(total[:, dim:], body, radius[body, None] * turn)
+    return scale * total
+
+
+# Displacements are x = M^(1/2) u, one row for each body: translations, then rotations. A contact
+# sees the relative displacement V = u_j − u_i − (r_i θ_i + r_j θ_j) × n and answers with the force
+# s = κ_n n (n·V) + κ_t (V − n (n·V)) on body j, −s on i, and the torques −r n × s on both.
+@device
+def _spread_2d(y, scale, i, j, r_i, r_j, nx, ny, sx, sy):  # type: ignore[no-untyped-def]
+    turn = nx * sy - ny * sx
+    y[j, 0] += scale[j, 0] * sx
+    y[j, 1] += scale[j, 1] * sy
+    y[i, 0] -= scale[i, 0] * sx
+    y[i, 1] -= scale[i, 1] * sy
+    y[i, 2] -= scale[i, 2] * r_i * turn
+    y[j, 2] -= scale[j, 2] * r_j * turn
+
+
+@device
+def _spread_3d(y, scale, i, j, r_i, r_j, nx, ny, nz, sx, sy, sz):  # type: ignore[no-untyped-def]
+    tx, ty, tz = ny * sz - nz * sy, nz * sx - nx * sz, nx * sy - ny * sx
+    for b, sign, r in ((j, 1.0, r_j), (i, -1.0, r_i)):
+        y[b, 0] += scale[b, 0] * sign * sx
+        y[b, 1] += scale[b, 1] * sign * sy
+        y[b, 2] += scale[b, 2] * sign * sz
+        y[b, 3] -= scale[b, 3] * r * tx
+        y[b, 4] -= scale[b, 4] * r * ty
+        y[b, 5] -= scale[b, 5] * r * tz
+
+
+@jit
+def stiffness(first, second, normal, radius, scale, along, across, x):  # type: ignore[no-untyped-def]
+    """M^(−1/2) K M^(−1/2) x, shape (nb, dim + ns)."""
+    y = np.zeros_like(x)
+    for k in range(first.size):
+        i, j = first[k], second[k]
+        r_i, r_j = radius[i], radius[j]
+        nx, ny = normal[k, 0], normal[k, 1]
+        vx = scale[j, 0] * x[j, 0] - scale[i, 0] * x[i, 0]
+        vy = scale[j, 1] * x[j, 1] - scale[i, 1] * x[i, 1]
+        if normal.shape[1] == 2:
+            turn = r_i * scale[i, 2] * x[i, 2] + r_j * scale[j, 2] * x[j, 2]
+            vx += turn * ny
+            vy -= turn * nx
+            v_n = (along[k] - across[k]) * (nx * vx + ny * vy)
+            sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
+            _spread_2d(y, scale, i, j, r_i, r_j, nx, ny, sx, sy)
+        else:
+            nz = normal[k, 2]
+            vz = scale[j, 2] * x[j, 2] - scale[i, 2] * x[i, 2]
+            ax = r_i * scale[i, 3] * x[i, 3] + r_j * scale[j, 3] * x[j, 3]
+            ay = r_i * scale[i, 4] * x[i, 4] + r_j * scale[j, 4] * x[j, 4]
+            az = r_i * scale[i, 5] * x[i, 5] + r_j * scale[j, 5] * x[j, 5]
+            vx -= ay * nz - az * ny
+            vy -= az * nx - ax * nz
+            vz -= ax * ny - ay * nx
+            v_n = (along[k] - across[k]) * (nx * vx + ny * vy + nz * vz)
+            sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
+            sz = v_n * nz + across[k] * vz
+            _spread_3d(y, scale, i, j, r_i, r_j, nx, ny, nz, sx, sy, sz)
+    return y

@@ -99,6 +99,8 @@ class Progress:
             f"residual {report.residual:.0e}",
             f"overlap {sim.totals.worst_overlap / diameter:.0e} d",
         ]
+        if report.sweeps:
+            parts.append(str(sim.monitor.found))
         if share is not None:
             done = round(BAR * share)
             parts.insert(0, "━" * done + "╌" * (BAR - done) + f" {share:4.0%}")

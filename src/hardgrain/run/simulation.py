@@ -22,7 +22,7 @@ from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
-from hardgrain.measure.rigidity import rigidity
+from hardgrain.run.monitor import COLUMNS, SCALARS, Monitor
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
@@ -87,6 +87,7 @@ class Simulation:
             refuse_overlaps(self.model, self.state, new_walls=new_walls)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
+        self.monitor = Monitor(self.model, scene.solver.q, self.dt)
 
     def _set_up(self) -> None:
         s = self.scenario
@@ -97,6 +98,7 @@ class Simulation:
         self._compiled = compile_seconds()
         self._updates = 0.0
         self._interrupted = False
+        self._news: str | None = None  # that the run has turned soft in the last step
 
     def _take(self, start: State, old_walls: list[tuple[str, int]] | None) -> list[int]:
         """Begin with the grains of another state, and with its walls of the same name and kind.
@@ -160,7 +162,13 @@ class Simulation:
         self._updates += self.engine.updates(report)
         self._speeds.append(self._speed(report.kinetic))
         self.report = report
+        self._news = self.monitor.watch(self.state, report, self.mean_sweeps)
         return report
+
+    @property
+    def mean_sweeps(self) -> float:
+        """Sweeps in a step with contacts, averaged over the run."""
+        return self.totals.sweeps / max(self.totals.steps, 1.0)
 
     def _speed(self, kinetic: float) -> float:
         return math.sqrt(2.0 * kinetic / self._mass)
@@ -235,7 +243,10 @@ class Simulation:
                 )
         sim.state = frame.state(rows)
         sim._set_up()
-        sim.totals = Totals(**frame.scalars)
+        sim.totals = Totals(
+            **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
+        )
+        sim.monitor = Monitor(sim.model, scenario.solver.q, sim.dt, frame.scalars)
         return sim
 
     def _conditions(self, until: Until | None) -> list[Condition]:
@@ -274,6 +285,8 @@ class Simulation:
                     if off == 0 or last:  # the last frame always has its contacts
                         self._write(writer, rows, last or frame % output.contacts_every == 0)
                         rows = []
+                if self._news is not None and isinstance(progress, Progress):
+                    progress.tell(f"warning:     this run is {self._news}")
                 progress(self, report)
         if writer is not None:
             if rows:  # interrupted at the last moment
@@ -319,24 +332,25 @@ class Simulation:
             path,
             header=header,
             model={name: getattr(self.model, name) for name in _KEPT},
-            columns=[*_COLUMNS, *walls],
+            columns=[*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *walls],
             wall_names=self.model.wall_names,
             springs=self.engine.springs,
-            scalars=[f.name for f in fields(Totals)],
+            scalars=[*(f.name for f in fields(Totals)), *SCALARS],
             overwrite=overwrite,
         )
 
     def _history_row(self, report: StepReport) -> list[float]:
         row = [float(getattr(report, name)) for name in _COLUMNS]
-        return [*row, *self.engine.wall_force.ravel().tolist()]
+        return [*row, *self.monitor.columns, *self.engine.wall_force.ravel().tolist()]
 
     def _write(self, writer: RunWriter, rows: list[list[float]], with_contacts: bool) -> None:
         s = self.state
         frame = Frame(
             s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
-            self.engine.wall_force, self.engine.wall_torque, asdict(self.totals),
+            self.engine.wall_force, self.engine.wall_torque,
+            {**asdict(self.totals), **self.monitor.scalars},
         )  # fmt: skip
-        width = len(_COLUMNS) + self.engine.wall_force.size
+        width = len(_COLUMNS) + len(COLUMNS) + self.engine.wall_force.size
         contacts = s.contacts if with_contacts else None
         writer.append(frame, np.array(rows).reshape(-1, width), contacts)
 
@@ -362,13 +376,7 @@ class Simulation:
             worst_residual=t.worst_residual,
             capped=int(t.capped),
             loose=int(t.loose),
-            rigidity=rigidity(
-                self.model,
-                self.state,
-                t.sweeps / max(t.steps, 1.0),
-                solver.q,
-                t.loose == 0.0,
-            ),
+            rigidity=self.monitor.verdict(self.state, self.mean_sweeps),
             worst_overlap=t.worst_overlap / diameter,
             mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
             kinetic_start=t.kinetic_start,

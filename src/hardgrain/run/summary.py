@@ -93,28 +93,14 @@ class Summary:
             "balance_error": self.balance_error,
             "updates_per_second": self.updates_per_second,
             "rigid": self.rigidity.rigid and self.softness is None,
+            "sound_speed": self.rigidity.sound_speed,
         }
 
     def __str__(self) -> str:
         r = self.rigidity
         cap = f"; {self.capped} steps reached the cap on sweeps" if self.capped else ""
         converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
-        if r.length == 0.0:
-            rigid = "yes: no two grains bear a force on each other"
-        else:
-            lengths = (
-                f"l_diff = {r.diffusion_length:.3g} against a cluster of {r.grains} grains,"
-                f" {r.length:.3g} long"
-            )
-            if r.converged:
-                rigid = f"yes, every step was converged ({lengths})"
-            elif r.rigid:
-                rigid = f"yes: {lengths}"
-            else:
-                rigid = (
-                    f"NO, artificially soft: {lengths}; {r.needed} sweeps a step would be rigid"
-                    f" (now {r.sweeps:.4g})"
-                )
+        rigid = f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
         trust = (
             f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
             f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}"
@@ -156,6 +142,13 @@ class Summary:
                 f" a second; compiling {self.compile_seconds:.3g} s",
             ),
         ]
+        if not r.rigid and soft is None:
+            sound = (
+                f"c = {r.sound_speed:.3g}; slowest mode ω = {r.frequency:.3g},"
+                f" τ = {r.damping_time:.3g}; contacts act as springs κ = {r.stiffness:.3g},"
+                f" dashpots γ = {r.damping:.3g}"
+            )
+            lines.insert(4, ("softness", sound))
         if self.output:
             lines.append(("written", self.output))
         lines.extend(("warning", text) for text in self.warnings)

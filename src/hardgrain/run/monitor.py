@@ -1,0 +1,113 @@
+"""Watches a run for the softness that too few sweeps give it (`measure.rigidity`).
+
+A look at the contact network costs as much as some hundred sweeps, so it is taken only when the run
+has done two hundred times that work since the last one: half a percent. Work is counted in contact
+updates, not in seconds, so a run looks at the same steps whenever it is repeated or resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from hardgrain.measure.rigidity import OVERHEAD, Network, Rigidity, network, rigidity
+from hardgrain.run.summary import CONVERGED
+from hardgrain.scene.model import Model, State
+from hardgrain.step.contact_dynamics import StepReport
+
+__all__ = ["COLUMNS", "SCALARS", "Monitor"]
+
+SHARE = 0.005  # of a run's work that looks may cost
+STEP_WORK = 5e3  # work of a step besides its sweeps [contact updates]
+LOOK_WORK = 500.0  # of a look for each contact, before any has told [contact updates]
+FIRST = 2e6  # work that any look may take, 0.05 s, so that short runs have a verdict too
+WAVE = 0.1  # error of the longest wave in a step that is not rough [1]
+ROUGH = 0.01  # share of steps that may be rough in a run that counts as converged
+
+# What a run's history keeps of each look, at every step until the next.
+COLUMNS = (
+    "grains", "length", "diffusion_length", "sound_speed", "frequency", "damping_time", "stiffness",
+    "damping", "sag",
+)  # fmt: skip
+
+
+@dataclass
+class _Tally:
+    """What frames keep besides the network, so that a resumed run goes on with it."""
+
+    since: float = 0.0  # work since the last look [contact updates]
+    steps: float = 0.0  # with contacts, since the start
+    rough: float = 0.0  # those in which the longest wave was not solved to a tenth
+    warned: float = 0.0
+    mean_sweeps: float = 0.0  # of a step with contacts, when last looked
+    converged: float = 1.0  # verdict when last looked
+
+
+SCALARS = tuple(f"monitor_{f.name}" for kind in (Network, _Tally) for f in fields(kind))
+
+
+class Monitor:
+    """The verdict of the last look, and when the next is due."""
+
+    def __init__(
+        self, model: Model, q: float, dt: float, scalars: Mapping[str, float] | None = None
+    ) -> None:
+        self.model, self.q, self.dt = model, q, dt
+        self._network, self._tally = Network(), _Tally()
+        if scalars is not None:  # as it was when a frame was written
+            a, b = (
+                {f.name: scalars[f"monitor_{f.name}"] for f in fields(kind)}
+                for kind in (Network, _Tally)
+            )
+            self._network, self._tally = Network(**a), _Tally(**b)
+        self._judge()
+
+    def watch(self, state: State, report: StepReport, sweeps: float) -> str | None:
+        """Take note of a step, and look if it is time; the verdict when the run turns soft.
+
+        ``sweeps``: mean number in a step with contacts, since the start.
+        """
+        t = self._tally
+        if report.sweeps:
+            t.steps += 1
+            t.rough += report.residual > self._fine
+        t.since += report.sweeps * report.candidates + STEP_WORK
+        due = max(self._network.work, OVERHEAD + LOOK_WORK * report.loaded) / SHARE
+        if t.since < due and report.step > 1:
+            return None
+        self._network = self._look(state)
+        t.since, t.mean_sweeps, t.converged = 0.0, sweeps, float(self._converged)
+        self._judge()
+        if self.found.rigid or t.warned:
+            return None
+        t.warned = 1.0
+        return str(self.found)
+
+    def verdict(self, state: State, sweeps: float) -> Rigidity:
+        """The closing word on a state; changes nothing, so that a run that goes on is the same."""
+        return self._rigidity(self._look(state), sweeps, self._converged)
+
+    def _look(self, state: State) -> Network:
+        return network(self.model, state, self.dt, max(FIRST, SHARE * self._tally.since))
+
+    def _rigidity(self, found: Network, sweeps: float, converged: bool) -> Rigidity:
+        return rigidity(self.model, found, sweeps, self.q, self.dt, converged)
+
+    @property
+    def _converged(self) -> bool:
+        return self._tally.rough <= ROUGH * self._tally.steps
+
+    def _judge(self) -> None:
+        t = self._tally
+        self.found = self._rigidity(self._network, t.mean_sweeps, bool(t.converged))
+        self.columns = [float(getattr(self.found, name)) for name in COLUMNS]
+        # A wave shows in the contacts' velocities by its curvature alone: with all of it still to
+        # be solved, the residual is no more than its rate µ.
+        rate = self.found.rate
+        self._fine = min(CONVERGED, WAVE * rate) if rate > 0.0 else CONVERGED
+
+    @property
+    def scalars(self) -> dict[str, float]:
+        """All that a resumed run needs, as numbers."""
+        kept = {**asdict(self._network), **asdict(self._tally)}
+        return {f"monitor_{name}": float(value) for name, value in kept.items()}
