@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # public name -> module that defines it
 _PUBLIC = {
@@ -53,6 +53,7 @@ _PUBLIC = {
     "Stop": "run.stop",
     "Time": "run.stop",
     "Uniform": "scene.sizes",
+    "advise": "run.advise",
     "draw_network": "show.network",
     "load": "run.scenario",
 }
@@ -80,6 +81,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain import papers, theory
     from hardgrain.errors import HardgrainError, InputError, RunError
     from hardgrain.io.runfile import RunFile
+    from hardgrain.run.advise import advise
     from hardgrain.run.progress import Progress
     from hardgrain.run.scenario import Scenario, load
     from hardgrain.run.simulation import Simulation

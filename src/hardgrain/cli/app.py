@@ -152,6 +152,34 @@ def resume(
 
 
 @app.command()
+def advise(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+) -> None:
+    """Say before a run how soft it will be, which sweeps and step it needs, how long it takes.
+
+    Too few sweeps a step make rigid grains behave as elastic ones. The packing is foreseen from the
+    scene, so figures are good to a factor of two; every run watches itself and says more exactly.
+
+    \b
+    Examples:
+      hardgrain advise silo.toml
+      hardgrain advise silo.toml --json
+    """
+    from hardgrain.kernels import announce
+    from hardgrain.run.advise import advise as judge
+    from hardgrain.run.scenario import load
+
+    def compiling(name: str, count: int) -> None:
+        if count == 1:
+            typer.echo("compiling kernels, first run only (about half a minute)", err=True)
+
+    with announce(compiling):
+        advice = judge(load(scenario))
+    print(json.dumps(advice.as_dict(), indent=2) if as_json else advice)
+
+
+@app.command()
 def new(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which starter.")] = None,
     output: Annotated[

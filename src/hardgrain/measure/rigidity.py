@@ -33,7 +33,7 @@ from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.theory import chain
 
-__all__ = ["Network", "Rigidity", "clusters", "network", "rigidity"]
+__all__ = ["Network", "Rigidity", "clusters", "extent", "network", "rigidity"]
 
 ACCURACY = 1e-2  # of each linear solve [1]; µ is wrong by its square
 ITERATIONS = 1000  # at most in a solve, on average: enough for 500 grains in a row
@@ -65,8 +65,8 @@ class Rigidity:
     dt: float  # [time]
     diffusion_length: float  # l_diff [length]
     rate: float  # µ, of the slowest mode [1]
-    frequency: float  # its ω [1/time]
-    damping_time: float  # its τ [time]
+    frequency: float  # its ω [1/time]; 0 where there is none
+    damping_time: float  # its τ [time]; 0 likewise
     stiffness: float  # κ, mean over the contacts that bear a force [force/length]
     damping: float  # γ, likewise [force time/length]
     sag: float  # how far the present load moves a grain or piston at most [length]
@@ -107,6 +107,15 @@ class Rigidity:
             f" {self.sweeps:.4g}; {lengths})"
         )
 
+    @property
+    def sound(self) -> str:
+        """The figures of the elastic body that the sweeps make, in words."""
+        return (
+            f"c = {self.sound_speed:.3g}; slowest mode ω = {self.frequency:.3g},"
+            f" τ = {self.damping_time:.3g}; contacts act as springs κ = {self.stiffness:.3g},"
+            f" dashpots γ = {self.damping:.3g}"
+        )
+
     def __str__(self) -> str:
         return f"{'rigid' if self.rigid else 'soft'}: {self.why}"
 
@@ -127,8 +136,8 @@ def rigidity(
         dt=dt,
         diffusion_length=chain.diffusion_length(sweeps, diameter, q),
         rate=rate,
-        frequency=float(chain.step_frequency(rate, sweeps, dt)) if some else math.nan,
-        damping_time=float(chain.step_damping_time(rate, sweeps, dt)) if some else math.nan,
+        frequency=float(chain.step_frequency(rate, sweeps, dt)) if some else 0.0,
+        damping_time=float(chain.step_damping_time(rate, sweeps, dt)) if some else 0.0,
         stiffness=strength * found.effective_mass,
         damping=strength * found.effective_mass * dt,
         sag=found.sag / strength if some else 0.0,
@@ -163,7 +172,7 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     if counts.max() < 2:
         return Network()
     mine = label == counts.argmax()
-    length = _extent(state.position[:n][mine], model.radius[mine], model.periodic)
+    length = float(extent(state.position[:n][mine], model.radius[mine], model.periodic).max())
     p_n = c.normal_impulse()
     loaded = p_n != 0.0
     first, second, normal = c.first[loaded], c.second[loaded], c.normal[loaded]
@@ -221,10 +230,11 @@ def _dot(x: Floats, y: Floats) -> float:
     return float(np.einsum("ia,ia->", x, y))  # not by BLAS, whose sums depend on its threads
 
 
-def _extent(x: Floats, r: Floats, period: Floats) -> float:
-    """Largest extent of some grains along an axis, no more than a period [length]."""
+def extent(x: Floats, r: Floats, period: Floats) -> Floats:
+    """Extent of some grains along each axis, no more than a period, shape (dim,) [length]."""
     size = (x + r[:, None]).max(axis=0) - (x - r[:, None]).min(axis=0)
-    return float(np.where(period > 0.0, np.minimum(size, period), size).max())
+    within: Floats = np.where(period > 0.0, np.minimum(size, period), size)
+    return within
 
 
 def _springs(

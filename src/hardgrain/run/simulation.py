@@ -162,7 +162,8 @@ class Simulation:
         self._updates += self.engine.updates(report)
         self._speeds.append(self._speed(report.kinetic))
         self.report = report
-        self._news = self.monitor.watch(self.state, report, self.mean_sweeps)
+        if self.engine.softness is None:
+            self._news = self.monitor.watch(self.state, report, self.mean_sweeps)
         return report
 
     @property
@@ -217,9 +218,15 @@ class Simulation:
         """
         writer, checkpoint = RunWriter.resume(path)
         with writer:
-            sim = cls._from_checkpoint(checkpoint, scene, path)
             with RunFile(path) as file:
-                sim._speeds = array("d", [sim._speed(k) for k in file.history["kinetic"]])
+                history = file.history
+            sim = cls._from_checkpoint(checkpoint, scene, path)
+            if sim._columns() != list(history):
+                raise InputError(
+                    f"{path} was written by hardgrain {checkpoint.header.get('hardgrain')}, which"
+                    " kept another history; start a new run from its last frame"
+                )
+            sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
             summary = sim._loop(sim._conditions(until), writer, progress)
         return sim, summary
 
@@ -246,7 +253,8 @@ class Simulation:
         sim.totals = Totals(
             **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
         )
-        sim.monitor = Monitor(sim.model, scenario.solver.q, sim.dt, frame.scalars)
+        kept = frame.scalars if set(SCALARS) <= set(frame.scalars) else None
+        sim.monitor = Monitor(sim.model, scenario.solver.q, sim.dt, kept)
         return sim
 
     def _conditions(self, until: Until | None) -> list[Condition]:
@@ -326,18 +334,22 @@ class Simulation:
             "numba": numba.__version__,
             "units": self.scenario.units or "any consistent units, as in the scenario",
         }
-        axes = "xyz"[: self.model.dim]
-        walls = [f"force_{name}_{a}" for name in self.model.wall_names for a in axes]
         return RunWriter.create(
             path,
             header=header,
             model={name: getattr(self.model, name) for name in _KEPT},
-            columns=[*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *walls],
+            columns=self._columns(),
             wall_names=self.model.wall_names,
             springs=self.engine.springs,
             scalars=[*(f.name for f in fields(Totals)), *SCALARS],
             overwrite=overwrite,
         )
+
+    def _columns(self) -> list[str]:
+        """Columns of the history."""
+        axes = "xyz"[: self.model.dim]
+        walls = [f"force_{name}_{a}" for name in self.model.wall_names for a in axes]
+        return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *walls]
 
     def _history_row(self, report: StepReport) -> list[float]:
         row = [float(getattr(report, name)) for name in _COLUMNS]

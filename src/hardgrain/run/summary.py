@@ -143,12 +143,7 @@ class Summary:
             ),
         ]
         if not r.rigid and soft is None:
-            sound = (
-                f"c = {r.sound_speed:.3g}; slowest mode ω = {r.frequency:.3g},"
-                f" τ = {r.damping_time:.3g}; contacts act as springs κ = {r.stiffness:.3g},"
-                f" dashpots γ = {r.damping:.3g}"
-            )
-            lines.insert(4, ("softness", sound))
+            lines.insert(4, ("softness", r.sound))
         if self.output:
             lines.append(("written", self.output))
         lines.extend(("warning", text) for text in self.warnings)
