@@ -154,6 +154,19 @@ def test_modes_of_a_step_by_its_matrix() -> None:
     )
 
 
+def test_sag_of_a_mode_under_a_load_that_sets_in() -> None:
+    """Summed up step by step, with the force in place of the velocity that it gives in a step."""
+    rate, sweeps = 0.01, 35
+    a, v, p, u = chain.remaining(rate, sweeps), 0.0, 0.0, 0.0
+    for _ in range(2000):
+        free = v + 1.0
+        p = -free + a * (p + free)
+        v = free + p
+        u += v
+    assert p == pytest.approx(-1.0)
+    assert u == pytest.approx(chain.step_sag(rate, sweeps) / (sweeps * rate), rel=1e-9)
+
+
 def test_continuum_is_the_limit_of_the_step() -> None:
     """Long waves, many steps a period: ω and τ agree to first order in N µ."""
     k, sweeps = 0.01, 40

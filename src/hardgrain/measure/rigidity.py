@@ -140,7 +140,7 @@ def rigidity(
         damping_time=float(chain.step_damping_time(rate, sweeps, dt)) if some else 0.0,
         stiffness=strength * found.effective_mass,
         damping=strength * found.effective_mass * dt,
-        sag=found.sag / strength if some else 0.0,
+        sag=found.sag / strength * float(chain.step_sag(rate, sweeps)) if some else 0.0,
         needed=chain.sweeps_for_rigidity(found.length, diameter, q),
         converged=converged,
     )

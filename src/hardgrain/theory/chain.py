@@ -16,11 +16,12 @@ of the mode, in units in which W = 1, the solution is P = −V, and a step is
 
     P ← −V + a (P + V),   V ← V + P:   a matrix of determinant a and trace 2a,
 
-whose eigenvalues √a e^(±iω dt) give cos(ω dt) = √a and τ = −2 dt / ln a. Nothing in this is special
-to a chain: in any packing the slowest mode of the solver is the slowest sound. For small N µ it is
-the continuum, ω dt = √(N µ) and τ = 2 dt / (N µ). They part near k_c, where a mode dies within one
-step: the continuum has it overdamped, while the true one still turns by up to a quarter of a period
-a step.
+whose eigenvalues √a e^(±iω dt) give cos(ω dt) = √a and τ = −2 dt / ln a. A load that sets in shifts
+the mode by Σ V dt, where V is a/(1 − a) times the impulse that a step takes up: it sags by the
+share N µ a/(1 − a) of what a spring would. Nothing in this is special to a chain: in any packing the
+slowest mode of the solver is the slowest sound. For small N µ it is the continuum, ω dt = √(N µ)
+and τ = 2 dt / (N µ). They part near k_c, where a mode dies within one step: the continuum has it
+overdamped, while the true one still turns by up to a quarter of a period a step.
 
 Lengths, masses and times are in any consistent units; ``order`` is the name of an order of updates,
 or its q.
@@ -56,6 +57,7 @@ __all__ = [
     "sound_speed",
     "step_damping_time",
     "step_frequency",
+    "step_sag",
     "stiffness",
     "sweeps_and_step",
     "sweeps_for_rigidity",
@@ -245,6 +247,12 @@ def remaining(rate: Any, sweeps: float) -> Any:
 def step_frequency(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
     """ω of a mode that relaxes by µ a sweep, exactly: cos(ω dt) = √a [1/time]."""
     return (np.arccos(np.sqrt(remaining(rate, sweeps))) / dt)[()]
+
+
+def step_sag(rate: Any, sweeps: float) -> Any:
+    """Share of the equivalent spring's sag that a mode keeps, exactly: N µ a / (1 − a) [1]."""
+    a = remaining(rate, sweeps)
+    return (sweeps * np.asarray(rate, dtype=float) * a / (1.0 - a))[()]
 
 
 def step_damping_time(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
