@@ -163,7 +163,8 @@ class Simulation:
         self._speeds.append(self._speed(report.kinetic))
         self.report = report
         if self.engine.softness is None:
-            self._news = self.monitor.watch(self.state, report, self.mean_sweeps)
+            with self.engine.seconds.of("watch"):
+                self._news = self.monitor.watch(self.state, report, self.mean_sweeps)
         return report
 
     @property

@@ -18,8 +18,8 @@ of the mode, in units in which W = 1, the solution is P = −V, and a step is
 
 whose eigenvalues √a e^(±iω dt) give cos(ω dt) = √a and τ = −2 dt / ln a. A load that sets in shifts
 the mode by Σ V dt, where V is a/(1 − a) times the impulse that a step takes up: it sags by the
-share N µ a/(1 − a) of what a spring would. Nothing in this is special to a chain: in any packing the
-slowest mode of the solver is the slowest sound. For small N µ it is the continuum, ω dt = √(N µ)
+share N µ a/(1 − a) of what a spring would. Nothing in this is special to a chain: in any packing
+the slowest mode of the solver is the slowest sound. For small N µ it is the continuum, ω dt = √(Nµ)
 and τ = 2 dt / (N µ). They part near k_c, where a mode dies within one step: the continuum has it
 overdamped, while the true one still turns by up to a quarter of a period a step.
 
