@@ -66,6 +66,7 @@ def damped_sine(
         return _NO_RINGING
     start, span, scale = float(t[0]), float(t[-1] - t[0]), float(x.std())
     s, y = (t - start) / span, (x - x.mean()) / scale  # both of order one
+    most_turn = math.pi * (x.size - 1)  # two points a period
     fixed_w = None if frequency is None else frequency * span
     fixed_r = None if damping_time is None else span / damping_time
 
@@ -95,6 +96,8 @@ def damped_sine(
         if best is None:
             return _NO_RINGING
         w, r = unpack(best.x)
+        if fixed_w is None:  # equally spaced points cannot tell ω from 2π/Δt − ω: the lower one
+            w = abs((w + most_turn) % (2.0 * most_turn) - most_turn)
         curvature = best.jac.T @ best.jac
     else:
         w, r = fixed_w, fixed_r
@@ -103,8 +106,7 @@ def damped_sine(
     variance = float(np.square(misfit).mean())
     turn = w * min(1.0, 4.0 / r if r > 0.0 else 1.0)
     least_turn = 0.0 if fixed_w is not None else _LEAST_TURN
-    most_turn = math.pi * (s.size - 1)  # two points a period
-    if not (least_turn <= turn and w <= most_turn and variance < 1.0 - _LEAST_EXPLAINED):
+    if not (least_turn <= turn and variance < 1.0 - _LEAST_EXPLAINED):
         return _NO_RINGING
     errors = _errors(curvature, variance * s.size / (s.size - 5.0))
     w_error = w * next(errors) if fixed_w is None else 0.0

@@ -31,11 +31,12 @@ def __getattr__(name: str) -> Any:
 
         return chain
     if name == "EXPERIMENTS":
-        return [
-            importlib.import_module(f"{__name__}.{module}").EXPERIMENT
+        found = (
+            importlib.import_module(f"{__name__}.{module}")
             for module in _EXPERIMENTS
             if importlib.util.find_spec(f"{__name__}.{module}")
-        ]
+        )
+        return [m.EXPERIMENT for m in found if hasattr(m, "EXPERIMENT")]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

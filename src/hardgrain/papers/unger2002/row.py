@@ -12,18 +12,35 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.papers.fit import Floats, Ringing, damped_sine
 from hardgrain.run.simulation import Simulation
+from hardgrain.scene.model import Contacts
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Plane
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
+from hardgrain.step.engine import SoftParticles
 from hardgrain.theory.chain import Q
 
-__all__ = ["Chain", "chain", "row", "solver"]
+__all__ = [
+    "LOAD",
+    "Chain",
+    "at_rest",
+    "chain",
+    "contact_numbers",
+    "forces",
+    "mode_amplitude",
+    "relaxation_rates",
+    "row",
+    "shape",
+    "soft_mode_amplitude",
+    "solver",
+    "wavenumber",
+]
 
 
 def solver(order: str, sweeps: int) -> GaussSeidel | Jacobi:
@@ -36,11 +53,11 @@ def solver(order: str, sweeps: int) -> GaussSeidel | Jacobi:
     return GaussSeidel(sweeps=sweeps, order=choice)
 
 
-def row(particles: int, force: float, gap: float = 0.0) -> Scene:
-    """Disks that touch each other, ``gap`` from the wall; ``force`` pushes the last one to it."""
+def row(particles: int, force: float, gap: float = 0.0, overlap: float = 0.0) -> Scene:
+    """Disks in a row, ``gap`` from the wall, that touch or overlap; ``force`` pushes the last."""
     if particles < 2:
         raise InputError(f"particles is {particles}; at least 2 make a chain")
-    places = [(gap + 0.5 + i, 0.0) for i in range(particles)]
+    places = [(gap + 0.5 + i * (1.0 - overlap), 0.0) for i in range(particles)]
     locked: dict[str, Any] = {"lock": ["y", "rotation"]}
     return Scene(
         materials={"disk": Material(density=4.0 / math.pi)},  # unit mass
@@ -50,7 +67,158 @@ def row(particles: int, force: float, gap: float = 0.0) -> Scene:
             Grains(place=At(positions=tuple(places[-1:])), force=[-force, 0.0], **locked),
         ],
         walls=[Plane(point=[0.0, 0.0], normal=[1.0, 0.0])],
+        allow_overlaps=overlap > 0.0,
     )
+
+
+# Load of a chain at rest [d m/dt²] and overlap of its grains [d]. What is done to it is so gentle
+# that no contact opens: a contact whose gap is negative and whose force is positive is linear.
+LOAD, OVERLAP = 1e-3, 1e-2
+
+
+def at_rest(
+    particles: int,
+    sweeps: int,
+    *,
+    seed: int = 0,
+    order: str = "random",
+    dt: float = 1.0,
+    force: float = LOAD,
+) -> Simulation:
+    """A chain in equilibrium under `LOAD`; ``force`` is that on its last grain from now on."""
+    n = particles
+    scene = row(n, force, gap=-OVERLAP, overlap=OVERLAP)
+    sim = Simulation(scene, dt=dt, solver=solver(order, sweeps), seed=seed)
+    # sorted by (first, second): 0 and 1, 0 and the wall, which is body n, then 1 and 2, …
+    first = np.maximum(contact_numbers(n) - 1, 0).astype(np.int32)
+    second = np.where(contact_numbers(n) == 0, n, contact_numbers(n)).astype(np.int32)
+    normal = np.zeros((n, 2))
+    normal[:, 0] = np.where(second == n, -1.0, 1.0)
+    sim.state.contacts = Contacts(
+        first, second, normal, np.full(n, -OVERLAP), LOAD * dt * normal, np.zeros((n, 1))
+    )
+    return sim
+
+
+def contact_numbers(particles: int) -> NDArray[np.int64]:
+    """Numbers, from 0 at the wall, of a chain's contacts as the engine sorts them; shape (n,)."""
+    return np.array([1, 0, *range(2, particles)])
+
+
+def forces(sim: Simulation) -> Floats:
+    """Forces of a chain's contacts, from the wall to the last grain, shape (particles,)."""
+    r = np.empty(sim.model.n)
+    r[contact_numbers(sim.model.n)] = sim.state.contacts.normal_impulse() / sim.dt
+    return r
+
+
+def wavenumber(mode: Any, particles: int) -> Any:
+    """k of the standing waves of a chain, mode 1 being the slowest [1/d]."""
+    return (2.0 * np.asarray(mode) - 1.0) * (math.pi / (2.0 * particles))
+
+
+def shape(mode: int, particles: int) -> Floats:
+    """Velocities of the grains in a mode, shape (particles,), normalised: sin k(i − ½).
+
+    The wall doubles the stiffness of its contact, as if a mirrored chain were behind it.
+    """
+    k = wavenumber(mode, particles)
+    phi: Floats = np.sqrt(2.0 / particles) * np.sin(k * (np.arange(particles) + 0.5))
+    return phi
+
+
+def relaxation_rates(particles: int) -> Floats:
+    """µ of all modes of a chain with its wall and its free end, slowest first, random order [1].
+
+    `hardgrain.theory.chain.relaxation_rate` holds for an endless chain. Appendix A of the paper
+    goes through in a finite one: with B the parallel update, whose wall contact follows its one
+    neighbour alone, a sweep changes forces by T (B − 1) R on average, where T hands changes on over
+    r contacts with probability 1/(r + 1)! and the weights of B on the way. What differs is that
+    nothing is handed on to the mirror image and back: they are slower, the slowest by 0.07/n.
+    """
+    n = particles
+    b = 0.5 * (np.eye(n, k=1) + np.eye(n, k=-1))
+    b[0, 1] = 1.0
+    handed_on = np.eye(n)
+    for way in (np.triu(b), np.tril(b)):
+        steps = np.eye(n)
+        for r in range(1, min(n, 20)):
+            steps = steps @ way
+            handed_on += steps / math.factorial(r + 1)
+    rates: Floats = np.sort(np.linalg.eigvals(handed_on @ (np.eye(n) - b)).real)
+    return rates
+
+
+def mode_amplitude(
+    mode: int,
+    particles: int,
+    sweeps: int,
+    steps: int,
+    *,
+    seed: int = 0,
+    order: str = "random",
+    dt: float = 1.0,
+) -> Floats:
+    """A chain at rest whose grains are given the velocities of one mode: how that mode goes on.
+
+    Its velocity over time, found by projection, relative to that at the start; shape (steps + 1,).
+    """
+    sim = at_rest(particles, sweeps, seed=seed, order=order, dt=dt)
+    phi, velocity = shape(mode, particles), sim.state.velocity[:particles, 0]
+    kick = LOAD * dt / 1e3  # so little that every contact stays loaded
+    velocity += kick * phi
+    amplitude = np.ones(steps + 1)
+    for i in range(steps):
+        sim.step()
+        amplitude[i + 1] = sim.state.velocity[:particles, 0] @ phi / kick
+    return amplitude
+
+
+# Explicit steps in a step of the soft chain: errors are of first order, 1 % of a damped mode's
+# turn in a step. Stability would ask for a fifth of them.
+SUBSTEPS = 400
+
+
+def soft_mode_amplitude(
+    particles: int, stiffness: float, damping: float, steps: int, dt: float, wall: bool
+) -> Floats:
+    """The same of the slowest mode, for soft grains with springs and dashpots; shape (steps + 1,).
+
+    Without a wall the chain goes on behind it as its own mirror image: there as many grains again,
+    pushed from the other side.
+    """
+    squeezed = 1.0 - LOAD / stiffness
+    first = 0.5 - LOAD / stiffness if wall else 0.5 * squeezed
+    right = [(first + i * squeezed, 0.0) for i in range(particles)]
+    left = [] if wall else [(-x, y) for x, y in right[::-1]]
+    locked: dict[str, Any] = {"lock": ["y", "rotation"]}
+    grains = [
+        Grains(place=At(positions=(*left[1:], *right[:-1])), **locked),
+        Grains(place=At(positions=(right[-1],)), force=[-LOAD, 0.0], **locked),
+    ]
+    if left:
+        grains.append(Grains(place=At(positions=(left[0],)), force=[LOAD, 0.0], **locked))
+    scene = Scene(
+        materials={"disk": Material(density=4.0 / math.pi)},
+        contacts=[ContactLaw(friction=0.0)],
+        grains=grains,
+        walls=[Plane(point=[0.0, 0.0], normal=[1.0, 0.0])] if wall else [],
+        allow_overlaps=True,
+    )
+    engine = SoftParticles(stiffness=stiffness, damping=damping, substeps=SUBSTEPS)
+    sim = Simulation(scene, dt=dt, engine=engine)
+    # with a mirror image the mode is sin k(i − ½), see `shape`; with a wall of the grains' own
+    # stiffness, sin ki, as if a grain were held fast at i = 0
+    x = sim.state.position[: sim.model.n, 0]
+    place = np.rint(np.abs(x) + 0.5) - (0.0 if wall else 0.5)
+    phi = np.sign(x) * np.sin(math.pi / (2.0 * particles + wall) * place)
+    kick = LOAD * dt / 1e3
+    sim.state.velocity[: sim.model.n, 0] += kick * phi
+    amplitude = np.ones(steps + 1)
+    for i in range(steps):
+        sim.step()
+        amplitude[i + 1] = sim.state.velocity[: sim.model.n, 0] @ phi / (kick * phi @ phi)
+    return amplitude
 
 
 @dataclass(frozen=True)
