@@ -321,7 +321,7 @@ def test_resume_beside_an_open_reader(tmp_path: Path) -> None:
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     path, rng = tmp_path / "run.h5", random.Random(1)
     before = kills = 0
-    while kills < 24:
+    while kills < 24 or (before <= 24 and kills < 200):  # on a busy machine some die early
         process = writer_process(path, 100_000, "write")
         assert process.stdout is not None
         process.stdout.readline()

@@ -1,7 +1,7 @@
 """Watches a run for the softness that too few sweeps give it (`measure.rigidity`).
 
 A look at the contact network costs as much as some hundred sweeps, so it is taken only when the run
-has done two hundred times that work since the last one: half a percent. Work is counted in contact
+has done some hundred times that work since the last one, so that looks stay below 1 %. Work is counted in contact
 updates, not in seconds, so a run looks at the same steps whenever it is repeated or resumed.
 """
 
@@ -17,7 +17,7 @@ from hardgrain.step.contact_dynamics import StepReport
 
 __all__ = ["COLUMNS", "SCALARS", "Monitor"]
 
-SHARE = 0.005  # of a run's work that looks may cost
+SHARE = 0.008  # of a run's work that looks may cost
 STEP_WORK = 5e3  # work of a step besides its sweeps [contact updates]
 LOOK_WORK = 500.0  # of a look for each contact, before any has told [contact updates]
 FIRST = 2e6  # work that any look may take, 0.05 s, so that short runs have a verdict too
