@@ -1,8 +1,9 @@
 """Watches a run for the softness that too few sweeps give it (`measure.rigidity`).
 
-A look at the contact network costs as much as some hundred sweeps, so it is taken only when the run
-has done some hundred times that work since the last one, so that looks stay below 1 %. Work is counted in contact
-updates, not in seconds, so a run looks at the same steps whenever it is repeated or resumed.
+A look at the contact network costs as much as some hundred sweeps. It is taken only when the run has
+done more than a hundred times that work since the last one, so that looks stay below 1 %. Work is
+counted in contact updates, not in seconds: a run looks at the same steps whenever it is repeated or
+resumed.
 """
 
 from __future__ import annotations
