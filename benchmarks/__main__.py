@@ -21,6 +21,7 @@ BENCHMARKS = {
     "pymunk": "against_pymunk",
     "siconos": "against_siconos",
     "lammps": "against_lammps",
+    "soft": "soft",
     "overhead": "overhead",
     "size": "size",
     "threads": "threads",

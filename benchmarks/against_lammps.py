@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measure import Absent, Figure, best
 from benchmarks.packings import DT, FRICTION, Steps, spheres
@@ -47,26 +48,14 @@ run {steps}
 
 
 def run(quick: bool) -> list[Figure]:
-    if shutil.which("lmp") is None:
-        raise Absent("LAMMPS (Debian: apt install lammps)")
     model, state = spheres(100, tile=100) if quick else spheres(5000)
-    mass = math.pi / 6.0
-    # A collision of two equal spheres lasts π √(m_eff / k_n), m_eff = m/2.
-    dt = math.pi * math.sqrt(0.5 / STIFFNESS) / PER_COLLISION
-    steps = round(DT / dt)
     ours = 2 if quick else 10  # steps at a time
-    settings = {
-        "k_n": STIFFNESS * mass,
-        "gamma": math.sqrt(STIFFNESS),  # restitution 0.3
-        "mu": FRICTION,
-        "dt": dt,
-        "settle": 2 * steps if quick else 20 * steps,
-        "steps": ours * steps,
-    }
+    settings = lammps_settings(ours, settle=2 if quick else 20)
+    steps = settings["steps"] // ours
     spent: list[float] = []
     runs = {order: Steps(model, state, SWEEPS, order, ours) for order in ("sequential", "random")}
     times = best(
-        {"LAMMPS": lambda: spent.append(_lammps(model, state, settings)), **runs},
+        {"LAMMPS": lambda: spent.append(lammps(model, state, settings)), **runs},
         repeat=2 if quick else 5,
     )
     peer = min(spent)
@@ -83,16 +72,33 @@ def run(quick: bool) -> list[Figure]:
     ]
 
 
-def _lammps(model: Model, state: State, settings: dict[str, float]) -> float:
+def lammps_settings(steps: int, settle: int) -> dict[str, Any]:
+    """Soft spheres for as long as ``steps`` steps of ours, after ``settle`` of them unmeasured."""
+    if shutil.which("lmp") is None:
+        raise Absent("LAMMPS (Debian: apt install lammps)")
+    # A collision of two equal spheres lasts π √(m_eff / k_n), m_eff = m/2.
+    dt = math.pi * math.sqrt(0.5 / STIFFNESS) / PER_COLLISION
+    explicit = round(DT / dt)
+    return {
+        "k_n": STIFFNESS * math.pi / 6.0,
+        "gamma": math.sqrt(STIFFNESS),  # of the force γ m_eff v: restitution 0.4
+        "mu": FRICTION,
+        "dt": dt,
+        "settle": settle * explicit,
+        "steps": steps * explicit,
+    }
+
+
+def lammps(model: Model, state: State, settings: dict[str, Any]) -> float:
     """CPU time of the last run of the input [s]."""
     with tempfile.TemporaryDirectory() as folder:
         _write(model, state, Path(folder) / "packing.data")
         (Path(folder) / "in.packing").write_text(INPUT.format(**settings))
         command = ["lmp", "-in", "in.packing", "-log", "none"]
         # One process, no threads; a container's root may start MPI.
-        settings = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+        alone = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, env=os.environ | settings
+            command, cwd=folder, capture_output=True, text=True, env=os.environ | alone
         )
     loop = re.findall(r"Loop time of (\S+) on 1 procs", done.stdout)
     share = re.findall(r"([\d.]+)% CPU use", done.stdout)

@@ -87,6 +87,34 @@ def pistons_2d() -> Scenario:
     return Scenario(scene=scene, dt=0.02, solver=solver, output=output, **until(410))
 
 
+def soft_3d() -> Scenario:
+    """Soft spheres with tangential springs between a drum and a piston, many pair lists a run."""
+    scene = hg.Scene(
+        dimension=3,
+        gravity=[0, 0, -1],
+        periodic={"y": (0, 3)},
+        contacts=[hg.ContactLaw(friction=0.6)],
+        grains=[
+            hg.Grains(
+                count=12,
+                diameter=hg.Bidisperse(small=0.8, large=1.0),
+                place=hg.Deposit(min=[-1.5, 0, -1.8], max=[1.5, 3, 1.3]),
+                speed=1.0,
+            )
+        ],
+        walls=[
+            hg.Drum(center=[0, 0, 0], radius=3.0, spin="0.5*ramp(t, 0, 2)"),
+            hg.Plane(
+                name="lid", point=[0, 0, 2.2], normal=[0, 0, -1], piston=hg.Piston(mass=2, force=1)
+            ),
+        ],
+        allow_overlaps=True,
+    )
+    engine = hg.SoftParticles(stiffness=2e3, restitution=0.6, substeps=20)
+    output = Output(every=5, contacts_every=3)
+    return Scenario(scene=scene, dt=0.02, engine=engine, output=output, **until(401))
+
+
 def coloured_2d() -> Scenario:
     """So many touching disks that colours are swept, and sums are made, on all threads."""
     return _crowd(2, [50, 50], stop="residual", tolerance=1e-6)
@@ -125,7 +153,7 @@ def until(steps: int) -> dict[str, Any]:
     return {"stop": hg.Stop(steps=steps), "seed": 5}
 
 
-CASES = {f.__name__: f for f in (box_2d, drum_3d, pistons_2d, coloured_2d, coloured_3d)}
+CASES = {f.__name__: f for f in (box_2d, drum_3d, pistons_2d, soft_3d, coloured_2d, coloured_3d)}
 
 
 def scenario(name: str, **changes: Any) -> Scenario:

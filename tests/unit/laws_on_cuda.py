@@ -29,9 +29,10 @@ from hardgrain.law.friction import make_friction
 from hardgrain.law.restitution import make_restitution
 from hardgrain.law.rolling import make_rolling
 from hardgrain.law.shock import make_shock
+from hardgrain.law.spring import make_spring
 
 ROWS = 400
-FACTORIES = (make_shock, make_friction, make_restitution, make_rolling, make_coupled)
+FACTORIES = (make_shock, make_friction, make_restitution, make_rolling, make_coupled, make_spring)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -17,6 +17,7 @@ from hardgrain.law.friction import make_friction
 from hardgrain.law.restitution import make_restitution
 from hardgrain.law.rolling import make_rolling
 from hardgrain.law.shock import make_shock
+from hardgrain.law.spring import make_spring
 
 
 def bare(function):
@@ -26,6 +27,7 @@ def bare(function):
 shock, friction, rolling = make_shock(bare), make_friction(bare), make_rolling(bare)
 rebound_bias = make_restitution(bare).rebound_bias
 coupled = make_coupled(bare)
+spring = make_spring(bare)
 
 # Zero or well away from it: squares that underflow are a matter of their own (see the edges).
 number = st.one_of(st.just(0.0), st.floats(1e-6, 10.0), st.floats(-10.0, -1e-6))
@@ -432,3 +434,58 @@ def test_no_slip_no_friction(dim: int) -> None:
     assert not solve(u, np.eye(dim), 0.5, 0.5).any()
     u[0] = -1.0
     np.testing.assert_array_equal(solve(u, np.eye(dim), 0.0, 0.0), -u)
+
+
+# ---------------------------------------------------------------------- soft contacts
+@given(overlap=positive, parting=number, k=positive, c=positive)
+def test_soft_normal_force(overlap: float, parting: float, k: float, c: float) -> None:
+    force = spring.normal_force(overlap, parting, k, c)
+    assert force == max(k * overlap - c * parting, 0.0)
+    assert spring.normal_force(overlap, 0.0, k, c) == k * overlap
+
+
+@given(s=st.tuples(number, number, number), n=st.tuples(number, number, number))
+def test_spring_laid_into_the_plane(
+    s: tuple[float, float, float], n: tuple[float, float, float]
+) -> None:
+    """It is tangential, as long as before, and as near to the old one as that allows."""
+    assume(np.linalg.norm(n) > 1e-3)
+    unit = np.array(n) / np.linalg.norm(n)
+    across = np.array(s) - (unit @ s) * unit
+    assume(np.linalg.norm(across) > 1e-6 * np.linalg.norm(s) or not any(s))
+    laid = np.array(spring.onto_plane(*s, *unit.tolist()))
+    size = np.linalg.norm(s)
+    assert np.linalg.norm(laid) == pytest.approx(size)
+    assert abs(laid @ unit) <= 1e-9 * size
+    assert laid @ across >= 0.0
+
+
+@given(
+    s=st.tuples(number, number), u=st.tuples(number, number), limit=limits, k=positive, c=number,
+    dt=st.floats(1e-4, 1.0),
+)  # fmt: skip
+def test_stretched_spring_sticks_or_slides(
+    s: tuple[float, float], u: tuple[float, float], limit: float, k: float, c: float, dt: float
+) -> None:
+    """Hooke and dashpot within Coulomb's cone; beyond it the spring holds what friction bears."""
+    c = abs(c)
+    tx, ty, tz, x, y, z, lost = spring.stretch(*s, 0.0, *u, 0.0, limit, k, c, dt)
+    after = np.array(s) + dt * np.array(u)
+    trial = -k * after - c * np.array(u)
+    size = np.linalg.norm(trial)
+    assert math.hypot(tx, ty, tz) <= limit * (1 + 1e-12) or size <= limit
+    if size <= limit:
+        assert (tx, ty) == pytest.approx(tuple(trial))
+        assert (x, y, z) == pytest.approx((*after, 0.0))
+    else:
+        assert np.array([tx, ty]) * size == pytest.approx(trial * limit, abs=1e-9 * size)
+        assert (k * x, k * y) == pytest.approx((-tx, -ty), abs=1e-9 * size)
+    stored = 0.5 * k * (x * x + y * y - s[0] ** 2 - s[1] ** 2)
+    scale = abs(stored) + size * np.linalg.norm(u) * dt
+    assert lost + stored == pytest.approx(-dt * (tx * u[0] + ty * u[1]), abs=1e-9 * scale + 1e-300)
+    # without a spring: viscous friction with Coulomb's limit
+    tx, ty, *_, lost = spring.stretch(0.0, 0.0, 0.0, *u, 0.0, limit, 0.0, c, dt)
+    speed = math.hypot(*u)
+    assert math.hypot(tx, ty) == pytest.approx(min(c * speed, limit))
+    assert lost >= 0.0
+    assert tx * u[0] + ty * u[1] <= 0.0

@@ -22,9 +22,12 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from hardgrain.law.friction import make_friction
+
 
 def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the soft contact with ``jit``."""
+    stick_or_slide_share = make_friction(jit).stick_or_slide_share
 
     @jit
     def normal_force(overlap: float, parting: float, stiffness: float, damping: float) -> float:
@@ -44,4 +47,26 @@ def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
         grow = math.sqrt((x * x + y * y + z * z) / rest)
         return tx * grow, ty * grow, tz * grow
 
-    return SimpleNamespace(normal_force=normal_force, onto_plane=onto_plane)
+    @jit
+    def stretch(
+        x: float, y: float, z: float, ux: float, uy: float, uz: float, limit: float,
+        stiffness: float, damping: float, dt: float,
+    ) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
+        """T on the second body, the spring (x, y, z) after a slip of u dt, and what is dissipated.
+
+        limit: µ N [force].
+        """
+        before = x * x + y * y + z * z
+        x, y, z = x + ux * dt, y + uy * dt, z + uz * dt
+        tx = -stiffness * x - damping * ux
+        ty = -stiffness * y - damping * uy
+        tz = -stiffness * z - damping * uz
+        share = stick_or_slide_share(tx * tx + ty * ty + tz * tz, limit, limit)
+        tx, ty, tz = share * tx, share * ty, share * tz
+        if share < 1.0 and stiffness > 0.0:
+            x, y, z = -tx / stiffness, -ty / stiffness, -tz / stiffness
+        stored = 0.5 * stiffness * (x * x + y * y + z * z - before)
+        lost = -(tx * ux + ty * uy + tz * uz) * dt - stored
+        return tx, ty, tz, x, y, z, lost
+
+    return SimpleNamespace(normal_force=normal_force, onto_plane=onto_plane, stretch=stretch)

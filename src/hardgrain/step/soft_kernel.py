@@ -17,12 +17,10 @@ import numpy as np
 
 from hardgrain.contact.geometry import TINY, min_image, wall_gap
 from hardgrain.kernels import device, jit
-from hardgrain.law.friction import make_friction
 from hardgrain.law.spring import make_spring
 
 _spring = make_spring(device)
-normal_force, onto_plane = _spring.normal_force, _spring.onto_plane
-stick_or_slide_share = make_friction(device).stick_or_slide_share
+normal_force, onto_plane, stretch = _spring.normal_force, _spring.onto_plane, _spring.stretch
 
 
 class Law(NamedTuple):
@@ -76,45 +74,15 @@ DISSIPATED, EXTERNAL, DRIVEN, WORST = range(4)
 
 
 @device
-def separation(b, i, j, periodic):
-    """Vector from grain i to grain j."""
-    return (
-        min_image(b.x[j, 0] - b.x[i, 0], periodic[0]),
-        min_image(b.x[j, 1] - b.x[i, 1], periodic[1]),
-        min_image(b.x[j, 2] - b.x[i, 2], periodic[2]),
-    )
+def per_length(period):
+    """1 / period, zero where there is none."""
+    return 1.0 / period if period > 0.0 else 0.0
 
 
 @device
-def forget(pairs, p):
-    """An open contact has no spring."""
-    pairs.touching[p] = False
-    pairs.spring[p, 0] = pairs.spring[p, 1] = pairs.spring[p, 2] = 0.0
-
-
-@device
-def tangential_force(pairs, p, law, normal, slip, force_n):
-    """T on the second body, and what friction dissipates in this explicit step [energy]."""
-    (nx, ny, nz), (ux, uy, uz) = normal, slip
-    k, c, dt = law.tangential_stiffness, law.tangential_damping, law.dt
-    sx = sy = sz = before = 0.0
-    if k > 0.0:
-        sx, sy, sz = pairs.spring[p, 0], pairs.spring[p, 1], pairs.spring[p, 2]
-        before = sx * sx + sy * sy + sz * sz
-        sx, sy, sz = onto_plane(sx, sy, sz, nx, ny, nz)
-        sx, sy, sz = sx + ux * dt, sy + uy * dt, sz + uz * dt
-    tx, ty, tz = -k * sx - c * ux, -k * sy - c * uy, -k * sz - c * uz
-    limit = pairs.law[p, 0] * force_n
-    t2 = tx * tx + ty * ty + tz * tz
-    share = stick_or_slide_share(t2, limit, limit)
-    tx, ty, tz = share * tx, share * ty, share * tz
-    lost = -dt * (tx * ux + ty * uy + tz * uz)
-    if k > 0.0:
-        if share < 1.0:
-            sx, sy, sz = -tx / k, -ty / k, -tz / k
-        pairs.spring[p, 0], pairs.spring[p, 1], pairs.spring[p, 2] = sx, sy, sz
-        lost -= 0.5 * k * (sx * sx + sy * sy + sz * sz - before)
-    return tx, ty, tz, lost
+def nearest(d, period, inverse):
+    """`min_image` without a branch or a division."""
+    return d - period * np.floor(d * inverse + 0.5)
 
 
 @jit
@@ -124,101 +92,102 @@ def contact_forces(b, pairs, walls, law, last):
     Returns what they dissipate in an explicit step, and the worst overlap. The last explicit step
     of a step keeps what it saw of each contact.
     """
-    n, dt = b.radius.size, law.dt
-    k_t = law.tangential_stiffness
+    # Bound here, once: within the loop Numba would count references.
+    x, v, f, radius = b.x, b.v, b.f, b.radius
+    start, second, touching, spring = pairs.start, pairs.second, pairs.touching, pairs.spring
+    n, dt, k_n, k_t = radius.size, law.dt, law.stiffness, law.tangential_stiffness
+    period = law.periodic
+    lx, ly, lz = period[0], period[1], period[2]
+    ix, iy, iz = per_length(lx), per_length(ly), per_length(lz)
     lost, worst = 0.0, 0.0
-    b.f[:] = 0.0
+    f[:] = 0.0
     for i in range(n):
-        r = b.radius[i]
+        r = radius[i]
         fx = fy = fz = mx = my = mz = 0.0  # on grain i
-        for p in range(pairs.start[i], pairs.start[i + 1]):
-            j = pairs.second[p]
-            grain = j < n
-            if grain:
-                nx, ny, nz = separation(b, i, j, law.periodic)
-                contact = r + b.radius[j]
+        for p in range(start[i], start[i + 1]):
+            j = second[p]
+            wall = j >= n
+            if not wall:
+                nx = nearest(x[j, 0] - x[i, 0], lx, ix)
+                ny = nearest(x[j, 1] - x[i, 1], ly, iy)
+                nz = nearest(x[j, 2] - x[i, 2], lz, iz)
+                contact = r + radius[j]
                 d2 = nx * nx + ny * ny + nz * nz
-                if not d2 < contact * contact:
-                    if pairs.touching[p]:
-                        lost += 0.5 * k_t * (
-                            pairs.spring[p, 0] ** 2 + pairs.spring[p, 1] ** 2
-                            + pairs.spring[p, 2] ** 2
-                        )  # fmt: skip
-                        forget(pairs, p)
-                    continue
-                d = math.sqrt(d2)
-                gap = d - contact
-                if d > TINY:
-                    nx, ny, nz = nx / d, ny / d, nz / d
-                else:
-                    nx, ny, nz = 1.0, 0.0, 0.0
-                # arms end in the middle of the overlap: no torque is lost
-                a1, a2 = r + 0.5 * gap, b.radius[j] + 0.5 * gap
-                wx = a1 * b.v[i, 3] + a2 * b.v[j, 3]
-                wy = a1 * b.v[i, 4] + a2 * b.v[j, 4]
-                wz = a1 * b.v[i, 5] + a2 * b.v[j, 5]
-                lx = ly = lz = 0.0
+                gap = 1.0
+                if d2 < contact * contact:
+                    d = math.sqrt(d2)
+                    gap = d - contact
+                    if d > TINY:
+                        nx, ny, nz = nx / d, ny / d, nz / d
+                    else:
+                        nx, ny, nz = 1.0, 0.0, 0.0
             else:
                 gap, nx, ny, nz = wall_gap(
-                    b.x, i, r, law.periodic, walls.kind, walls.point, walls.axis, walls.size, j - n
+                    x, i, r, period, walls.kind, walls.point, walls.axis, walls.size, j - n
                 )
-                if not gap < 0.0:
-                    if pairs.touching[p]:
-                        lost += 0.5 * k_t * (
-                            pairs.spring[p, 0] ** 2 + pairs.spring[p, 1] ** 2
-                            + pairs.spring[p, 2] ** 2
-                        )  # fmt: skip
-                        forget(pairs, p)
-                    continue
-                a1, a2 = r + gap, 0.0  # the wall stays as it is
-                wx, wy, wz = a1 * b.v[i, 3], a1 * b.v[i, 4], a1 * b.v[i, 5]
-                lx = min_image(b.x[i, 0] - b.x[j, 0], law.periodic[0]) + a1 * nx
-                ly = min_image(b.x[i, 1] - b.x[j, 1], law.periodic[1]) + a1 * ny
-                lz = min_image(b.x[i, 2] - b.x[j, 2], law.periodic[2]) + a1 * nz
-            # u = v_j − v_i − (a_1 ω_i + a_2 ω_j) × n, or + ω_j × l of a wall
-            ux = b.v[j, 0] - b.v[i, 0] - (wy * nz - wz * ny)
-            uy = b.v[j, 1] - b.v[i, 1] - (wz * nx - wx * nz)
-            uz = b.v[j, 2] - b.v[i, 2] - (wx * ny - wy * nx)
-            if not grain:
-                ux += b.v[j, 4] * lz - b.v[j, 5] * ly
-                uy += b.v[j, 5] * lx - b.v[j, 3] * lz
-                uz += b.v[j, 3] * ly - b.v[j, 4] * lx
+            if not gap < 0.0:
+                if touching[p]:  # it opens: its spring is gone
+                    touching[p] = False
+                    for a in range(3):
+                        lost += 0.5 * k_t * spring[p, a] ** 2
+                        spring[p, a] = 0.0
+                continue
+            # Arms: grains meet in the middle of the overlap, so that no torque is lost.
+            px = py = pz = 0.0
+            if not wall:
+                a1, a2 = r + 0.5 * gap, radius[j] + 0.5 * gap
+            else:
+                a1, a2 = r + gap, 0.0
+                px = min_image(x[i, 0] - x[j, 0], lx) + a1 * nx
+                py = min_image(x[i, 1] - x[j, 1], ly) + a1 * ny
+                pz = min_image(x[i, 2] - x[j, 2], lz) + a1 * nz
+            # u = v_j − v_i − (a_1 ω_i + a_2 ω_j) × n, and + ω_j × p of a wall
+            wx = a1 * v[i, 3] + a2 * v[j, 3]
+            wy = a1 * v[i, 4] + a2 * v[j, 4]
+            wz = a1 * v[i, 5] + a2 * v[j, 5]
+            ux = v[j, 0] - v[i, 0] - (wy * nz - wz * ny)
+            uy = v[j, 1] - v[i, 1] - (wz * nx - wx * nz)
+            uz = v[j, 2] - v[i, 2] - (wx * ny - wy * nx)
+            if wall:
+                ux += v[j, 4] * pz - v[j, 5] * py
+                uy += v[j, 5] * px - v[j, 3] * pz
+                uz += v[j, 3] * py - v[j, 4] * px
             u_n = ux * nx + uy * ny + uz * nz
-            elastic = -law.stiffness * gap
-            force_n = normal_force(-gap, u_n, law.stiffness, pairs.law[p, 1])
-            lost -= dt * (force_n - elastic) * u_n
-            tx, ty, tz, taken = tangential_force(
-                pairs, p, law, (nx, ny, nz), (ux - u_n * nx, uy - u_n * ny, uz - u_n * nz), force_n
-            )
-            lost += taken
+            force_n = normal_force(-gap, u_n, k_n, pairs.law[p, 1])
+            lost -= dt * (force_n + k_n * gap) * u_n
+            sx = sy = sz = 0.0
+            if k_t > 0.0:
+                sx, sy, sz = onto_plane(spring[p, 0], spring[p, 1], spring[p, 2], nx, ny, nz)
+            tx, ty, tz, sx, sy, sz, rubbed = stretch(
+                sx, sy, sz, ux - u_n * nx, uy - u_n * ny, uz - u_n * nz,
+                pairs.law[p, 0] * force_n, k_t, law.tangential_damping, dt,
+            )  # fmt: skip
+            if k_t > 0.0:
+                spring[p, 0], spring[p, 1], spring[p, 2] = sx, sy, sz
+            lost += rubbed
             worst = max(worst, -gap)
-            pairs.touching[p] = True
-            px, py, pz = force_n * nx + tx, force_n * ny + ty, force_n * nz + tz
+            touching[p] = True
+            qx, qy, qz = force_n * nx + tx, force_n * ny + ty, force_n * nz + tz
             # n × T, which turns both grains the same way
             cx, cy, cz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-            fx, fy, fz = fx - px, fy - py, fz - pz
+            fx, fy, fz = fx - qx, fy - qy, fz - qz
             mx, my, mz = mx - a1 * cx, my - a1 * cy, mz - a1 * cz
-            b.f[j, 0] += px
-            b.f[j, 1] += py
-            b.f[j, 2] += pz
-            if grain:
-                b.f[j, 3] -= a2 * cx
-                b.f[j, 4] -= a2 * cy
-                b.f[j, 5] -= a2 * cz
-            else:
-                b.f[j, 3] += ly * pz - lz * py
-                b.f[j, 4] += lz * px - lx * pz
-                b.f[j, 5] += lx * py - ly * px
+            f[j, 0] += qx
+            f[j, 1] += qy
+            f[j, 2] += qz
+            f[j, 3] += py * qz - pz * qy - a2 * cx
+            f[j, 4] += pz * qx - px * qz - a2 * cy
+            f[j, 5] += px * qy - py * qx - a2 * cz
             if last:
                 pairs.seen[p, 0], pairs.seen[p, 1], pairs.seen[p, 2] = nx, ny, nz
                 pairs.seen[p, 3] = gap
-                pairs.seen[p, 4], pairs.seen[p, 5], pairs.seen[p, 6] = px, py, pz
-        b.f[i, 0] += fx
-        b.f[i, 1] += fy
-        b.f[i, 2] += fz
-        b.f[i, 3] += mx
-        b.f[i, 4] += my
-        b.f[i, 5] += mz
+                pairs.seen[p, 4], pairs.seen[p, 5], pairs.seen[p, 6] = qx, qy, qz
+        f[i, 0] += fx
+        f[i, 1] += fy
+        f[i, 2] += fz
+        f[i, 3] += mx
+        f[i, 4] += my
+        f[i, 5] += mz
     return lost, worst
 
 
@@ -309,7 +278,9 @@ def stored_energy(b, pairs, walls, law):
         for p in range(pairs.start[i], pairs.start[i + 1]):
             j = pairs.second[p]
             if j < n:
-                x, y, z = separation(b, i, j, law.periodic)
+                x = min_image(b.x[j, 0] - b.x[i, 0], law.periodic[0])
+                y = min_image(b.x[j, 1] - b.x[i, 1], law.periodic[1])
+                z = min_image(b.x[j, 2] - b.x[i, 2], law.periodic[2])
                 gap = math.sqrt(x * x + y * y + z * z) - b.radius[i] - b.radius[j]
             else:
                 gap, x, y, z = wall_gap(
