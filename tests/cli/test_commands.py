@@ -14,7 +14,7 @@ import pytest
 
 import hardgrain as hg
 
-COMMANDS = ("run", "resume", "new", "demo", "picture", "info", "warmup")
+COMMANDS = ("run", "resume", "advise", "new", "demo", "picture", "info", "reproduce", "warmup")
 
 
 def test_version(hardgrain):

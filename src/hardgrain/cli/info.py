@@ -26,6 +26,11 @@ def describe(path: Path) -> dict[str, Any]:
         for name in ("kinetic", "residual", "sweeps", "loaded", "candidates")
         if history[name].size
     }
+    network = {  # as last looked at
+        name.removeprefix("network_"): float(column[-1])
+        for name, column in history.items()
+        if name.startswith("network_") and column.size
+    }
     stop = scenario.stop.model_dump(exclude_none=True) if scenario.stop else None
     return {
         "file": str(path),
@@ -44,6 +49,7 @@ def describe(path: Path) -> dict[str, Any]:
             "largest": float(diameter.max()),
         },
         "walls": list(walls),
+        "engine": scenario.engine.model_dump(exclude_none=True),
         "solver": scenario.solver.model_dump(exclude_none=True),
         "stop": stop,
         "dt": scenario.dt,
@@ -56,6 +62,7 @@ def describe(path: Path) -> dict[str, Any]:
             "worst_overlap": frame.scalars["worst_overlap"] / float(diameter.mean()),
             "wall_force": walls,
         },
+        "network": network,
     }
 
 
@@ -66,6 +73,9 @@ def as_text(facts: dict[str, Any]) -> str:
     how = f"{solver['kind']}, {solver['sweeps']} sweeps"
     if solver["stop"] != "sweeps":
         how += f" at most, {solver['stop']} criterion, tolerance {solver['tolerance']:g}"
+    engine, soft = facts["engine"], facts["engine"]["kind"] == "soft-particles"
+    if soft:
+        how = f"soft particles, stiffness {engine['stiffness']:g}, {engine['substeps']} substeps"
     lines = [
         ("file", f"{facts['file']}, {facts['bytes'] / 1e6:.3g} MB"),
         ("title", facts["title"] or "none"),
@@ -77,7 +87,7 @@ def as_text(facts: dict[str, Any]) -> str:
             f" {d['least']:.4g} to {d['largest']:.4g}, mean {d['mean']:.4g}",
         ),
         ("walls", ", ".join(facts["walls"]) or "none"),
-        ("solver", f"{how}; dt {facts['dt']:g}; seed {facts['seed']}"),
+        ("engine" if soft else "solver", f"{how}; dt {facts['dt']:g}; seed {facts['seed']}"),
         ("stop", _stop(facts["stop"])),
         (
             "frames",
@@ -94,6 +104,14 @@ def as_text(facts: dict[str, Any]) -> str:
             ),
             ("overlap", f"{last['worst_overlap']:.2g} mean diameters at worst, over the run"),
         ]
+    net = facts["network"]
+    if net.get("length", 0.0) > 0.0 and not soft:
+        text = (
+            f"{net['grains']:.0f} grains in contact, {net['length']:.3g} long; l_diff ="
+            f" {net['diffusion_length']:.3g}, c = {net['sound_speed']:.3g}, slowest mode ω ="
+            f" {net['frequency']:.3g}, τ = {net['damping_time']:.3g}; sag {net['sag']:.2g}"
+        )
+        lines.append(("cluster", text))
     for name, force in last["wall_force"].items():
         lines.append(("force on", f"{name}: ({', '.join(f'{f:.5g}' for f in force)})"))
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
