@@ -1,0 +1,72 @@
+"""The command reproduce: lists, refusals and exit codes."""
+
+import sys
+import types
+
+import pytest
+
+from hardgrain.papers import PAPERS
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    module = types.ModuleType("hardgrain.papers.fake")
+    module.EXPERIMENTS = [
+        Experiment("fine", "It holds", lambda quick: Outcome([Claim.relative("a", 1, 1, 0.1)])),
+        Experiment("off", "It fails", lambda quick: Outcome([Claim.relative("b", 2, 1, 0.1)])),
+    ]
+    monkeypatch.setitem(sys.modules, "hardgrain.papers.fake", module)
+    monkeypatch.setitem(PAPERS, "fake", "A. Nobody, Nowhere (1900)")
+    return module
+
+
+def test_claims_that_hold(hardgrain, fake, tmp_path):
+    result = hardgrain("reproduce", "fake", "--only", "fine")
+    assert result.code == 0
+    assert "1 of 1: fine, It holds" in result.err
+    assert "holds    1         1       a" in result.out
+    assert "results/fake/index.html" in result.out
+    assert (tmp_path / "results" / "fake" / "claims.json").is_file()
+
+
+def test_a_claim_that_fails(hardgrain, fake, tmp_path):
+    result = hardgrain("reproduce", "fake", "-o", "here", "--quick")
+    assert result.code == 1
+    assert "fails    2         1       b" in result.out
+    assert (tmp_path / "here" / "index.html").is_file()
+
+
+def test_an_interruption(hardgrain, fake):
+    def stop(quick):
+        raise KeyboardInterrupt
+
+    fake.EXPERIMENTS.append(Experiment("stop", "Ctrl-C", stop))
+    result = hardgrain("reproduce", "fake", "-o", "here")
+    assert result.code == 130
+    assert "interrupted; what is done is in here/index.html" in result.err
+
+
+def test_lists(hardgrain):
+    assert "unger2002  T. Unger" in hardgrain("reproduce", "--list").out
+    names = hardgrain("reproduce", "unger2002", "--list").out
+    assert "fig4 " in names
+    assert "elasticity" in names
+    assert "--only fig4" in hardgrain("reproduce", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "PAPER is missing; known are: unger2002"),
+        (["unger2003"], "paper is 'unger2003'; known are: unger2002"),
+        (["unger2002", "--only", "fig5"], "--only is 'fig5'; unger2002 has: fig4, "),
+        (["unger2002", "-o", "file/folder"], "file/folder cannot be made a folder"),
+    ],
+)
+def test_refusals(hardgrain, tmp_path, arguments, sentence):
+    (tmp_path / "file").write_text("")
+    result = hardgrain("reproduce", *arguments)
+    assert result.code == 2
+    assert sentence in result.err
+    assert result.err.count("\n") == 1

@@ -1,0 +1,103 @@
+"""Every claim of unger2002, in the quick version of ``hardgrain reproduce unger2002``."""
+
+import inspect
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardgrain
+from hardgrain.papers import unger2002
+from hardgrain.papers.reproduce import reproduce
+
+NAMES = [
+    "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",
+    "criteria",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("unger2002")
+    reproduce("unger2002", path, quick=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def records(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    return {r["name"]: r for r in found["experiments"]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims(name: str, records: dict[str, Any]) -> None:
+    record = records[name]
+    assert record["done"]
+    assert record["claims"]
+    failed = [c for c in record["claims"] if c["verdict"] == "fails"]
+    assert not failed, "\n".join(f"{c['text']}: {c['measured']}, not {c['theory']}" for c in failed)
+
+
+def test_the_experiments_are_all_there(records: dict[str, Any]) -> None:
+    assert list(records) == NAMES
+
+
+def test_the_report(folder: Path, records: dict[str, Any]) -> None:
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert f"{len(NAMES)} of {len(NAMES)} experiments done" in page
+    for record in records.values():
+        assert f'id="{record["name"]}"' in page
+        assert record["figures"], record["name"]
+        assert record["tables"], record["name"]
+        for path in (*record["figures"], *record["tables"]):
+            assert path in page
+            assert (folder / path).stat().st_size > 0
+
+
+# ---------------------------------------------------------------------- the chain as a function
+def test_chain_is_callable_as_promised() -> None:
+    promised = "(particles=50, sweeps=40, force=0.05, steps=1000, seed=0, order='random')"
+    parameters = inspect.signature(hardgrain.papers.unger2002.chain).parameters.values()
+    assert f"({', '.join(f'{p.name}={p.default!r}' for p in parameters)})" == promised
+
+
+def test_chain_rings_as_theory_says() -> None:
+    run = unger2002.chain(particles=30, sweeps=20, steps=600)
+    assert run.time.shape == run.position.shape == (600,)
+    assert run.position[0] == pytest.approx(1.0 + 29.5, abs=0.05)  # one diameter from the wall
+    k = hardgrain.theory.chain.slowest_wavenumber(30.0)
+    tau = hardgrain.theory.chain.damping_time(k, 20)
+    fit = run.fit(run.settled + 2.0 * tau, 600.0)
+    # one seed: three times the spread of seeds, 0.2 % and 1.2 %
+    assert fit.frequency == pytest.approx(hardgrain.theory.chain.frequency(k, 20), rel=0.006)
+    assert fit.damping_time == pytest.approx(tau, rel=0.036)
+
+
+def test_chain_is_repeatable() -> None:
+    runs = [unger2002.chain(10, 5, steps=50, seed=seed) for seed in (3, 3, 4)]
+    assert np.array_equal(runs[0].position, runs[1].position)
+    assert not np.array_equal(runs[0].position, runs[2].position)
+
+
+@pytest.mark.parametrize("order", ["random", "sequential", "symmetric", "coloured", "parallel"])
+def test_chain_knows_all_orders(order: str) -> None:
+    run = unger2002.chain(8, 400, steps=60, order=order)  # so many sweeps that it is rigid
+    assert run.position[-1] == pytest.approx(7.5, abs=0.01)
+    assert math.isnan(run.fit(0.0, 2.0).frequency)  # too short to fit
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"particles": 1}, "particles is 1"),
+        ({"steps": 0}, "steps is 0"),
+        ({"order": "backwards"}, "order is 'backwards'; give one of parallel, random"),
+        ({"sweeps": 0}, "sweeps"),
+    ],
+)
+def test_chain_refuses_nonsense(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(hardgrain.InputError, match=sentence):
+        unger2002.chain(**given)
