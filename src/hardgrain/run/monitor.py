@@ -65,20 +65,22 @@ class Monitor:
             self._network, self._tally = Network(**a), _Tally(**b)
         self._judge()
 
-    def watch(self, state: State, report: StepReport, sweeps: float) -> str | None:
-        """Take note of a step, and look if it is time; the verdict when the run turns soft.
-
-        ``sweeps``: mean number in a step with contacts, since the start.
-        """
+    def due(self, report: StepReport) -> bool:
+        """Take note of a step; whether it is time to look."""
         t = self._tally
         if report.sweeps:
             t.steps += 1
             t.rough += report.residual > self._fine
         t.since += report.sweeps * report.candidates + STEP_WORK
         cost = max(self._network.work, OVERHEAD + LOOK_WORK * report.loaded)
-        due = min(cost / SHARE, max(FIRST, 3.0 * t.before))
-        if t.since < due and report.step > 1:
-            return None
+        return report.step == 1 or t.since >= min(cost / SHARE, max(FIRST, 3.0 * t.before))
+
+    def look(self, state: State, sweeps: float) -> str | None:
+        """Judge a state; the verdict when the run has turned soft.
+
+        ``sweeps``: mean number in a step with contacts, since the start.
+        """
+        t = self._tally
         self._network = self._look(state, 0.0)
         t.before, t.since = t.before + t.since, 0.0
         t.mean_sweeps, t.converged = sweeps, float(self._converged)

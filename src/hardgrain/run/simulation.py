@@ -162,9 +162,10 @@ class Simulation:
         self._updates += self.engine.updates(report)
         self._speeds.append(self._speed(report.kinetic))
         self.report = report
-        if self.engine.softness is None:
+        self._news = None
+        if self.engine.softness is None and self.monitor.due(report):
             with self.engine.seconds.of("watch"):
-                self._news = self.monitor.watch(self.state, report, self.mean_sweeps)
+                self._news = self.monitor.look(self.state, self.mean_sweeps)
         return report
 
     @property
