@@ -12,6 +12,7 @@ import html
 import importlib
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -168,7 +169,7 @@ def _write_report(folder: Path, paper: str, records: list[Record]) -> None:
 _CSS = """
 :root { --ink: #1d2125; --soft: #646b73; --line: #dde1e5; --pale: #f6f7f8;
         --holds: #00704f; --fails: #b8430a; --measured: #0064a0; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 60rem;
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 64rem;
        margin: 2.5rem auto; padding: 0 1.2rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 3rem; }
 p.soft, td.soft, small { color: var(--soft); } a { color: var(--measured); }
@@ -177,10 +178,11 @@ th { text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line);
          vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.holds, .fails, .measured, .todo { font-weight: 600; white-space: nowrap; }
-.holds { color: var(--holds); } .fails { color: var(--fails); }
-.measured { color: var(--measured); } .todo { color: var(--soft); }
+span { font-weight: 600; white-space: nowrap; }
+span.holds { color: var(--holds); } span.fails { color: var(--fails); }
+span.measured { color: var(--measured); } span.todo { color: var(--soft); }
 img { max-width: 100%; height: auto; border: 1px solid var(--line); background: white; }
+td.claim { min-width: 16rem; }
 tr.fails td { background: #fdf1ea; }
 """
 
@@ -190,12 +192,17 @@ def number(value: float | None, error: float | None = None) -> str:
     if value is None or not math.isfinite(value):
         return "–" if value is None else "not a number"
     if error is None or not math.isfinite(error) or error <= 0.0:
-        return f"{value:.4g}"
+        return f"{value:.5g}"
     top = max(abs(value), error)
     if not 1e-4 <= top < 1e6:
         return f"{value:.4g} ± {error:.2g}"
     places = max(0, min(9, 1 - math.floor(math.log10(error))))
     return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+def _text(plain: str) -> str:
+    """Plain text as HTML; N_I and the like get their subscripts."""
+    return re.sub(r"\b([^\W\d_])_(\w+)", r"\1<sub>\2</sub>", html.escape(plain))
 
 
 def _page(paper: str, records: list[Record]) -> str:
@@ -230,7 +237,7 @@ def _page(paper: str, records: list[Record]) -> str:
             )
             seconds = duration(r["seconds"])
         lines.append(
-            f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td><td>{e(r["title"])}</td>'
+            f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td><td>{_text(r["title"])}</td>'
             f"<td>{state}</td><td class=n>{seconds}</td></tr>"
         )
     lines.append("</table>")
@@ -242,14 +249,14 @@ def _page(paper: str, records: list[Record]) -> str:
 
 def _section(r: Record) -> list[str]:
     e = html.escape
-    lines = [f'<h2 id="{e(r["name"])}">{e(r["name"])}: {e(r["title"])}</h2>']
+    lines = [f'<h2 id="{e(r["name"])}">{e(r["name"])}: {_text(r["title"])}</h2>']
     if not r["done"]:
-        return [*lines, '<p class="todo">still to do</p>']
+        return [*lines, '<p><span class="todo">still to do</span></p>']
     size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
     lines.append(
         f'<p class="soft">{size}, {duration(r["seconds"])}, hardgrain {e(r["version"])}</p>'
     )
-    lines += [f"<p>{e(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
+    lines += [f"<p>{_text(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
     for path in r["figures"]:
         svg = path.removesuffix(".png") + ".svg"
         lines.append(f'<p><a href="{e(svg)}"><img src="{e(path)}" alt="{e(r["title"])}"></a></p>')
@@ -258,12 +265,12 @@ def _section(r: Record) -> list[str]:
         "<th class=n>tolerance</th><th>verdict</th></tr>"
     )
     for c in r["claims"]:
-        note = f"<br><small>{e(c['note'])}</small>" if c["note"] else ""
+        note = f"<br><small>{_text(c['note'])}</small>" if c["note"] else ""
         measured = math.nan if c["measured"] is None else c["measured"]
-        tolerance = "–" if c["tolerance"] is None else f"± {number(c['tolerance'])}"
+        tolerance = "–" if c["tolerance"] is None else f"± {c['tolerance']:.2g}"
         lines.append(
-            f'<tr class="{c["verdict"]}"><td>{e(c["text"])}{note}</td>'
-            f'<td class="soft">{e(c["paper"])}</td><td class=n>{number(c["theory"])}</td>'
+            f'<tr class="{c["verdict"]}"><td class="claim">{_text(c["text"])}{note}</td>'
+            f'<td class="soft">{_text(c["paper"])}</td><td class=n>{number(c["theory"])}</td>'
             f"<td class=n>{number(measured, c['error'])}</td>"
             f"<td class=n>{tolerance}</td>"
             f'<td><span class="{c["verdict"]}">{c["verdict"]}</span></td></tr>'
