@@ -85,4 +85,8 @@ def test_warmup_leaves_nothing_to_compile(hardgrain):
             for change in ({}, {"order": "coloured"}, {"stop": "residual"}):
                 data["solver"] |= {"sweeps": 5, **change}
                 hg.Simulation(parse(data)).run(2)
+        for name in ("settling-box", "drum"):
+            data = tomllib.loads(starter.text(name))
+            data["engine"] = {"kind": "soft-particles", "stiffness": 1e-3}
+            hg.Simulation(parse(data)).run(2)
     assert compiled == []

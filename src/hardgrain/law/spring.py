@@ -52,7 +52,7 @@ def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
         x: float, y: float, z: float, ux: float, uy: float, uz: float, limit: float,
         stiffness: float, damping: float, dt: float,
     ) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
-        """T on the second body, the spring (x, y, z) after a slip of u dt, and what is dissipated.
+        """T on the second body, the spring (x, y, z) after a slip of u dt, and what it gained.
 
         limit: µ N [force].
         """
@@ -66,7 +66,6 @@ def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
         if share < 1.0 and stiffness > 0.0:
             x, y, z = -tx / stiffness, -ty / stiffness, -tz / stiffness
         stored = 0.5 * stiffness * (x * x + y * y + z * z - before)
-        lost = -(tx * ux + ty * uy + tz * uz) * dt - stored
-        return tx, ty, tz, x, y, z, lost
+        return tx, ty, tz, x, y, z, stored
 
     return SimpleNamespace(normal_force=normal_force, onto_plane=onto_plane, stretch=stretch)

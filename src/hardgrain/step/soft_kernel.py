@@ -39,6 +39,7 @@ class Bodies(NamedTuple):
     x: np.ndarray  # (nb, 3)
     v: np.ndarray  # (nb, 6)
     f: np.ndarray  # (nb, 6) contact forces and torques of the present explicit step
+    elastic: np.ndarray  # (nb, 6) the share of the normal springs in them
     load: np.ndarray  # (nb, 6) external ones
     inverse: np.ndarray  # (nb, 6) inverse masses and moments of inertia
     radius: np.ndarray  # (n,)
@@ -87,23 +88,23 @@ def nearest(d, period, inverse):
 
 @jit
 def contact_forces(b, pairs, walls, law, last):
-    """Fill b.f with the forces of all contacts.
+    """Fill b.f with the forces of all contacts, b.elastic with the share of the normal springs.
 
-    Returns what they dissipate in an explicit step, and the worst overlap. The last explicit step
-    of a step keeps what it saw of each contact.
+    Returns the energy that tangential springs gain in this explicit step, and the worst overlap.
+    The last explicit step of a step keeps what it saw of each contact.
     """
     # Bound here, once: within the loop Numba would count references.
-    x, v, f, radius = b.x, b.v, b.f, b.radius
+    x, v, f, e, radius = b.x, b.v, b.f, b.elastic, b.radius
     start, second, touching, spring = pairs.start, pairs.second, pairs.touching, pairs.spring
     n, dt, k_n, k_t = radius.size, law.dt, law.stiffness, law.tangential_stiffness
     period = law.periodic
     lx, ly, lz = period[0], period[1], period[2]
     ix, iy, iz = per_length(lx), per_length(ly), per_length(lz)
-    lost, worst = 0.0, 0.0
-    f[:] = 0.0
+    gained, worst = 0.0, 0.0
+    f[:], e[:] = 0.0, 0.0
     for i in range(n):
         r = radius[i]
-        fx = fy = fz = mx = my = mz = 0.0  # on grain i
+        fx = fy = fz = mx = my = mz = ex = ey = ez = 0.0  # on grain i
         for p in range(start[i], start[i + 1]):
             j = second[p]
             wall = j >= n
@@ -129,7 +130,7 @@ def contact_forces(b, pairs, walls, law, last):
                 if touching[p]:  # it opens: its spring is gone
                     touching[p] = False
                     for a in range(3):
-                        lost += 0.5 * k_t * spring[p, a] ** 2
+                        gained -= 0.5 * k_t * spring[p, a] ** 2
                         spring[p, a] = 0.0
                 continue
             # Arms: grains meet in the middle of the overlap, so that no torque is lost.
@@ -154,17 +155,16 @@ def contact_forces(b, pairs, walls, law, last):
                 uz += v[j, 3] * py - v[j, 4] * px
             u_n = ux * nx + uy * ny + uz * nz
             force_n = normal_force(-gap, u_n, k_n, pairs.law[p, 1])
-            lost -= dt * (force_n + k_n * gap) * u_n
             sx = sy = sz = 0.0
             if k_t > 0.0:
                 sx, sy, sz = onto_plane(spring[p, 0], spring[p, 1], spring[p, 2], nx, ny, nz)
-            tx, ty, tz, sx, sy, sz, rubbed = stretch(
+            tx, ty, tz, sx, sy, sz, stored = stretch(
                 sx, sy, sz, ux - u_n * nx, uy - u_n * ny, uz - u_n * nz,
                 pairs.law[p, 0] * force_n, k_t, law.tangential_damping, dt,
             )  # fmt: skip
             if k_t > 0.0:
                 spring[p, 0], spring[p, 1], spring[p, 2] = sx, sy, sz
-            lost += rubbed
+            gained += stored
             worst = max(worst, -gap)
             touching[p] = True
             qx, qy, qz = force_n * nx + tx, force_n * ny + ty, force_n * nz + tz
@@ -178,6 +178,15 @@ def contact_forces(b, pairs, walls, law, last):
             f[j, 3] += py * qz - pz * qy - a2 * cx
             f[j, 4] += pz * qx - px * qz - a2 * cy
             f[j, 5] += px * qy - py * qx - a2 * cz
+            hx, hy, hz = -k_n * gap * nx, -k_n * gap * ny, -k_n * gap * nz
+            ex, ey, ez = ex - hx, ey - hy, ez - hz
+            e[j, 0] += hx
+            e[j, 1] += hy
+            e[j, 2] += hz
+            if wall:
+                e[j, 3] += py * hz - pz * hy
+                e[j, 4] += pz * hx - px * hz
+                e[j, 5] += px * hy - py * hx
             if last:
                 pairs.seen[p, 0], pairs.seen[p, 1], pairs.seen[p, 2] = nx, ny, nz
                 pairs.seen[p, 3] = gap
@@ -188,17 +197,21 @@ def contact_forces(b, pairs, walls, law, last):
         f[i, 3] += mx
         f[i, 4] += my
         f[i, 5] += mz
-    return lost, worst
+        e[i, 0] += ex
+        e[i, 1] += ey
+        e[i, 2] += ez
+    return gained, worst
 
 
 @jit
 def move_bodies(b, dt):
     """v ← v + dt (F_ext + F)/m, then x ← x + v dt.
 
-    Returns the work of external forces, that of driven bodies, and whether the pair list is still
-    good for the new places.
+    Returns the work of external forces, of driven bodies, and of contact forces that no normal
+    spring gives, each with the mean of the old and new velocity, as the change of kinetic energy
+    has it; and whether the pair list is still good for the new places.
     """
-    external, driven, good = 0.0, 0.0, True
+    external, driven, rubbed, good = 0.0, 0.0, 0.0, True
     for i in range(b.x.shape[0]):
         way = 0.0
         for a in range(6):
@@ -208,13 +221,14 @@ def move_bodies(b, dt):
                 external += 0.5 * dt * b.load[i, a] * (before + after)
             else:
                 driven -= dt * push * before
+            rubbed += 0.5 * dt * (push - b.elastic[i, a]) * (before + after)
             b.v[i, a] = after
         for a in range(3):
             b.x[i, a] += dt * b.v[i, a]
             b.turned[i, a] += dt * b.v[i, 3 + a]
             way += (b.x[i, a] - b.origin[i, a]) ** 2
         good = good and way <= b.limit[i]
-    return external, driven, good
+    return external, driven, rubbed, good
 
 
 @jit
@@ -256,12 +270,12 @@ def march(b, pairs, walls, law, begin, steps, sums, wall_push):
     n, dt = b.radius.size, law.dt
     for step in range(begin, steps):
         move_walls(b, walls, step * dt)
-        lost, worst = contact_forces(b, pairs, walls, law, step == steps - 1)
+        gained, worst = contact_forces(b, pairs, walls, law, step == steps - 1)
         for w in range(wall_push.shape[0]):
             for a in range(6):
                 wall_push[w, a] += dt * b.f[n + w, a]
-        external, driven, good = move_bodies(b, dt)
-        sums[DISSIPATED] += lost
+        external, driven, rubbed, good = move_bodies(b, dt)
+        sums[DISSIPATED] -= rubbed + gained
         sums[EXTERNAL] += external
         sums[DRIVEN] += driven
         sums[WORST] = max(sums[WORST], worst)

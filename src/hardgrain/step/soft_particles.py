@@ -183,7 +183,7 @@ class SoftParticleDynamics:
         point = _three(point)
         walls = kernel.Walls(kind, point, axis, size, point - x[n:], axis.copy())
         bodies = kernel.Bodies(
-            x, self._six(state.velocity, state.spin), np.zeros((len(x), 6)),
+            x, self._six(state.velocity, state.spin), np.zeros((len(x), 6)), np.zeros((len(x), 6)),
             self._six(force, torque), self._inverse, model.radius, np.zeros_like(x), x, x[:, 0],
         )  # fmt: skip
         return bodies, walls
