@@ -127,7 +127,8 @@ _TEXT = (
     "What is left beside chance comes from two places. (18) is a limit: a step of finite length"
     " turns by cos ω dt = √a, which lifts ω by 0.05 to 0.2 % here. And nothing is handed on through"
     " the wall and back, which slows the relaxation by 0.07/n: ω falls by half of that, τ grows by"
-    " it. With both, the exact map of a step, nothing is left."
+    " it. With both, the exact map of a step leaves nothing but chance and a trace of faster waves"
+    " that are still there when the fit begins."
 )
 
 
