@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.contact.geometry import INSIDE, PLANE
+from hardgrain.contact.geometry import INSIDE, PLANE, Floats, Ints
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
-from hardgrain.scene.model import Floats, Ints, Model, State
+from hardgrain.scene.model import Model, State
 
 __all__ = ["PairList", "Walls", "wall_geometry"]
 

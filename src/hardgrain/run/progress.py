@@ -94,11 +94,12 @@ class Progress:
         parts = [
             f"step {report.step}",
             f"time {report.time:.4g}",
-            f"{report.sweeps} sweeps",
             f"kinetic {report.kinetic:.2e}",
-            f"residual {report.residual:.0e}",
             f"overlap {sim.totals.worst_overlap / diameter:.0e} d",
         ]
+        if sim.engine.softness is None:  # soft particles make no sweeps
+            parts.insert(2, f"{report.sweeps} sweeps")
+            parts.insert(4, f"residual {report.residual:.0e}")
         if report.sweeps:
             parts.append(str(sim.monitor.found))
         if share is not None:

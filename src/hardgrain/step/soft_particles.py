@@ -94,7 +94,6 @@ class SoftParticleDynamics:
         self._loads = Loads(model, dt)
         self._list = PairList(model)
         self._inverse = self._six(model.inv_mass, model.inv_inertia)
-        self._axes = [0, 1, 5] if model.dim == 2 else list(range(6))
         self._law = kernel.Law(
             settings.stiffness, settings.spring, settings.tangential_damping or 0.0, explicit,
             _three(model.periodic),
@@ -174,7 +173,7 @@ class SoftParticleDynamics:
     def _pack(
         self, state: State, geometry: Walls, force: Floats, torque: Floats
     ) -> tuple[Any, Any]:
-        """Bodies and walls as the kernels want them."""
+        """Bodies and walls as the kernels want them; origin and limit follow with the pair list."""
         model, n = self.model, self.model.n
         kind, point, axis, size = geometry
         x, axis = _three(state.position), _three(axis)
@@ -226,7 +225,7 @@ class SoftParticleDynamics:
         laws[:, 0] = model.laws[model.material[i], model.material[j], lawtable.MU_DYNAMIC]
         laws[:, 1] = self.settings.damping or 0.0
         if self.settings.restitution is not None:
-            inverse = model.inv_mass.max(axis=1)
+            inverse = model.inv_mass.max(axis=1)  # along an axis that is free
             with np.errstate(divide="ignore"):
                 laws[:, 1] = self._damping_root / np.sqrt(inverse[i] + inverse[j])
             laws[np.isinf(laws[:, 1]), 1] = 0.0  # neither can move
