@@ -129,7 +129,7 @@ def _figure(
         left.axhline(share * particles, color=COLOURS[0], lw=0.6, ls=":")
     left.set(xlabel="arrival [Δt]", ylabel="distance from the blow [d]")
     left.set(xlim=(0, None), ylim=(0, 0.8 * particles))
-    left.legend(loc="lower right")
+    left.legend(loc="lower right", frameon=True, framealpha=1.0, edgecolor="none")
     right.errorbar(sweeps, c, error, fmt="o", color=COLOURS[1], capsize=2, label="measured")
     line = np.geomspace(sweeps[0], sweeps[-1])
     right.plot(line, [theory.sound_speed(n) for n in line], color=COLOURS[2],

@@ -171,6 +171,7 @@ def _figure(
         right.plot(0.0, theory.q(order), "_", ms=14, mew=2, color=COLOURS[0], clip_on=False)
     right.plot([], [], "_", ms=14, mew=2, color=COLOURS[0], label="theory, endless chain")
     right.set(xlabel="d/L", ylabel="q", ylim=(0.4, 1.1), xlim=(0.0, None))
+    right.locator_params(axis="x", nbins=5)
     right.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.0, 0.16))
     return figure
 
