@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 import hardgrain
-from hardgrain.errors import InputError
+from hardgrain.errors import InputError, RunError
+from hardgrain.kernels import cache_folder
 from hardgrain.papers import PAPERS
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import style
@@ -61,15 +62,16 @@ def reproduce(
             raise InputError(f"--only is {name!r}; {paper} has: {', '.join(names)}")
     folder = Path(folder)
     _make(folder)
-    records = {e.name: {"name": e.name, "title": e.title, "done": False} for e in known}
-    if only:
-        records |= {k: v for k, v in _stored(folder, paper).items() if k in records}
     chosen = [e for e in known if not only or e.name in only]
-    for experiment in chosen:
-        records[experiment.name] = {
-            "name": experiment.name, "title": experiment.title, "done": False,
-        }  # fmt: skip
+    records: dict[str, Record] = {
+        e.name: {"name": e.name, "title": e.title, "done": False} for e in known
+    }
+    if only:
+        earlier = _stored(folder, paper)
+        records |= {name: earlier[name] for name in names if name in earlier and name not in only}
     _write_report(folder, paper, list(records.values()))
+    if not any(cache_folder().iterdir()):
+        tell("compiling kernels as they are needed, first run only (about a minute in all)")
     claims: list[Claim] = []
     with workers():
         for k, experiment in enumerate(chosen, 1):
@@ -79,9 +81,7 @@ def reproduce(
                 outcome = experiment.run(quick)
                 seconds = time.perf_counter() - begin
                 files = _write_outcome(folder / experiment.name, outcome)
-            records[experiment.name] = {
-                "name": experiment.name,
-                "title": experiment.title,
+            records[experiment.name] |= {
                 "done": True,
                 "quick": quick,
                 "version": hardgrain.__version__,
@@ -92,14 +92,16 @@ def reproduce(
             }
             _write_report(folder, paper, list(records.values()))
             claims += outcome.claims
-            verdicts = [c.verdict for c in outcome.claims]
-            counts = ", ".join(
-                f"{verdicts.count(v)} {'fail' if v == 'fails' and verdicts.count(v) > 1 else v}"
-                for v in ("holds", "fails", "measured")
-                if v in verdicts
-            )
+            counts = ", ".join(text for _, text in _counts([c.verdict for c in outcome.claims]))
             tell(f"   done in {duration(seconds)}: {counts}")
     return claims
+
+
+def _counts(verdicts: list[str]) -> list[tuple[str, str]]:
+    """Each verdict that occurs, and how often, in words."""
+    words = (("holds", "hold"), ("fails", "fail"), ("measured", "measured"))
+    counts = [(v, verdicts.count(v), many) for v, many in words if v in verdicts]
+    return [(v, f"{n} {v if n == 1 else many}") for v, n, many in counts]
 
 
 # ---------------------------------------------------------------------- files
@@ -117,7 +119,7 @@ def _write(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _stored(folder: Path, paper: str) -> dict[str, Record]:
@@ -132,19 +134,20 @@ def _stored(folder: Path, paper: str) -> dict[str, Record]:
 def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
     """Tables as CSV, figures as PNG and SVG; returns their names, relative to the report."""
     _make(folder)
-    tables, figures = [], []
-    for name, columns in outcome.tables.items():
-        path = folder / f"{name}.csv"
-        rows = zip(*(np.atleast_1d(np.asarray(c)).tolist() for c in columns.values()), strict=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(rows)
-        tables.append(f"{folder.name}/{path.name}")
-    for name, figure in outcome.figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=160)
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-        figures.append(f"{folder.name}/{name}.png")
+    tables = [f"{folder.name}/{name}.csv" for name in outcome.tables]
+    figures = [f"{folder.name}/{name}.png" for name in outcome.figures]
+    try:
+        for name, columns in outcome.tables.items():
+            lists = [np.atleast_1d(np.asarray(c)).tolist() for c in columns.values()]
+            with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(columns)
+                writer.writerows(zip(*lists, strict=True))
+        for name, figure in outcome.figures.items():
+            figure.savefig(folder / f"{name}.png", dpi=160)
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written to: {error.strerror}") from None
     return {"tables": tables, "figures": figures}
 
 
@@ -228,13 +231,8 @@ def _page(paper: str, records: list[Record]) -> str:
     for r in records:
         state, seconds = '<span class="todo">still to do</span>', ""
         if r["done"]:
-            counts = [c["verdict"] for c in r["claims"]]
-            words = (("holds", "hold"), ("fails", "fail"), ("measured", "measured"))
-            state = ", ".join(
-                f'<span class="{v}">{counts.count(v)} {word}</span>'
-                for v, word in words
-                if v in counts
-            )
+            counts = _counts([c["verdict"] for c in r["claims"]])
+            state = ", ".join(f'<span class="{v}">{text}</span>' for v, text in counts)
             seconds = duration(r["seconds"])
         lines.append(
             f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td><td>{_text(r["title"])}</td>'
