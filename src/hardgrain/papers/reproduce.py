@@ -224,8 +224,8 @@ def _page(paper: str, records: list[Record]) -> str:
         f"{', by hardgrain ' + e(', '.join(versions)) if versions else ''}. Of {len(verdicts)}"
         f' claims <span class="holds">{verdicts.count("holds")} hold</span>,'
         f' <span class="fails">{verdicts.count("fails")} fail</span>,'
-        f' <span class="measured">{verdicts.count("measured")} are findings</span> with nothing to'
-        ' hold them against. All of it for programs: <a href="claims.json">claims.json</a>.</p>',
+        f' <span class="measured">{verdicts.count("measured")} measured</span> with nothing to hold'
+        ' against. All of it for programs: <a href="claims.json">claims.json</a>.</p>',
         "<table><tr><th>experiment</th><th>what</th><th>state</th><th class=n>time</th></tr>",
     ]
     for r in records:
