@@ -154,6 +154,14 @@ def test_modes_of_a_step_by_its_matrix() -> None:
     )
 
 
+def test_waves_in_which_a_sweep_overshoots() -> None:
+    rate = chain.relaxation_rate(2.5)
+    assert rate > 1.0
+    assert 0.0 < chain.remaining(rate, 3) < 0.1
+    assert np.isfinite(chain.step_frequency(rate, 3))
+    assert chain.step_damping_time(rate, 3) > 0.0
+
+
 def test_sag_of_a_mode_under_a_load_that_sets_in() -> None:
     """Summed up step by step, with the force in place of the velocity that it gives in a step."""
     rate, sweeps = 0.01, 35

@@ -240,8 +240,11 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
 
 
 def remaining(rate: Any, sweeps: float) -> Any:
-    """a = (1 − µ)^N: the share of a mode's error that a step leaves [1]."""
-    return np.exp(sweeps * np.log1p(-np.asarray(rate, dtype=float)))[()]
+    """a = |1 − µ|^N: the share of a mode's error that a step leaves [1].
+
+    Random sweeps overshoot in the shortest waves, µ > 1.
+    """
+    return (np.abs(1.0 - np.asarray(rate, dtype=float)) ** sweeps)[()]
 
 
 def step_frequency(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
@@ -257,4 +260,4 @@ def step_sag(rate: Any, sweeps: float) -> Any:
 
 def step_damping_time(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
     """τ of a mode that relaxes by µ a sweep, exactly: −2 dt / ln a [time]."""
-    return (-2.0 * dt / (sweeps * np.log1p(-np.asarray(rate, dtype=float))))[()]
+    return (-2.0 * dt / (sweeps * np.log(np.abs(1.0 - np.asarray(rate, dtype=float)))))[()]
