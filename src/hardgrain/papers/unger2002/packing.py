@@ -11,9 +11,9 @@ vector vertical, motion horizontal. Side walls would hold the grains back, so th
 packing that repeats itself sideways; base and piston hold the grains that touch them by friction.
 
 Either is a start (a scene and a state) and a set of weights that make one velocity of all. It also
-tells how fast the sweeps work: what s sweeps of a single step leave of it falls like (1 − µ₁)^s, with
-the rate µ₁ of the slowest mode, and by the exact map (`hardgrain.theory.chain`) µ₁ decides on ω and
-τ for any number of sweeps.
+tells how fast the sweeps work: what s sweeps of a single step leave of it falls like (1 − µ₁)^s,
+with the rate µ₁ of the slowest mode, and by the exact map (`hardgrain.theory.chain`) µ₁ decides on
+ω and τ for any number of sweeps.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DT", "EXPERIMENT", "Packing", "Plan", "loaded", "prepared", "ring", "study"]
 
-# Other modes are excited as well, but most die several times faster than the slowest. The fit begins
-# when that has been damped for so many τ, and takes as many more, or at least this many points.
+# Other modes are excited as well, but most die several times faster than the slowest. The fit
+# begins after so many τ of that, and takes so many more, or at least this many points.
 TRANSIENT, WINDOW, POINTS = 3.0, 5.0, 16
 JUMPS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # of the force, for the question of linearity
 

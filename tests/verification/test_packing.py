@@ -1,0 +1,50 @@
+"""Packings under a piston: at rest to rounding, elastic for small loads, foretold by the sweeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hardgrain.papers.fit import damped_sine
+from hardgrain.papers.unger2002.packing import Packing, prepared, ring, sheared, struck
+from hardgrain.theory import chain
+
+
+@pytest.fixture(scope="module")
+def packing() -> Packing:
+    return prepared(1, 100, 2)
+
+
+def test_a_packing_is_at_rest_and_repeats(packing: Packing) -> None:
+    assert packing.residual < 1e-9
+    assert packing.overlap < 5e-3  # unfinished sweeps in the crash, see SWEEPS
+    assert np.all(packing.state.velocity == 0.0)
+    assert abs(ring(packing, 60, 50, jump=1e-12)[-1]) * 1e-12 < 1e-13
+    assert np.array_equal(prepared(1, 100, 2).state.position, packing.state.position)
+
+
+def test_small_loads_move_it_in_proportion(packing: Packing) -> None:
+    one, two = ring(packing, 20, 60, jump=1e-5), ring(packing, 20, 60, jump=2e-5)
+    assert np.allclose(one, two, rtol=0.0, atol=1e-4 * np.abs(one).max())
+
+
+def test_sweeps_of_one_step_foretell_the_ringing(packing: Packing) -> None:
+    excited, sweeps = struck(packing), 20
+    rate = excited.rate()
+    tau = chain.step_damping_time(rate, sweeps)
+    x, t = excited.ring(sweeps, int(8 * tau)), np.arange(1.0, int(8 * tau) + 1.0)
+    fit = damped_sine(t[t > 3 * tau], x[t > 3 * tau])
+    # one order of random sweeps: some per cent, twice as many in the damping
+    assert fit.frequency == pytest.approx(chain.step_frequency(rate, sweeps), rel=0.05)
+    assert fit.damping_time == pytest.approx(tau, rel=0.1)
+
+
+def test_shear_leaves_out_grains_that_nothing_holds() -> None:
+    packing = prepared(2, 60, 2, periodic=True)
+    excited = sheared(packing)
+    c = packing.state.contacts
+    pushed = c.normal_impulse() > 0.0
+    free = np.setdiff1d(np.arange(60), np.append(c.first[pushed], c.second[pushed]))
+    assert np.all(excited.state.velocity[free] == 0.0)
+    v = excited.weight @ excited.state.velocity[:, 0]
+    assert v == pytest.approx(excited.scale, rel=1e-12)  # the weights single out the mode
