@@ -300,10 +300,27 @@ def _tolerance(length: Floats) -> float:
     return 3.0 * SCATTER / (math.sqrt(u.size) * float(u.std())) + float(layer)
 
 
+def _typical(x: Floats, y: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Medians of x and y over the packings of each size n.
+
+    Not means: now and then a packing slips under its new load and takes ten times the sweeps.
+    """
+    sizes = np.unique(n)
+
+    def median(z: Floats) -> Floats:
+        return np.array([np.median(z[n == size]) for size in sizes])
+
+    return median(x), median(y)
+
+
+def _fit(x: Floats, y: Floats, n: Floats) -> PowerLaw:
+    return power_law(*_typical(x, y, n))
+
+
 def _local(x: Floats, y: Floats, n: Floats) -> float:
-    """Exponent between the two largest sizes, of geometric means over the packings."""
-    two, one = (np.log([x[n == size], y[n == size]]).mean(axis=1) for size in np.unique(n)[:-3:-1])
-    slope: float = (two[1] - one[1]) / (two[0] - one[0])
+    """Exponent between the two largest sizes."""
+    u, v = np.log(_typical(x, y, n))[:, -2:]
+    slope: float = np.diff(v)[0] / np.diff(u)[0]
     return slope
 
 
@@ -391,7 +408,7 @@ def _arrivals(series: dict[tuple[str, str], Series]) -> list[Claim]:
         s = series[key]
         if system in COLUMNS:
             continue
-        fit = power_law(s.length, s.arrival())
+        fit = _fit(s.length, s.arrival(), s.grains)
         # Chains differ by the order of sweeps alone, and their ends are where they are.
         tolerance = 0.02 if system == "chain" else _tolerance(s.length)
         square = 2.0 if tolerance < 1.0 else None  # too few packings to tell
@@ -400,7 +417,7 @@ def _arrivals(series: dict[tuple[str, str], Series]) -> list[Claim]:
                 f"exponent of sweeps ~ L^x until 99 % of the load has arrived, {name}",
                 fit.exponent, fit.exponent_error, square, tolerance, "N_I ~ (L/d)²",
                 f"{_local(s.length, s.arrival(), s.grains):.2f} between the two largest sizes;"
-                f" N = {np.exp(np.mean(np.log(s.arrival() / s.length**2))):.1f} (L/d)²",
+                f" N = {np.median(s.arrival() / s.length**2):.1f} (L/d)²",
             )
         )  # fmt: skip
         if system == "chain":
@@ -414,12 +431,12 @@ def _arrivals(series: dict[tuple[str, str], Series]) -> list[Claim]:
                 )
             )  # fmt: skip
         else:
-            fit, ratio = power_law(s.length, s.cold()), np.log(s.cold() / s.arrival())
+            fit, ratio = _fit(s.length, s.cold(), s.grains), s.cold() / s.arrival()
             claims.append(
                 Claim(
                     f"the same exponent, all forces zero at first, {name}",
                     fit.exponent, fit.exponent_error, square, tolerance, "",
-                    f"{np.exp(ratio.mean()):.1f} times the sweeps from the old forces",
+                    f"{np.median(ratio):.1f} times the sweeps from the old forces",
                 )
             )  # fmt: skip
     return claims
@@ -453,7 +470,7 @@ def _residuals(series: dict[tuple[str, str], Series]) -> list[Claim]:
                     f" {NAMES[key]}, {s.grains.max():.0f} grains",
                     float(left),
                     note=f"exponent of the sweeps to this residual over all sizes:"
-                    f" {power_law(s.length, s.residual(tolerance)).exponent:.2f}",
+                    f" {_fit(s.length, s.residual(tolerance), s.grains).exponent:.2f}",
                 )
             )
     return claims
@@ -466,19 +483,19 @@ def _costs(series: dict[tuple[str, str], Series]) -> list[Claim]:
             continue
         s, dim = series[system, load], DIMENSION[system]
         tolerance = 0.02 if system == "chain" else _tolerance(s.length) / dim
-        work = power_law(s.grains, s.contacts * s.arrival())
+        work = _fit(s.grains, s.contacts * s.arrival(), s.grains)
         expected = 1.0 + 2.0 / dim if tolerance < 1.0 / dim else None
         claims.append(
             Claim(
                 f"exponent of contact updates ~ n^x in a step that is rigid to 1 %, {name}",
                 work.exponent, work.exponent_error, expected, tolerance, PAPER_COST[system],
-                f"CPU time: {power_law(s.grains, s.seconds() * s.arrival()).exponent:.2f}",
+                f"CPU time: {_fit(s.grains, s.seconds() * s.arrival(), s.grains).exponent:.2f}",
             )
         )  # fmt: skip
     for system in ("2D", "3D"):
         both = [r for load in ("piston", "gravity") for r in series[system, load].results]
         s = Series(both)
-        fit = power_law(s.grains, s.seconds())
+        fit = _fit(s.grains, s.seconds(), s.grains)
         # The time of a sweep is good to some percent; small packings also pay a fixed price a call.
         claims.append(
             Claim(
@@ -492,7 +509,7 @@ def _costs(series: dict[tuple[str, str], Series]) -> list[Claim]:
 
 def _depths(series: dict[tuple[str, str], Series]) -> list[Claim]:
     without, walls = series["without", "gravity"], series["walls", "gravity"]
-    fit = power_law(without.length, without.arrival())
+    fit = _fit(without.length, without.arrival(), without.grains)
     claims = [
         Claim(
             "exponent of sweeps ~ H^x until 99 % has arrived, column without side walls",
@@ -504,7 +521,7 @@ def _depths(series: dict[tuple[str, str], Series]) -> list[Claim]:
     ]  # fmt: skip
     tall = walls.length > COLUMN["width"]
     for missing in (NEARLY, 0.1):
-        fit = power_law(walls.length[tall], walls.arrival(missing)[tall])
+        fit = _fit(walls.length[tall], walls.arrival(missing)[tall], walls.grains[tall])
         claims.append(
             Claim(
                 f"the same until {1.0 - missing:.0%}, between rough walls, H > width",
@@ -569,8 +586,8 @@ def _line(axes: Any, fit: PowerLaw, x: Floats, colour: str) -> None:
     axes.loglog(ends, fit.predict(ends), color=colour, lw=0.8)
 
 
-def _fitted(axes: Any, x: Floats, y: Floats, key: tuple[str, str], symbol: str) -> None:
-    fit = power_law(x, y)
+def _fitted(axes: Any, x: Floats, y: Floats, n: Floats, key: tuple[str, str], symbol: str) -> None:
+    fit = _fit(x, y, n)
     error = f" ± {fit.exponent_error:.2f}" if fit.exponent_error >= 0.005 else ""
     _dots(axes, x, y, LOOKS[key], f"{NAMES[key]}: {symbol}$^{{{fit.exponent:.2f}{error}}}$")
     _line(axes, fit, x, LOOKS[key][0])
@@ -580,8 +597,8 @@ def _arrival_figure(series: dict[tuple[str, str], Series]) -> Any:
     figure, (left, right) = new_figure(1, 2, height=3.8)
     for key in LOOKS:
         s = series[key]
-        _fitted(left, s.length, s.arrival(), key, "$L$")
-        _fitted(right, s.length, s.cold(), key, "$L$")
+        _fitted(left, s.length, s.arrival(), s.grains, key, "$L$")
+        _fitted(right, s.length, s.cold(), s.grains, key, "$L$")
     for axes, title in ((left, "from the forces under the old load"), (right, "from no forces")):
         axes.set(xlabel="$L/d$", title=title)
         axes.legend()
@@ -599,8 +616,9 @@ def _residual_figure(series: dict[tuple[str, str], Series]) -> Any:
             look = (COLOURS[k + 1], "o", COLOURS[k + 1])
             _dots(axes, s.length, s.residual(tolerance), look, label)
         _dots(axes, s.length, s.arrival(), (COLOURS[0], "s", "white"), "99 % arrived")
-        _line(axes, power_law(s.length, s.arrival()), s.length, COLOURS[0])
+        _line(axes, _fit(s.length, s.arrival(), s.grains), s.length, COLOURS[0])
         axes.set(xlabel="$L/d$", title=NAMES[key])
+        axes.xaxis.set_minor_formatter("")
     panels[0].set_ylabel("sweeps")
     panels[0].legend()
     return figure
@@ -610,9 +628,9 @@ def _work_figure(series: dict[tuple[str, str], Series]) -> Any:
     figure, (left, right) = new_figure(1, 2, height=3.8)
     for key in LOOKS:
         s = series[key]
-        _fitted(left, s.grains, s.contacts * s.arrival(), key, "$n$")
+        _fitted(left, s.grains, s.contacts * s.arrival(), s.grains, key, "$n$")
         if key[0] != "chain":
-            _fitted(right, s.grains, FIXED * s.seconds(), key, "$n$")
+            _fitted(right, s.grains, FIXED * s.seconds(), s.grains, key, "$n$")
     left.set(xlabel="grains $n$", ylabel="contact updates a step", title="until 99 % has arrived")
     right.set(xlabel="grains $n$", ylabel="CPU time a step [s]", title=f"constant $N_I$ = {FIXED}")
     for axes in (left, right):
@@ -621,7 +639,7 @@ def _work_figure(series: dict[tuple[str, str], Series]) -> Any:
 
 
 def _depth_figure(series: dict[tuple[str, str], Series]) -> Any:
-    figure, axes = new_figure(width=5.4, height=4.0)
+    figure, axes = new_figure(width=7.0, height=4.0)
     without, walls = series["without", "gravity"], series["walls", "gravity"]
     for s, name, face in ((without, "no side walls", None), (walls, "rough walls", "white")):
         for y, colour, what in (
@@ -632,12 +650,12 @@ def _depth_figure(series: dict[tuple[str, str], Series]) -> Any:
         ):
             look = (colour, "s" if face else "o", face or colour)
             _dots(axes, s.length, y, look, f"{what}, {name}")
-    fit = power_law(without.length, without.arrival())
+    fit = _fit(without.length, without.arrival(), without.grains)
     _line(axes, fit, without.length, COLOURS[0])
     axes.axvline(COLUMN["width"], color=GREY, lw=0.8, ls=":")
     axes.annotate(" width", (COLUMN["width"], 1.2), color=GREY, fontsize=8)
     axes.set(xlabel="$H/d$", ylabel="sweeps", title="columns under gravity, 10 diameters wide")
-    axes.legend(fontsize=7)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
