@@ -182,6 +182,8 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     along, across = _springs(model, *bodies)
     scale = np.sqrt(np.hstack([model.inv_mass, model.inv_inertia]))
     x = _load(*bodies, scale, c.impulse[loaded] / dt)
+    if not x.any():  # nothing that can move bears a load
+        return Network(float(counts.max()), length)
 
     def stiffen(x: Floats) -> Floats:
         y: Floats = stiffness(*bodies, scale, along, across, x)
@@ -190,7 +192,7 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     cost = STEP_UPDATES * first.size + STEP_OVERHEAD  # of a step of a solve
     limit = int(max(min((most - OVERHEAD) / cost, ROUNDS * ITERATIONS), 0.0))
     rate, sag, steps = 0.0, 0.0, 0
-    for k in range(ROUNDS if x.any() else 0):
+    for k in range(ROUNDS):
         x, taken = _solve(stiffen, x, limit - steps)
         steps += taken
         if steps >= limit:
@@ -203,7 +205,8 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     if steps >= limit:
         row = length / (2.0 * float(model.radius.mean()))
         rate = (math.pi / (2.0 * row)) ** 2 / 2.0
-        sag = row * float((np.abs(p_n[loaded]) / along).mean()) / dt
+        moves = along > 0.0  # not so between two grains that are locked
+        sag = row * float((np.abs(p_n[loaded][moves]) / along[moves]).mean()) / dt
     mass = float(along.mean())
     return Network(float(counts.max()), length, rate, sag, mass, OVERHEAD + cost * steps)
 
@@ -217,7 +220,9 @@ def _solve(apply: Callable[[Floats], Floats], b: Floats, most: int) -> tuple[Flo
         if rr <= goal:
             return x, step
         ap = apply(p)
-        alpha = rr / _dot(p, ap)
+        if (pap := _dot(p, ap)) <= 0.0:  # pushed where no spring holds
+            break
+        alpha = rr / pap
         x += alpha * p
         r -= alpha * ap
         rr, before = _dot(r, r), rr
