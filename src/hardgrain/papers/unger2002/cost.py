@@ -56,7 +56,7 @@ TOLERANCES = (1e-3, 1e-4, 1e-6)  # of the residual
 SOLVED = 1e-9  # residual at which what still moves is part of the solution
 NEARLY = 0.01  # share of the added load that may be missing when it has arrived
 MOST = 300_000  # sweeps; none of the systems here needs as many
-FIXED = 1000  # sweeps of a step of constant N_I: so many that nothing else counts in its time
+FIXED = 1000  # sweeps of a step of constant N_I, timed
 LOOK = 1.03  # sweeps from look to look grow by this factor; counts are interpolated between looks
 
 
@@ -212,7 +212,7 @@ class Result:
     length: float  # L, along the load [mean diameter]
     warm: Relaxation  # from the forces under the old load
     cold: Relaxation | None  # from none; not for columns
-    second: float  # CPU time of a sweep [s], from a step of `FIXED` of them
+    second: float  # CPU time of a sweep [s]
 
     def arrival(self, missing: float = NEARLY) -> float:
         """Sweeps until all but this share of the added load has reached the fixed walls."""
@@ -224,13 +224,19 @@ def _run(task: Task) -> Result:
     axis = 0 if task.system == "chain" else -1
     warm = relaxation(sim, "previous", axis)
     cold = None if task.system in COLUMNS else relaxation(sim, "zero", axis, TOLERANCES[0])
+    second = (_cpu_time(sim, FIXED + 1) - _cpu_time(sim, 1)) / FIXED  # without all else in a step
+    return Result(task, length, warm, cold, second)
+
+
+def _cpu_time(sim: Simulation, sweeps: int) -> float:
+    """Of the next step [s], the least disturbed of five."""
+    engine = ContactDynamics(sim.model, GaussSeidel(sweeps=sweeps), sim.dt, sim.scenario.seed)
     seconds = []
-    for _ in range(5):  # the least disturbed one counts
-        engine = ContactDynamics(sim.model, GaussSeidel(sweeps=FIXED), sim.dt, task.seed)
+    for _ in range(5):
         state, start = sim.state.copy(), time.process_time()
         engine.advance(state)
         seconds.append(time.process_time() - start)
-    return Result(task, length, warm, cold, min(seconds) / FIXED)
+    return min(seconds)
 
 
 def _loaded(task: Task) -> tuple[Simulation, float]:
@@ -315,6 +321,11 @@ def _typical(x: Floats, y: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 def _fit(x: Floats, y: Floats, n: Floats) -> PowerLaw:
     return power_law(*_typical(x, y, n))
+
+
+def _error(fit: PowerLaw) -> float | None:
+    """Of the exponent; None from two sizes."""
+    return None if math.isnan(fit.exponent_error) else fit.exponent_error
 
 
 def _local(x: Floats, y: Floats, n: Floats) -> float:
@@ -415,7 +426,7 @@ def _arrivals(series: dict[tuple[str, str], Series]) -> list[Claim]:
         claims.append(
             Claim(
                 f"exponent of sweeps ~ L^x until 99 % of the load has arrived, {name}",
-                fit.exponent, fit.exponent_error, square, tolerance, "N_I ~ (L/d)²",
+                fit.exponent, _error(fit), square, tolerance, "N_I ~ (L/d)²",
                 f"{_local(s.length, s.arrival(), s.grains):.2f} between the two largest sizes;"
                 f" N = {np.median(s.arrival() / s.length**2):.1f} (L/d)²",
             )
@@ -435,7 +446,7 @@ def _arrivals(series: dict[tuple[str, str], Series]) -> list[Claim]:
             claims.append(
                 Claim(
                     f"the same exponent, all forces zero at first, {name}",
-                    fit.exponent, fit.exponent_error, square, tolerance, "",
+                    fit.exponent, _error(fit), square, tolerance, "",
                     f"{np.median(ratio):.1f} times the sweeps from the old forces",
                 )
             )  # fmt: skip
@@ -447,8 +458,8 @@ def _residuals(series: dict[tuple[str, str], Series]) -> list[Claim]:
     s = series["chain", "piston"]
     for tolerance in TOLERANCES[:2]:
         sweeps, sizes = s.residual(tolerance), np.unique(s.grains)
-        # The worst of all contacts decides: sweeps scatter by 10 %. Three standard errors.
-        error = 0.1 * math.sqrt(2.0 * sizes.size / sweeps.size) / math.log(sizes[-1] / sizes[-2])
+        # The worst of all contacts decides: sweeps scatter by 20 %. Three standard errors.
+        error = 0.2 * math.sqrt(2.0 * sizes.size / sweeps.size) / math.log(sizes[-1] / sizes[-2])
         claims.append(
             Claim(
                 f"exponent of sweeps ~ L^x until the residual is {tolerance:g}, long chains pushed",
@@ -488,7 +499,7 @@ def _costs(series: dict[tuple[str, str], Series]) -> list[Claim]:
         claims.append(
             Claim(
                 f"exponent of contact updates ~ n^x in a step that is rigid to 1 %, {name}",
-                work.exponent, work.exponent_error, expected, tolerance, PAPER_COST[system],
+                work.exponent, _error(work), expected, tolerance, PAPER_COST[system],
                 f"CPU time: {_fit(s.grains, s.seconds() * s.arrival(), s.grains).exponent:.2f}",
             )
         )  # fmt: skip
@@ -496,11 +507,11 @@ def _costs(series: dict[tuple[str, str], Series]) -> list[Claim]:
         both = [r for load in ("piston", "gravity") for r in series[system, load].results]
         s = Series(both)
         fit = _fit(s.grains, s.seconds(), s.grains)
-        # The time of a sweep is good to some percent; small packings also pay a fixed price a call.
+        # Small packings fit the fastest memory: a third quicker over a factor 4 in n would be 0.2.
         claims.append(
             Claim(
                 f"exponent of CPU time ~ n^x at constant N_I = {FIXED}, {system}",
-                fit.exponent, fit.exponent_error, 1.0, 0.15, "running time of order n",
+                fit.exponent, _error(fit), 1.0, 0.25, "running time of order n",
                 f"{np.median(s.contacts / s.seconds()) / 1e6:.0f} million contact updates a second",
             )
         )  # fmt: skip
@@ -513,7 +524,7 @@ def _depths(series: dict[tuple[str, str], Series]) -> list[Claim]:
     claims = [
         Claim(
             "exponent of sweeps ~ H^x until 99 % has arrived, column without side walls",
-            fit.exponent, fit.exponent_error, 2.0, _tolerance(without.length), "N_I ~ (L/d)²",
+            fit.exponent, _error(fit), 2.0, _tolerance(without.length), "N_I ~ (L/d)²",
             "no sign of saturation:"
             f" {_local(without.length, without.arrival(), without.grains):.2f}"
             " between the two tallest",
@@ -525,9 +536,9 @@ def _depths(series: dict[tuple[str, str], Series]) -> list[Claim]:
         claims.append(
             Claim(
                 f"the same until {1.0 - missing:.0%}, between rough walls, H > width",
-                fit.exponent, fit.exponent_error,
+                fit.exponent, _error(fit),
                 note=f"{_local(walls.length, walls.arrival(missing), walls.grains):.2f} between the"
-                " two tallest: the walls, which are never farther than half a width, take the load",
+                " two tallest",
             )
         )  # fmt: skip
     for name, s in (("without side walls", without), ("between rough walls", walls)):
