@@ -361,6 +361,9 @@ def _scaling(modes: dict[str, list[Measured]], plan: Plan) -> Figure:
     axes[0].set(xlabel="sweeps a step, N_I", ylabel="ω  [1/dt]")
     axes[1].set(xlabel="sweeps a step, N_I", ylabel="τ  [dt]")
     axes[2].set(xlabel="N_I µ₁, with µ₁ from sweeps alone", ylabel="ω (full), 1/τ (open)  [1/dt]")
+    for ax in axes[:2]:
+        ax.set_xticks(plan.sweeps, [str(s) for s in plan.sweeps])
+        ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     axes[0].legend()
     axes[2].legend()
     return figure
