@@ -38,14 +38,16 @@ def workers() -> Iterator[None]:
     _open = True
     try:
         yield
-    except BaseException:
         if _pool is not None:
-            for process in list(_pool._processes.values()):
-                process.terminate()
+            _pool.shutdown()
+    except BaseException:
+        if _pool is not None:  # not to wait for: one that dies may hold the others' lock
+            processes = list(_pool._processes.values())
+            _pool.shutdown(wait=False)
+            for process in processes:
+                process.kill()
         raise
     finally:
-        if _pool is not None:
-            _pool.shutdown(cancel_futures=True)
         _open, _pool = False, None
 
 
@@ -62,7 +64,8 @@ def pmap(f: Callable[[A], B], items: Iterable[A]) -> list[B]:
         if _pool is None:
             # not fork: threads of Numba and BLAS would not survive it
             _pool = ProcessPoolExecutor(cores(), get_context("spawn"), _start)
-        return list(_pool.map(f, items))
+        futures = [_pool.submit(f, x) for x in items]  # `map` would cancel, which `kill` may cross
+        return [future.result() for future in futures]
 
 
 def _start() -> None:
