@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ def test_q_of_the_orders() -> None:
     assert chain.q_series(1) == 0.5  # no hand-over at all: the parallel update
     assert chain.q_series(20) == pytest.approx(chain.q("random"), rel=1e-15)
     assert abs(chain.q_series(8) - chain.q("random")) < 1e-6  # "for r = 8 it drops below 1e-6"
+    assert chain.q_series(200) == chain.q_series(20)
     assert chain.q(0.3) == 0.3
 
 
@@ -26,6 +30,58 @@ def test_unknown_order_is_refused() -> None:
         chain.sound_speed(10, order="shuffled")
     with pytest.raises(InputError, match=r"give parallel, random"):
         chain.relaxation_rate(0.1, order="symmetric")
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "sentence"),
+    [
+        (chain.q, {"order": -1}, "order is -1; give one of parallel, .*, or q itself"),
+        (chain.q_series, {"terms": 0}, "terms is 0; give a whole number of at least 1"),
+        (chain.q_series, {"terms": 2.5}, "terms is 2.5; give a whole number"),
+        (chain.sound_speed, {"sweeps": -1}, "sweeps is -1; give a number from 0 to 1e50"),
+        (chain.sound_speed, {"sweeps": "ten"}, "sweeps is 'ten'; give a number from 0"),
+        (chain.sound_speed, {"sweeps": math.nan}, "sweeps is nan; give"),
+        (chain.stiffness, {"sweeps": 40, "dt": 0}, "dt is 0; give a positive number"),
+        (chain.frequency, {"k": [0.1, -2.0], "sweeps": 4}, "k is -2.0; give a number from 0"),
+        (chain.step_sag, {"rate": 2.1, "sweeps": 4}, "rate is 2.1; give a number from 0 to 2"),
+        (chain.sweeps_for_rigidity, {"length": -5}, "length is -5; give a positive number"),
+        (chain.sweeps_for_rigidity, {"length": 0.0}, "length is 0.0; give a positive number"),
+        (chain.sweeps_for_rigidity, {"length": 1e200}, r"length is 1e\+200; give .* to 1e50"),
+        (chain.sweeps_for_rigidity, {"length": math.inf}, "length is inf; give a positive number"),
+    ],
+)
+def test_refusals(function: Any, given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        function(**given)
+    with pytest.raises(InputError, match=sentence):  # by place as by name
+        function(*given.values())
+
+
+def test_every_number_is_checked() -> None:
+    """Whatever takes a number refuses one that is none, and names it."""
+    for name in set(chain.__all__) - {"Q"}:
+        function = getattr(chain, name)
+        arguments = inspect.signature(function).parameters
+        for wrong in arguments:
+            with pytest.raises(InputError, match=f"^{wrong} is nan; give "):
+                function(**dict.fromkeys(arguments, 1.0) | {wrong: math.nan})
+
+
+def test_results_of_extreme_arguments_are_finite() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x, y in ((1e-50, 1e50), (1e50, 1e-50)):
+            assert 0.0 < chain.coupling(x, y, x, x, x) < math.inf
+            assert 0.0 < chain.diffusion(x, y, x, x) < math.inf
+            assert 0.0 < chain.sweeps_and_step(y, x, y, y)[0] < math.inf
+            assert 0.0 < chain.damping_time(1.0, x, 1.0, y, x) < math.inf
+        assert chain.sweeps_for_rigidity(1e50, 1e-50, 1e-50) > 1
+
+
+def test_no_sweeps_carry_nothing() -> None:
+    assert chain.sound_speed(0) == chain.diffusion_length(0) == chain.frequency(0.1, 0) == 0.0
+    assert chain.critical_wavenumber(0) == chain.damping_time(0.1, 0) == math.inf
+    assert chain.remaining([0.0, 0.3, 1.0], 0) == pytest.approx(1.0, abs=0.0)
 
 
 def test_figure_4() -> None:
@@ -71,6 +127,15 @@ def test_relations_between_them() -> None:
     s = np.roots([1.0, -big_d * k**2, (c * k) ** 2])
     assert chain.frequency(k, sweeps, dt, d) == pytest.approx(abs(s[0].imag))
     assert chain.damping_time(k, sweeps, dt, d) == pytest.approx(1 / s[0].real)
+
+
+def test_times_of_the_longest_and_shortest_waves() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        long, short = chain.damping_time(np.array([0.0, 1e9]), 40, dt=0.1)
+    assert long == math.inf
+    assert short == pytest.approx(0.1, rel=1e-15)  # the dashpots' own: D/c² = dt
+    assert chain.frequency(0.0, 40) == 0.0
 
 
 @pytest.mark.parametrize("order", chain.Q)
@@ -184,3 +249,29 @@ def test_continuum_is_the_limit_of_the_step() -> None:
     assert chain.step_damping_time(rate, sweeps) == pytest.approx(
         chain.damping_time(k, sweeps), rel=x
     )
+
+
+def test_limits_of_a_step() -> None:
+    """Modes that hardly relax are continuum; those that relax at once or never have their own."""
+    sweeps, dt = 40, 0.1
+    rate = np.array([0.0, 1e-300, 1e-17, 1e-14, 1e-10])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert chain.step_sag(rate, sweeps) == pytest.approx(1.0, rel=1e-8)
+        omega, tau = (f(rate, sweeps, dt) for f in (chain.step_frequency, chain.step_damping_time))
+        assert omega == pytest.approx(np.sqrt(sweeps * rate) / dt, rel=1e-8)
+        assert tau[1:] == pytest.approx(2.0 * dt / (sweeps * rate[1:]), rel=1e-8)
+        assert tau[0] == chain.step_damping_time(2.0, sweeps) == math.inf
+        assert chain.step_sag(2.0, sweeps) == math.inf
+        assert chain.step_sag(1.0, sweeps) == chain.step_damping_time(1.0, sweeps) == 0.0
+        assert chain.step_frequency(1.0, sweeps) == math.pi / 2
+        assert chain.step_sag(0.9999, 400) == 0.0
+
+
+@pytest.mark.parametrize("rate", [1e-3, 0.4, 0.99, 1.01, 1.9])
+def test_a_step_as_it_is_written(rate: float) -> None:
+    a, sweeps = abs(1.0 - rate) ** 3, 3
+    assert chain.remaining(rate, sweeps) == pytest.approx(a, rel=1e-14)
+    assert chain.step_frequency(rate, sweeps) == pytest.approx(math.acos(math.sqrt(a)), rel=1e-12)
+    assert chain.step_sag(rate, sweeps) == pytest.approx(sweeps * rate * a / (1 - a), rel=1e-12)
+    assert chain.step_damping_time(rate, sweeps) == pytest.approx(-2 / math.log(a), rel=1e-12)

@@ -29,8 +29,12 @@ or its q.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -77,21 +81,67 @@ Q = {
 }
 
 
+# ---------------------------------------------------------------------- arguments
+# Least and most of each: all results are products of at most six powers of them, and stay finite.
+_POSITIVE = 1e-50, 1e50, "a positive number, from 1e-50 to 1e50"
+_NOT_NEGATIVE = 0.0, 1e50, "a number from 0 to 1e50"
+_VALID = {
+    "k": _NOT_NEGATIVE,
+    "sweeps": _NOT_NEGATIVE,
+    "rate": (0.0, 2.0, "a number from 0 to 2"),  # 1 − µ beyond ±1 would be no relaxation
+    "force": (-1e50, 1e50, "a number from -1e50 to 1e50"),
+} | dict.fromkeys(("dt", "diameter", "mass", "length", "grains", "stiffness", "damping"), _POSITIVE)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _check(name: str, value: Any, least: float, most: float, valid: str) -> None:
+    """Refuse a number, or an array with one, that is not from ``least`` to ``most``."""
+    if isinstance(value, float | int) and least <= value <= most:
+        return
+    x = np.asarray(value)
+    numbers = x.dtype.kind in "iuf"
+    inside = (x >= least) & (x <= most) if numbers else np.zeros(x.shape, bool)
+    if not inside.all():
+        given = x[~inside][0] if numbers else repr(value)
+        raise InputError(f"{name} is {given}; give {valid}")
+
+
+def _checked(f: Callable[P, T]) -> Callable[P, T]:
+    """Check the arguments that `_VALID` names; defaults are valid."""
+    names = tuple(inspect.signature(f).parameters)
+
+    @functools.wraps(f)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name, value in (*zip(names, args), *kwargs.items()):
+            if name in _VALID:
+                _check(name, value, *_VALID[name])
+        return f(*args, **kwargs)
+
+    return checked
+
+
+# ---------------------------------------------------------------------- orders
 def q(order: str | float = "random") -> float:
     """q of an order of updates (11, A4) [1]."""
-    if not isinstance(order, str):
-        return float(order)
-    if order not in Q:
-        raise InputError(f"order is {order!r}; give one of {', '.join(Q)}, or q itself")
-    return Q[order]
+    if isinstance(order, str) and order in Q:
+        return Q[order]
+    least, most, _ = _POSITIVE
+    _check("order", order, least, most, f"one of {', '.join(Q)}, or q itself, 1e-50 to 1e50")
+    return float(order)
 
 
 def q_series(terms: int) -> float:
     """q of random sweeps from the first terms of its series (A3), ½ + Σ 1/(2^r (r+1)!) [1]."""
-    return 0.5 + sum(0.5**r / math.factorial(r + 1) for r in range(1, terms))
+    if not (isinstance(terms, Integral) and terms >= 1):
+        raise InputError(f"terms is {terms!r}; give a whole number of at least 1")
+    last = min(terms, 20)  # later ones are below rounding
+    return 0.5 + sum(0.5**r / math.factorial(r + 1) for r in range(1, last))
 
 
 # ---------------------------------------------------------------------- continuum
+@_checked
 def diffusion(
     sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
@@ -99,6 +149,7 @@ def diffusion(
     return q(order) * sweeps * diameter**2 / dt
 
 
+@_checked
 def coupling(
     sweeps: float,
     dt: float = 1.0,
@@ -110,6 +161,7 @@ def coupling(
     return q(order) * sweeps * mass * diameter / dt**2
 
 
+@_checked
 def sound_speed(
     sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
@@ -117,59 +169,71 @@ def sound_speed(
     return math.sqrt(q(order) * sweeps) * diameter / dt
 
 
+@_checked
 def frequency(
     k: Any, sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> Any:
-    """ω of a wave with wave number k (18), zero if it is overdamped [1/time]; k may be an array."""
-    c, d = sound_speed(sweeps, dt, diameter, order), diffusion(sweeps, dt, diameter, order)
+    """ω of a wave with wave number k (18), zero if it is overdamped [1/time]; k may be an array.
+
+    With (19), (18) is ω = c k √(1 − (k/k_c)²).
+    """
     k = np.asarray(k, dtype=float)
-    return (k * np.sqrt(np.maximum(c**2 - (d * k) ** 2 / 4.0, 0.0)))[()]
+    share = np.minimum(k / critical_wavenumber(sweeps, diameter, order), 1.0)
+    return (sound_speed(sweeps, dt, diameter, order) * k * np.sqrt(1.0 - share**2))[()]
 
 
+@_checked
 def damping_time(
     k: Any, sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> Any:
     """τ of a wave with wave number k (20) [time]; k may be an array.
 
-    An overdamped wave (k > k_c) has two; this is the longer.
+    An overdamped wave (k > k_c) has two; this is the longer. With y = (k_c/k)² and D = c² dt, (20)
+    is τ = ½ dt y, and the longer one 1/(½ D k² − √(¼ D² k⁴ − c² k²)) = ½ dt (1 + √(1 − y)).
     """
-    c, d = sound_speed(sweeps, dt, diameter, order), diffusion(sweeps, dt, diameter, order)
-    k = np.asarray(k, dtype=float)
-    rate = d * k**2 / 2.0
-    return (1.0 / (rate - np.sqrt(np.maximum(rate**2 - (c * k) ** 2, 0.0))))[()]
+    with np.errstate(divide="ignore", over="ignore"):  # k = 0: never
+        y = (critical_wavenumber(sweeps, diameter, order) / np.asarray(k, dtype=float)) ** 2
+    return (0.5 * dt * np.maximum(y, 1.0 + np.sqrt(np.maximum(1.0 - y, 0.0))))[()]
 
 
+@_checked
 def critical_wavenumber(
     sweeps: float, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
     """k_c = 2c/D: shorter waves are overdamped (19) [1/length]."""
-    return 2.0 / (math.sqrt(q(order) * sweeps) * diameter)
+    length = sound_length(sweeps, diameter, order)
+    return 2.0 / length if length > 0.0 else math.inf
 
 
+@_checked
 def slowest_wavenumber(length: float) -> float:
     """k of the longest wave of a chain with one end fixed and one free, λ = 4 L [1/length]."""
     return math.pi / (2.0 * length)
 
 
 # ---------------------------------------------------------------------- lengths
+@_checked
 def diffusion_length(sweeps: float, diameter: float = 1.0, order: str | float = "random") -> float:
     """l_diff = √(4 D dt): how far the sweeps of a step carry information (47, 63) [length]."""
     return 2.0 * diameter * math.sqrt(q(order) * sweeps)
 
 
+@_checked
 def sound_length(sweeps: float, diameter: float = 1.0, order: str | float = "random") -> float:
     """l_sound = c dt: how far sound gets in a step (61) [length]."""
     return diameter * math.sqrt(q(order) * sweeps)
 
 
+@_checked
 def critical_wavelength(
     sweeps: float, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
     """λ_c = 2π/k_c: of the longest wave that is overdamped (62) [length]."""
-    return 2.0 * math.pi / critical_wavenumber(sweeps, diameter, order)
+    return math.pi * sound_length(sweeps, diameter, order)
 
 
 # ---------------------------------------------------------------------- springs and dashpots
+@_checked
 def stiffness(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> float:
@@ -177,6 +241,7 @@ def stiffness(
     return q(order) * mass * sweeps / dt**2
 
 
+@_checked
 def damping(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> float:
@@ -184,18 +249,21 @@ def damping(
     return q(order) * mass * sweeps / dt
 
 
+@_checked
 def shrinkage(force: float, grains: int, stiffness: float) -> float:
     """By how much a force shortens a chain with as many springs as grains [length]."""
     return force * grains / stiffness
 
 
 # ---------------------------------------------------------------------- questions of a user
+@_checked
 def sweeps_for_rigidity(length: float, diameter: float = 1.0, order: str | float = "random") -> int:
     """Least number of sweeps for which l_diff reaches ``length``."""
     exact = (length / (2.0 * diameter)) ** 2 / q(order)
     return max(1, math.ceil(exact * (1.0 - 1e-12)))  # a whole number stays one despite rounding
 
 
+@_checked
 def sweeps_for_stiffness(
     stiffness: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> int:
@@ -204,6 +272,7 @@ def sweeps_for_stiffness(
     return max(1, math.ceil(exact * (1.0 - 1e-12)))
 
 
+@_checked
 def sweeps_and_step(
     stiffness: float, damping: float, mass: float = 1.0, order: str | float = "random"
 ) -> tuple[float, float]:
@@ -211,6 +280,7 @@ def sweeps_and_step(
     return damping**2 / (q(order) * mass * stiffness), damping / stiffness
 
 
+@_checked
 def halved(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> tuple[float, float]:
@@ -219,6 +289,7 @@ def halved(
 
 
 # ---------------------------------------------------------------------- step by step, exactly
+@_checked
 def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any:
     """µ: a sweep shrinks a mode's distance to the solution by 1 − µ on average [1].
 
@@ -227,8 +298,9 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
     1 − µ = cos² kd, as for Gauss–Seidel on Poisson's equation. symmetric: not known in closed form.
     """
     kd = np.asarray(k, dtype=float) * diameter
+    parallel = 2.0 * np.sin(0.5 * kd) ** 2  # 1 − cos kd, also of the longest waves
     if order == "parallel":
-        return (1.0 - np.cos(kd))[()]
+        return parallel[()]
     if order in ("sequential", "coloured"):
         return (np.sin(kd) ** 2)[()]
     if order != "random":
@@ -236,28 +308,44 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
     r = np.arange(1, 20)
     share = 0.5**r / np.array([math.factorial(n + 1) for n in r], dtype=float)
     handed_on = 1.0 + 2.0 * (np.cos(kd[..., None] * r) @ share)
-    return ((1.0 - np.cos(kd)) * handed_on)[()]
+    return (parallel * handed_on)[()]
 
 
+def _log_remaining(rate: Any, sweeps: float) -> Any:
+    """ln a, also where a rounds to one: |1 − µ| is one minus the distance of µ to 0 or 2."""
+    rate = np.asarray(rate, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):  # µ = 1: nothing is left, a = 0
+        log = sweeps * np.log1p(-np.minimum(rate, 2.0 - rate))
+    return np.where(np.equal(sweeps, 0.0), 0.0, log)
+
+
+@_checked
 def remaining(rate: Any, sweeps: float) -> Any:
     """a = |1 − µ|^N: the share of a mode's error that a step leaves [1].
 
     Random sweeps overshoot in the shortest waves, µ > 1.
     """
-    return (np.abs(1.0 - np.asarray(rate, dtype=float)) ** sweeps)[()]
+    return np.exp(_log_remaining(rate, sweeps))[()]
 
 
+@_checked
 def step_frequency(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
     """ω of a mode that relaxes by µ a sweep, exactly: cos(ω dt) = √a [1/time]."""
-    return (np.arccos(np.sqrt(remaining(rate, sweeps))) / dt)[()]
+    log = _log_remaining(rate, sweeps)
+    return (np.arctan2(np.sqrt(-np.expm1(log)), np.exp(0.5 * log)) / dt)[()]
 
 
+@_checked
 def step_sag(rate: Any, sweeps: float) -> Any:
     """Share of the equivalent spring's sag that a mode keeps, exactly: N µ a / (1 − a) [1]."""
-    a = remaining(rate, sweeps)
-    return (sweeps * np.asarray(rate, dtype=float) * a / (1.0 - a))[()]
+    x = np.asarray(sweeps * np.asarray(rate, dtype=float))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = x / np.expm1(-_log_remaining(rate, sweeps))
+    return np.where(x == 0.0, 1.0, share)[()]
 
 
+@_checked
 def step_damping_time(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
     """τ of a mode that relaxes by µ a sweep, exactly: −2 dt / ln a [time]."""
-    return (-2.0 * dt / (sweeps * np.log(np.abs(1.0 - np.asarray(rate, dtype=float)))))[()]
+    with np.errstate(divide="ignore"):  # a = 1: never
+        return (2.0 * dt / np.abs(_log_remaining(rate, sweeps)))[()]
