@@ -144,3 +144,17 @@ def test_a_state_of_another_scene_is_refused() -> None:
     state = hg.Simulation(fewer, dt=0.01).state
     with pytest.raises(hg.InputError, match="start has 1 bodies in 2D; the scene has 2 grains"):
         hg.Simulation(scene, dt=0.01, start=state)
+
+
+@pytest.mark.parametrize("share", [0.1, 3.0])
+def test_contacts_keep_their_forces_when_the_step_is_another(settled: Path, share: float) -> None:
+    """Also from a state in memory, which knows its step by its time."""
+    same = hg.Simulation(scenario([FLOOR], settled))
+    other = hg.Simulation(scenario([FLOOR], settled).model_copy(update={"dt": 0.01 * share}))
+    expected = share * same.state.contacts.impulse
+    np.testing.assert_allclose(other.state.contacts.impulse, expected)
+    same.run(40, progress=False)
+    memory = hg.Simulation(same.scenario.scene, dt=0.01 * share, solver=SOLVER, start=same.state)
+    expected = share * same.state.contacts.impulse
+    np.testing.assert_allclose(memory.state.contacts.impulse, expected)
+    assert memory.step().kinetic < 1e-8  # a pile at rest stays so

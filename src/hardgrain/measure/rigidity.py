@@ -27,6 +27,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from hardgrain.kernels import device, jit
 from hardgrain.scene import lawtable
@@ -37,7 +39,8 @@ __all__ = ["Network", "Rigidity", "clusters", "extent", "network", "rigidity"]
 
 ACCURACY = 1e-2  # of each linear solve [1]; µ is wrong by its square
 ITERATIONS = 1000  # at most in a solve, on average: enough for 500 grains in a row
-OVERHEAD = 1e5  # work of finding clusters and setting up, at least [contact updates]
+# Work of finding clusters and setting up, at least and for each contact [contact updates].
+OVERHEAD, SET_UP = 1e5, 20.0
 STEP_UPDATES, STEP_OVERHEAD = 2.0, 1e3  # work of a step of a solve, for each contact and at least
 ROUNDS = 3  # of inverse iteration; the chain's µ is then right to 10⁻³
 
@@ -70,8 +73,10 @@ class Rigidity:
     stiffness: float  # κ, mean over the contacts that bear a force [force/length]
     damping: float  # γ, likewise [force time/length]
     sag: float  # how far the present load moves a grain or piston at most [length]
-    needed: int  # sweeps for which l_diff reaches L
+    slowness: float  # length of a chain whose slowest mode is as slow [length]
+    needed: int  # sweeps for which l_diff reaches it
     converged: bool  # hardly a step was not, judged as finely as the longest wave needs
+    adaptive: bool  # a criterion, not a number, ends the sweeps of a step
 
     @property
     def sound_speed(self) -> float:
@@ -86,7 +91,8 @@ class Rigidity:
 
     @property
     def rigid(self) -> bool:
-        return self.converged or self.diffusion_length >= self.length
+        """Converged, or within reach of the sweeps: of a chain, l_diff ≥ L; else N µ ≥ π²/16."""
+        return self.converged or self.diffusion_length >= self.slowness
 
     @property
     def why(self) -> str:
@@ -95,15 +101,16 @@ class Rigidity:
             return "no two grains bear a force on each other"
         lengths = (
             f"l_diff = {self.diffusion_length:.3g} against a cluster of {self.grains} grains,"
-            f" {self.length:.3g} long"
+            f" {self.length:.3g} long, as slow as a chain of {self.slowness:.3g}"
         )
-        if self.diffusion_length >= self.length:
+        if self.diffusion_length >= self.slowness:
             return lengths
         if self.converged:
             return f"the steps were converged ({lengths})"
+        how = ", by a finer solver.tolerance" if self.adaptive else ""
         return (
             f"sound crosses in {self.crossing:.2g} steps, packing will sag by"
-            f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps (now"
+            f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps{how} (now"
             f" {self.sweeps:.4g}; {lengths})"
         )
 
@@ -121,13 +128,21 @@ class Rigidity:
 
 
 def rigidity(
-    model: Model, found: Network, sweeps: float, q: float, dt: float, converged: bool
+    model: Model,
+    found: Network,
+    sweeps: float,
+    q: float,
+    dt: float,
+    *,
+    converged: bool = False,
+    adaptive: bool = False,
 ) -> Rigidity:
     """What a number of sweeps a step, in an order with the given q, makes of a network."""
     diameter = 2.0 * float(model.radius.mean())
     rate = min(2.0 * q * found.rate, 0.5)
     some = rate > 0.0 and sweeps > 0.0
     strength = 2.0 * q * sweeps / dt**2
+    slowness = 0.5 * math.pi * diameter * math.sqrt(q / rate) if rate > 0.0 else 0.0
     return Rigidity(
         grains=int(found.grains),
         length=found.length,
@@ -141,17 +156,16 @@ def rigidity(
         stiffness=strength * found.effective_mass,
         damping=strength * found.effective_mass * dt,
         sag=found.sag / strength * float(chain.step_sag(rate, sweeps)) if some else 0.0,
-        needed=chain.sweeps_for_rigidity(found.length, diameter, q),
+        slowness=slowness,
+        needed=chain.sweeps_for_rigidity(max(slowness, diameter), diameter, q),
         converged=converged,
+        adaptive=adaptive,
     )
 
 
 # ---------------------------------------------------------------------- the network
 def clusters(model: Model, contacts: Contacts) -> Ints:
     """Cluster number of every grain, shape (n,): grains linked by contacts that bear a force."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     link = (contacts.normal_impulse() != 0.0) & (contacts.second < model.n)
     i, j = contacts.first[link], contacts.second[link]
     graph = coo_array((np.ones(i.size, np.int8), (i, j)), shape=(model.n, model.n))
@@ -167,10 +181,11 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     in a row, compressed as the mean one.
     """
     c, n = state.contacts, model.n
+    set_up = OVERHEAD + SET_UP * len(c)
     label = clusters(model, c)
     counts = np.bincount(label)
     if counts.max() < 2:
-        return Network()
+        return Network(work=set_up)
     mine = label == counts.argmax()
     length = float(extent(state.position[:n][mine], model.radius[mine], model.periodic).max())
     p_n = c.normal_impulse()
@@ -183,14 +198,14 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     scale = np.sqrt(np.hstack([model.inv_mass, model.inv_inertia]))
     x = _load(*bodies, scale, c.impulse[loaded] / dt)
     if not x.any():  # nothing that can move bears a load
-        return Network(float(counts.max()), length)
+        return Network(float(counts.max()), length, work=set_up)
 
     def stiffen(x: Floats) -> Floats:
         y: Floats = stiffness(*bodies, scale, along, across, x)
         return y
 
     cost = STEP_UPDATES * first.size + STEP_OVERHEAD  # of a step of a solve
-    limit = int(max(min((most - OVERHEAD) / cost, ROUNDS * ITERATIONS), 0.0))
+    limit = int(max(min((most - set_up) / cost, ROUNDS * ITERATIONS), 0.0))
     rate, sag, steps = 0.0, 0.0, 0
     for k in range(ROUNDS):
         x, taken = _solve(stiffen, x, limit - steps)
@@ -208,7 +223,7 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
         moves = along > 0.0  # not so between two grains that are locked
         sag = row * float((np.abs(p_n[loaded][moves]) / along[moves]).mean()) / dt
     mass = float(along.mean())
-    return Network(float(counts.max()), length, rate, sag, mass, OVERHEAD + cost * steps)
+    return Network(float(counts.max()), length, rate, sag, mass, set_up + cost * steps)
 
 
 def _solve(apply: Callable[[Floats], Floats], b: Floats, most: int) -> tuple[Floats, int]:
@@ -255,8 +270,9 @@ def _springs(
     w_t = (w.sum(axis=1) - w_n) / (dim - 1) + (lever * turn).sum(axis=1)
     friction = model.laws[model.material[first], model.material[second], lawtable.MU_STATIC]
     along, across = np.zeros_like(w_n), np.zeros_like(w_n)
-    np.divide(1.0, w_n, out=along, where=w_n > 0.0)
-    np.divide(1.0, w_t, out=across, where=(w_t > 0.0) & (friction > 0.0))
+    seen = 1e-9 * (w.sum(axis=1) + turn.sum(axis=1))  # less is rounding: locked, not light
+    np.divide(1.0, w_n, out=along, where=w_n > seen)
+    np.divide(1.0, w_t, out=across, where=(w_t > seen) & (friction > 0.0))
     return along, across
 
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.measure.rigidity import Network, Rigidity, extent, network, rigidity
+from hardgrain.run.monitor import WAVE
 from hardgrain.run.progress import duration
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import VELOCITY, Floats, Model, State
+from hardgrain.scene.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, Grains
@@ -44,60 +45,64 @@ class Advice:
     dim: int
     diameter: float  # mean [length]
     dt: float  # as written [time]
-    longest_dt: float  # that the expected speeds allow
+    longest_dt: float | None  # that the expected speeds allow; None: nothing moves
     speed: float  # expected of the fastest grains [length/time]
     sweeps: int  # as written; a cap, where a criterion decides
     adaptive: bool  # a criterion decides when to stop sweeping
     foreseen: bool  # from the scene alone, no forces are known yet
-    rigidity: Rigidity  # with the sweeps as written
+    rigidity: Rigidity  # with the sweeps as written; with the least that are rigid, if adaptive
     steps: int | None  # of the whole run, where its stop condition tells
     updates_per_second: float  # contact updates on this machine
-    step_seconds: float  # of one step with the sweeps as written
+    step_seconds: float  # of one step with the sweeps of ``rigidity``
     rigid_step_seconds: float  # of one step with as many sweeps as rigidity needs
+
+    @property
+    def rigid(self) -> bool | None:
+        """Whether it will be; None where that is up to a criterion."""
+        if self.adaptive and self.sweeps >= self.rigidity.needed:
+            return None
+        return self.rigidity.rigid
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
-        return {
-            **asdict(self),
-            "rigid": self.rigidity.rigid,
-            "sound_speed": self.rigidity.sound_speed,
-        }
+        return {**asdict(self), "rigid": self.rigid, "sound_speed": self.rigidity.sound_speed}
 
     def __str__(self) -> str:
         r = self.rigidity
         source = "foreseen" if self.foreseen else "from the forces at its start"
         lines = {
             "packing": f"{self.grains} grains of mean diameter {self.diameter:.3g},"
-            f" {r.length:.3g} long ({source})"
+            f" {r.length:.3g} long ({source})",
+            "sweeps": f"{self.sweeps}, {r}",
         }
-        count, unit = (1000, "1000 steps") if self.steps is None else (self.steps, "the run")
-        written = f"{duration(count * self.step_seconds)} as written"
-        rigid = f"{duration(count * self.rigid_step_seconds)} with {r.needed} sweeps a step"
-        if self.adaptive:
+        count, unit = (self.steps, "the run takes") if self.steps else (1000, "1000 steps take")
+        times = f"{duration(max(count * self.step_seconds, 1.0))} as written"
+        if self.rigid is None:
             lines["sweeps"] = (
-                f"as many as the criterion asks for, at most {self.sweeps}; news crosses the"
-                f" packing in about {r.needed}"
+                f"as many as the criterion asks for, at most {self.sweeps}; rigid from about"
+                f" {r.needed}, or with a residual of {WAVE * r.rate:.1g} or less"
             )
-            times = rigid
-        elif r.rigid:
-            lines["sweeps"] = f"{self.sweeps}, {r}"
-            times = written
-        else:
-            lines["sweeps"] = f"{self.sweeps}, {r}"
+            times = f"{duration(count * self.step_seconds)} at least, with {r.needed} sweeps a step"
+        elif not self.rigid:
             lines["softness"] = r.sound
-            lines["or"] = (
-                f"halve both, dt = {self.dt / 2:g} and {r.sweeps / 2:.4g} sweeps: twice as stiff,"
-                " as much damped, for the same work"
+            if not self.adaptive and self.sweeps > 1:
+                lines["or"] = (
+                    f"halve both, dt = {self.dt / 2:g} and {self.sweeps // 2} sweeps: twice as"
+                    " stiff, as much damped, for the same work"
+                )
+            rigid = duration(count * self.rigid_step_seconds)
+            times += f", {rigid} with {r.needed} sweeps a step"
+        if self.longest_dt is None:
+            lines["step"] = f"dt = {self.dt:g}; nothing will move, as far as can be foreseen"
+        else:
+            fits = "fits" if self.dt <= self.longest_dt else "is too long"
+            lines["step"] = (
+                f"dt = {self.dt:g} {fits}: at a speed of {self.speed:.3g} a grain moves a tenth of"
+                f" a diameter in {self.longest_dt:.3g}"
             )
-            times = f"{written}, {rigid}"
-        fits = "fits" if self.dt <= self.longest_dt else "is too long"
-        lines["step"] = (
-            f"dt = {self.dt:g} {fits}: at a speed of {self.speed:.3g} a grain moves a tenth of a"
-            f" diameter in {self.longest_dt:.3g}"
-        )
         lines["time"] = (
-            f"{unit} takes about {times}, at {self.updates_per_second / 1e6:.3g} million contact"
-            " updates a second"
+            f"{unit} about {times}, at {self.updates_per_second / 1e6:.3g} million contact updates"
+            " a second"
         )
         return "\n".join(f"{name + ':':<12} {text}" for name, text in lines.items())
 
@@ -109,36 +114,39 @@ def advise(scenario: Scenario) -> Advice:
             "engine.kind is 'soft-particles', which makes no sweeps; advice is for contact dynamics"
         )
     sim = Simulation(scenario)
+    if scenario.stop is not None:
+        sim.conditions()
     model, solver = sim.model, scenario.solver
-    adaptive = solver.stop != "sweeps"
     found = network(model, sim.state, sim.dt)
+    ahead = _Foreseen(model, sim.state, Loads(model, sim.dt).at(sim.state)[0])
     foreseen = found.length == 0.0
-    force = Loads(model, sim.dt).at(sim.state)[0]
-    ahead = _Foreseen(model, sim.state, force)
     if foreseen:
         found = ahead.network()
-    needed = rigidity(model, found, 1.0, solver.q, sim.dt, False).needed
-    sweeps = float(needed if adaptive else solver.sweeps)
+    adaptive, needed = solver.stop != "sweeps", _needed(model, found, solver.q)
+    sweeps = min(solver.sweeps, needed) if adaptive else solver.sweeps
     speed = max(ahead.speed(), _driven_speed(sim))
     updates_per_second, overhead = _probe(scenario, model)
     each = CONTACTS[model.dim] * model.n / updates_per_second
-    typical = min(float(needed), float(solver.sweeps)) if adaptive else sweeps
     return Advice(
         grains=model.n,
         dim=model.dim,
         diameter=ahead.diameter,
         dt=sim.dt,
-        longest_dt=TRAVEL * ahead.diameter / speed if speed > 0.0 else math.inf,
+        longest_dt=TRAVEL * ahead.diameter / speed if speed > 0.0 else None,
         speed=speed,
         sweeps=solver.sweeps,
         adaptive=adaptive,
         foreseen=foreseen,
-        rigidity=rigidity(model, found, sweeps, solver.q, sim.dt, False),
+        rigidity=rigidity(model, found, sweeps, solver.q, sim.dt, adaptive=adaptive),
         steps=_steps(scenario),
         updates_per_second=updates_per_second,
-        step_seconds=overhead + each * typical,
+        step_seconds=overhead + each * sweeps,
         rigid_step_seconds=overhead + each * needed,
     )
+
+
+def _needed(model: Model, found: Network, q: float) -> int:
+    return rigidity(model, found, 1.0, q, 1.0).needed
 
 
 class _Foreseen:
@@ -157,21 +165,25 @@ class _Foreseen:
         self.cross = float(np.delete(self.extent, self.axis).prod())
         ball = math.pi * model.radius**2 if dim == 2 else 4.0 / 3.0 * math.pi * model.radius**3
         self.height = float(self.extent[self.axis])
-        if self.weight + self.push > 0.0:
+        thin = self.cross < 1.5 * self.diameter ** (dim - 1)  # a single row packs to its length
+        if self.weight + self.push > 0.0 and not thin:
             self.height = min(self.height, float(ball.sum()) / PACKED[dim] / self.cross)
+        self.piston = float(model.mass[n:][movable[:, self.axis]].sum())
 
     def network(self) -> Network:
         """A bundle of chains as long as the packing, loaded by all that lies and pushes on them."""
         model, d = self.model, self.diameter
-        length = max(self.height, *np.delete(self.extent, self.axis).tolist())
         mass = float(model.mass[: model.n].mean())
         chains = max(self.cross / d ** (model.dim - 1), 1.0)
         force = (0.5 * self.weight + self.push) / chains
         row = max(self.height / d, 1.0)
+        # k L of a chain with a piston on its end, k L tan k L = chain / piston, to a few percent:
+        # π/2 for a light one, the root of the ratio for a heavy one.
+        phase = (self.piston / (model.n * mass) + 4.0 / math.pi**2) ** -0.5
         return Network(
             grains=float(model.n),
-            length=length,
-            rate=(math.pi * d / (2.0 * length)) ** 2 / 2.0,
+            length=max(self.height, *np.delete(self.extent, self.axis).tolist()),
+            rate=(phase / row) ** 2 / 2.0,
             sag=row * force / (mass / 2.0),
             effective_mass=mass / 2.0,
         )
@@ -186,19 +198,22 @@ class _Foreseen:
 
 
 def _driven_speed(sim: Simulation) -> float:
-    """Largest prescribed velocity component over the run [length/time]."""
-    stop = sim.scenario.stop
+    """Largest prescribed speed of a body or its surface over the run [length/time]."""
+    model, stop = sim.model, sim.scenario.stop
     end = 0.0
     if stop is not None:
         end = max(stop.time or 0.0, (stop.steps or 0) * sim.dt)
-    times = np.linspace(0.0, end, 65)
-    values = [
-        abs(drive.value(float(t)))
-        for drive in sim.model.drives
-        if drive.what == VELOCITY
-        for t in times
-    ]
-    return max(values, default=0.0)
+    x = sim.state.position
+    far = np.linalg.norm(x - x[: model.n].mean(axis=0), axis=1)
+    lever = far + float(np.linalg.norm(extent(x[: model.n], model.radius, model.periodic)))
+    lever[: model.n] = model.radius
+    lever[model.n :] = np.where(model.wall_size > 0.0, model.wall_size, lever[model.n :])
+    fastest = 0.0
+    for drive in model.drives:
+        if drive.what in (VELOCITY, SPIN):
+            value = max(abs(drive.value(float(t))) for t in np.linspace(0.0, end, 65))
+            fastest = max(fastest, value * (lever[drive.bodies].max() if drive.what == SPIN else 1))
+    return float(fastest)
 
 
 def _steps(scenario: Scenario) -> int | None:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from hardgrain.measure.rigidity import OVERHEAD, Network, Rigidity, network, rigidity
 from hardgrain.run.summary import CONVERGED
 from hardgrain.scene.model import Model, State
+from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.step.contact_dynamics import StepReport
 
 __all__ = ["COLUMNS", "SCALARS", "Monitor"]
@@ -41,21 +42,33 @@ class _Tally:
     since: float = 0.0  # and since then
     steps: float = 0.0  # with contacts, since the start
     rough: float = 0.0  # those in which the longest wave was not solved to a tenth
-    warned: float = 0.0
-    mean_sweeps: float = 0.0  # of a step with contacts, when last looked
-    converged: float = 1.0  # verdict when last looked
+    soft_at: float = 0.0  # step of the first look at which the run was soft; 0: it never was
+    sweeps: float = 0.0  # and their squares, summed over the steps since the start
+    squares: float = 0.0
+    sweeps_before: float = 0.0  # the same when last looked
+    squares_before: float = 0.0
+    last_sweeps: float = 0.0  # N and verdict when last looked
+    converged: float = 1.0
 
 
 SCALARS = tuple(f"monitor_{f.name}" for kind in (Network, _Tally) for f in fields(kind))
 
 
 class Monitor:
-    """The verdict of the last look, and when the next is due."""
+    """The verdict of the last look, and when the next is due.
+
+    Where the sweeps of steps differ, N is their mean over sweeps, Σ N² / Σ N: steps in which
+    nothing happens and little is done hardly count.
+    """
 
     def __init__(
-        self, model: Model, q: float, dt: float, scalars: Mapping[str, float] | None = None
+        self,
+        model: Model,
+        solver: IterativeSolver,
+        dt: float,
+        scalars: Mapping[str, float] | None = None,
     ) -> None:
-        self.model, self.q, self.dt = model, q, dt
+        self.model, self.solver, self.dt = model, solver, dt
         self._network, self._tally = Network(), _Tally()
         if scalars is not None:  # as it was when a frame was written
             a, b = (
@@ -71,42 +84,55 @@ class Monitor:
         if report.sweeps:
             t.steps += 1
             t.rough += report.residual > self._fine
+            t.sweeps += report.sweeps
+            t.squares += report.sweeps**2
         t.since += report.sweeps * report.candidates + STEP_WORK
         cost = max(self._network.work, OVERHEAD + LOOK_WORK * report.loaded)
         return report.step == 1 or t.since >= min(cost / SHARE, max(FIRST, 3.0 * t.before))
 
-    def look(self, state: State, sweeps: float) -> str | None:
-        """Judge a state; the verdict when the run has turned soft.
-
-        ``sweeps``: mean number in a step with contacts, since the start.
-        """
+    def look(self, state: State) -> str | None:
+        """Judge a state; the verdict, if the run has turned soft."""
         t = self._tally
         self._network = self._look(state, 0.0)
+        if t.sweeps > t.sweeps_before:
+            t.last_sweeps = (t.squares - t.squares_before) / (t.sweeps - t.sweeps_before)
+        t.converged = float(self._converged)
         t.before, t.since = t.before + t.since, 0.0
-        t.mean_sweeps, t.converged = sweeps, float(self._converged)
+        t.sweeps_before, t.squares_before = t.sweeps, t.squares
         self._judge()
-        if self.found.rigid or t.warned:
+        if self.found.rigid or t.soft_at:
             return None
-        t.warned = 1.0
+        t.soft_at = float(state.step)
         return str(self.found)
 
-    def verdict(self, state: State, sweeps: float) -> Rigidity:
+    def verdict(self, state: State) -> Rigidity:
         """The closing word on a state; changes nothing, so that a run that goes on is the same."""
+        t = self._tally
+        sweeps = t.squares / max(t.sweeps, 1.0)
         return self._rigidity(self._look(state, FIRST), sweeps, self._converged)
+
+    @property
+    def soft_at(self) -> int:
+        """Step of the first look at which the run was soft; 0 if it never was."""
+        return int(self._tally.soft_at)
 
     def _look(self, state: State, least: float) -> Network:
         return network(self.model, state, self.dt, max(least, SHARE * self._tally.since))
-
-    def _rigidity(self, found: Network, sweeps: float, converged: bool) -> Rigidity:
-        return rigidity(self.model, found, sweeps, self.q, self.dt, converged)
 
     @property
     def _converged(self) -> bool:
         return self._tally.rough <= ROUGH * self._tally.steps
 
+    def _rigidity(self, found: Network, sweeps: float, converged: bool) -> Rigidity:
+        adaptive = self.solver.stop != "sweeps"
+        return rigidity(
+            self.model, found, sweeps, self.solver.q, self.dt,
+            converged=converged, adaptive=adaptive,
+        )  # fmt: skip
+
     def _judge(self) -> None:
         t = self._tally
-        self.found = self._rigidity(self._network, t.mean_sweeps, bool(t.converged))
+        self.found = self._rigidity(self._network, t.last_sweeps, bool(t.converged))
         self.columns = [float(getattr(self.found, name)) for name in COLUMNS]
         # A wave shows in the contacts' velocities by its curvature alone: with all of it still to
         # be solved, the residual is no more than its rate µ.

@@ -33,6 +33,7 @@ class Progress:
     def __init__(self, until: Sequence[Condition] = (), quiet: bool = False) -> None:
         self.until = list(until)
         self.quiet = quiet
+        self.hidden = False  # quiet of its own accord, so that warnings take another way
         self._next = 0.0
         self._first: tuple[float, int] | None = None  # clock and step when the first step was done
 
@@ -127,7 +128,9 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """A time span in words: 8 s, 3 min 20 s, 2 h 5 min."""
+    """A time span in words: 8 s, 3 min 20 s, 2 h 5 min, 3.1 days."""
+    if seconds > 48 * 3600:
+        return f"{seconds / 86400:.3g} days"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

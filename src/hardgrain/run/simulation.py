@@ -7,6 +7,7 @@ import platform
 import signal
 import sys
 import threading
+import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
+from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.monitor import COLUMNS, SCALARS, Monitor
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
@@ -77,17 +79,17 @@ class Simulation:
             raise InputError("dt, solver, engine, seed, title and units are part of the scenario")
         self.scenario = scene
         self.dt = scene.dt
-        grains, old_walls = None, None
+        grains, old_walls, old_dt = None, None, None
         if scene.start is not None:
-            grains, start, old_walls = _start_from(scene.start)
+            grains, start, old_walls, old_dt = _start_from(scene.start)
         self.model, self.state = scene.scene.build(scene.seed, grains)
-        new_walls = None if start is None else self._take(start, old_walls)
+        new_walls = None if start is None else self._take(start, old_walls, old_dt)
         self._set_up()
         if not scene.scene.allow_overlaps:
             refuse_overlaps(self.model, self.state, new_walls=new_walls)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
-        self.monitor = Monitor(self.model, scene.solver.q, self.dt)
+        self.monitor = Monitor(self.model, scene.solver, self.dt)
 
     def _set_up(self) -> None:
         s = self.scenario
@@ -100,12 +102,19 @@ class Simulation:
         self._interrupted = False
         self._news: str | None = None  # that the run has turned soft in the last step
 
-    def _take(self, start: State, old_walls: list[tuple[str, int]] | None) -> list[int]:
+    def _take(
+        self, start: State, old_walls: list[tuple[str, int]] | None, old_dt: float | None
+    ) -> list[int]:
         """Begin with the grains of another state, and with its walls of the same name and kind.
 
-        Without ``old_walls`` they are the scene's own if there are as many. Contacts come along.
-        Returns the walls that are new.
+        Without ``old_walls`` they are the scene's own if there are as many. Contacts come along
+        with the forces they had, whatever the old and the new step. Returns the walls that are new.
         """
+        if old_dt is None and start.step > 0:
+            old_dt = start.time / start.step
+        share = 1.0 if old_dt is None else self.dt / old_dt
+        if abs(share - 1.0) < 1e-9:  # not to change a bit
+            share = 1.0
         model, n = self.model, self.model.n
         walls = list(zip(model.wall_names, model.wall_kind.tolist()))
         bodies = start.position.shape[0]
@@ -131,8 +140,8 @@ class Simulation:
         second = renumber[c.second[kept]]
         rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
         self.state.contacts = Contacts(
-            c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows], c.impulse[rows],
-            c.torque[rows], c.spring[rows],
+            c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows],
+            share * c.impulse[rows], share * c.torque[rows], c.spring[rows],
         )  # fmt: skip
         return [k for k in range(len(walls)) if k not in same]
 
@@ -165,13 +174,8 @@ class Simulation:
         self._news = None
         if self.engine.softness is None and self.monitor.due(report):
             with self.engine.seconds.of("watch"):
-                self._news = self.monitor.look(self.state, self.mean_sweeps)
+                self._news = self.monitor.look(self.state)
         return report
-
-    @property
-    def mean_sweeps(self) -> float:
-        """Sweeps in a step with contacts, averaged over the run."""
-        return self.totals.sweeps / max(self.totals.steps, 1.0)
 
     def _speed(self, kinetic: float) -> float:
         return math.sqrt(2.0 * kinetic / self._mass)
@@ -195,7 +199,7 @@ class Simulation:
         Ctrl-C ends the run cleanly after the step in hand. A progress line is shown in a terminal
         unless ``progress`` is False; or give a function of the simulation and each step's report.
         """
-        conditions = self._conditions(until)
+        conditions = self.conditions(until)
         if every is not None:
             changed = Output(**{**self.scenario.output.model_dump(), "every": every})
             self.scenario = self.scenario.model_copy(update={"output": changed})
@@ -223,13 +227,8 @@ class Simulation:
             with RunFile(path) as file:
                 history = file.history
             sim = cls._from_checkpoint(checkpoint, scene, path)
-            if sim._columns() != list(history):
-                raise InputError(
-                    f"{path} was written by hardgrain {checkpoint.header.get('hardgrain')}, which"
-                    " kept another history; start a new run from its last frame"
-                )
             sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
-            summary = sim._loop(sim._conditions(until), writer, progress)
+            summary = sim._loop(sim.conditions(until), writer, progress)
         return sim, summary
 
     @classmethod
@@ -241,6 +240,11 @@ class Simulation:
         if scene is not None:
             scenario = scenario.model_copy(update={"scene": scene})
         frame, rows = checkpoint.frame, checkpoint.contacts
+        if not set(SCALARS) <= set(frame.scalars):
+            raise InputError(
+                f"{path} was written by hardgrain {checkpoint.header.get('hardgrain')}, which kept"
+                " less in its frames; start a new run from its last one"
+            )
         sim.scenario, sim.dt = scenario, scenario.dt
         sim.model, _ = scenario.scene.build(scenario.seed, _grains(frame, checkpoint.model))
         for name in _KEPT:
@@ -255,11 +259,11 @@ class Simulation:
         sim.totals = Totals(
             **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
         )
-        kept = frame.scalars if set(SCALARS) <= set(frame.scalars) else None
-        sim.monitor = Monitor(sim.model, scenario.solver.q, sim.dt, kept)
+        sim.monitor = Monitor(sim.model, scenario.solver, sim.dt, frame.scalars)
         return sim
 
-    def _conditions(self, until: Until | None) -> list[Condition]:
+    def conditions(self, until: Until | None = None) -> list[Condition]:
+        """When a run ends, by default as the scenario says; what is missing there is said now."""
         if until is None:
             if self.scenario.stop is None:
                 raise InputError("until is missing; give a number of steps or a stop condition")
@@ -276,6 +280,7 @@ class Simulation:
         """Step, observe, write; the observers never change the state."""
         if isinstance(progress, bool):
             with Progress(conditions, quiet=not (progress and sys.stderr.isatty())) as line:
+                line.hidden = line.quiet
                 return self._loop(conditions, writer, line)
         output = self.scenario.output
         rows: list[list[float]] = []
@@ -295,14 +300,21 @@ class Simulation:
                     if off == 0 or last:  # the last frame always has its contacts
                         self._write(writer, rows, last or frame % output.contacts_every == 0)
                         rows = []
-                if self._news is not None and isinstance(progress, Progress):
-                    progress.tell(f"warning:     this run is {self._news}")
+                if self._news is not None:
+                    self._warn(f"this run is {self._news}", progress)
                 progress(self, report)
         if writer is not None:
             if rows:  # interrupted at the last moment
                 self._write(writer, rows, True)
             writer.close(finished=ended is not None)
         return self._summary(ended, None if writer is None else str(writer.path))
+
+    def _warn(self, text: str, progress: Observer) -> None:
+        """A line of the progress; or, where there is none, a warning of Python's own."""
+        if isinstance(progress, Progress) and not progress.hidden:
+            progress.tell(f"warning:     {text}")
+        else:
+            warnings.warn(text, stacklevel=4)
 
     @contextmanager
     def _catch_interrupt(self) -> Iterator[None]:
@@ -377,7 +389,10 @@ class Simulation:
             if solver.stop == "sweeps"
             else f"{solver.stop} criterion, tolerance {solver.tolerance:g}"
         )
-        report = self.report
+        report, found = self.report, None
+        if self.engine.softness is None:
+            with self.engine.seconds.of("watch"):
+                found = self.monitor.verdict(self.state)
         return Summary(
             ended=ended or "interrupted",
             finished=ended is not None,
@@ -390,7 +405,7 @@ class Simulation:
             worst_residual=t.worst_residual,
             capped=int(t.capped),
             loose=int(t.loose),
-            rigidity=self.monitor.verdict(self.state, self.mean_sweeps),
+            rigidity=found,
             worst_overlap=t.worst_overlap / diameter,
             mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
             kinetic_start=t.kinetic_start,
@@ -406,11 +421,13 @@ class Simulation:
             updates=self._updates,
             output=path,
             softness=self.engine.softness,
-            warnings=tuple(self._warnings()),
+            warnings=tuple(self._warnings(found)),
         )
 
-    def _warnings(self) -> Iterator[str]:
+    def _warnings(self, found: Rigidity | None) -> Iterator[str]:
         t, laws = self.totals, self.model.laws
+        if self.monitor.soft_at and found is not None and found.rigid:
+            yield f"the run was soft at step {self.monitor.soft_at}, before it was rigid again"
         scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven)
         if t.created > _CREATED * scale:
             e = laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
@@ -452,8 +469,8 @@ def _grains(frame: Frame, model: dict[str, Any]) -> GrainArrays:
     )
 
 
-def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]]]:
-    """Grains, state and walls (name and kind) of a frame of an earlier run."""
+def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]], float]:
+    """Grains, state, walls (name and kind) and dt of a frame of an earlier run."""
     with RunFile(start.file) as file:
         try:
             frame, rows = file[start.frame], file.contacts(start.frame)
@@ -461,10 +478,11 @@ def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]]
             raise InputError(
                 f"start.frame is {start.frame}; {start.file} has {len(file)} frames"
             ) from None
-        model, names = file.model, file.wall_names
+        model, names, dt = file.model, file.wall_names, stored_scenario(file.header, start.file).dt
     if rows is None:
         raise InputError(
             f"start.frame is {start.frame}, a frame of {start.file} without contacts; choose one"
             " whose contacts were stored"
         )
-    return _grains(frame, model), frame.state(rows), list(zip(names, model["wall_kind"].tolist()))
+    walls = list(zip(names, model["wall_kind"].tolist()))
+    return _grains(frame, model), frame.state(rows), walls, dt

@@ -49,7 +49,7 @@ class Summary:
     worst_residual: float
     capped: int
     loose: int  # steps with a residual above CONVERGED
-    rigidity: Rigidity
+    rigidity: Rigidity | None  # None: soft particles
     worst_overlap: float  # in mean diameters, over the run
     mean_overlap: float  # in mean diameters, of the last step
     kinetic_start: float
@@ -92,25 +92,22 @@ class Summary:
             **asdict(self),
             "balance_error": self.balance_error,
             "updates_per_second": self.updates_per_second,
-            "rigid": self.rigidity.rigid and self.softness is None,
-            "sound_speed": self.rigidity.sound_speed,
+            "rigid": self.rigidity is not None and self.rigidity.rigid,
+            "sound_speed": None if self.rigidity is None else self.rigidity.sound_speed,
         }
 
     def __str__(self) -> str:
         r = self.rigidity
         cap = f"; {self.capped} steps reached the cap on sweeps" if self.capped else ""
         converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
-        rigid = f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
+        rigid = "" if r is None else f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
         trust = (
             f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
             f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}"
         )
         updates, elastic_start, elastic = "contact updates", "", ""
         if (soft := self.softness) is not None:
-            trust = (
-                f"nothing to iterate: explicit steps of {soft.step:.3g}, stable up to"
-                f" {soft.admissible:.3g}"
-            )
+            trust = f"nothing to iterate: {soft.word}"
             rigid = (
                 f"no, soft by choice: stiffness {soft.stiffness:g}, mean overlap"
                 f" {self.mean_overlap:.2g} mean diameters"
@@ -142,7 +139,7 @@ class Summary:
                 f" a second; compiling {self.compile_seconds:.3g} s",
             ),
         ]
-        if not r.rigid and soft is None:
+        if r is not None and not r.rigid:
             lines.insert(4, ("softness", r.sound))
         if self.output:
             lines.append(("written", self.output))
