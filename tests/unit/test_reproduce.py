@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import types
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -121,9 +122,34 @@ def test_only_keeps_the_others(fake: types.ModuleType, tmp_path: Path) -> None:
     records = stored(tmp_path)
     assert (records["good"]["quick"], records["bad"]["quick"]) == (True, False)
     assert list(records) == ["good", "bad"]
-    (tmp_path / "claims.json").write_text("{}")  # not ours: begin anew
-    reproduce("fake", tmp_path, only=["bad"], tell=silent)
-    assert not stored(tmp_path)["good"]["done"]
+    lines = (tmp_path / "index.html").read_text().splitlines()
+    listed = [line for line in lines if line.startswith("<tr><td><a ")]
+    assert ["<td>quick</td>" in line for line in listed] == [True, False]
+    assert ["<td>full</td>" in line for line in listed] == [False, True]
+    whole = json.loads((tmp_path / "claims.json").read_text())
+    strange = {"name": "good", "done": True}
+    for not_ours in ({}, [], whole | {"paper": "other"}, whole | {"experiments": [strange]}):
+        (tmp_path / "claims.json").write_text(json.dumps(not_ours))  # begin anew
+        reproduce("fake", tmp_path, only=["bad"], tell=silent)
+        assert not stored(tmp_path)["good"]["done"]
+
+
+def test_what_is_done_stays_until_it_is_done_again(fake: types.ModuleType, tmp_path: Path) -> None:
+    reproduce("fake", tmp_path, tell=silent)
+    before = stored(tmp_path)
+    assert all(datetime.fromisoformat(r["date"]).tzinfo for r in before.values())
+    well = fake.EXPERIMENTS[0]
+    fake.EXPERIMENTS[0] = Experiment("good", "Ctrl-C", interrupted)
+    for only in (None, ["good"]):
+        with pytest.raises(KeyboardInterrupt):
+            reproduce("fake", tmp_path, only=only, tell=silent)
+        assert stored(tmp_path) == before | {"good": before["good"] | {"title": "Ctrl-C"}}
+    fake.EXPERIMENTS[:] = [well, Experiment("bad", "Ctrl-C", interrupted)]
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("fake", tmp_path, quick=True, tell=silent)
+    after = stored(tmp_path)
+    assert [after[name]["quick"] for name in ("good", "bad")] == [True, False]
+    assert after["bad"]["claims"] == before["bad"]["claims"]
 
 
 def test_refusals(fake: types.ModuleType, tmp_path: Path) -> None:
@@ -179,3 +205,28 @@ def test_ctrl_c_ends_the_workers_at_once() -> None:
     assert time.perf_counter() - begin < 10.0
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_its_parent(number: signal.Signals) -> None:
+    code = (
+        "import os, time; from hardgrain.papers import parallel\n"
+        "parallel.cores = lambda: 2\n"
+        "if __name__ == '__main__':\n"
+        "    with parallel.workers():\n"
+        "        parallel.pmap(time.sleep, [0.5] * 2)\n"  # all are up
+        "        print(*parallel._pool._processes, flush=True); parallel.pmap(time.sleep, [60] * 2)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:  # fmt: skip
+        assert process.stdout is not None
+        pids = process.stdout.readline().split()
+        assert len(pids) == 2
+        process.send_signal(number)
+        assert process.wait(timeout=10) != 0
+    workers_left = [Path("/proc") / pid.decode() / "cmdline" for pid in pids]
+    end = time.perf_counter() + 10.0
+    while any(w.exists() and w.read_bytes() for w in workers_left):  # empty: dead, not yet reaped
+        assert time.perf_counter() < end
+        time.sleep(0.05)

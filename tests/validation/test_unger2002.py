@@ -12,6 +12,7 @@ import pytest
 import hardgrain
 from hardgrain.papers import unger2002
 from hardgrain.papers.reproduce import reproduce
+from hardgrain.papers.unger2002.row import Chain
 
 NAMES = [
     "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",
@@ -86,7 +87,20 @@ def test_chain_is_repeatable() -> None:
 def test_chain_knows_all_orders(order: str) -> None:
     run = unger2002.chain(8, 400, steps=60, order=order)  # so many sweeps that it is rigid
     assert run.position[-1] == pytest.approx(7.5, abs=0.01)
-    assert math.isnan(run.fit(0.0, 2.0).frequency)  # too short to fit
+    assert math.isnan(run.fit(0.0, 8.0).frequency)  # on its way to the wall, it does not ring
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(40, 20), (200, 300), (10, 16.5), (math.nan, 40), (math.inf, math.inf)]
+)
+def test_fit_refuses_a_window_without_data(start: float, stop: float) -> None:
+    time = np.arange(1.0, 61.0)
+    sentence = (
+        f"start is {start:g} and stop is {stop:g}; between them must be at least 8 of the chain's"
+        " steps, which are 1 to 60"
+    )
+    with pytest.raises(hardgrain.InputError, match=sentence):
+        Chain(time, np.sin(time), 0.0).fit(start, stop)
 
 
 @pytest.mark.parametrize(

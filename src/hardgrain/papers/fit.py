@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PowerLaw", "Ringing", "damped_sine", "mean_and_error", "power_law"]
+__all__ = ["LEAST_POINTS", "PowerLaw", "Ringing", "damped_sine", "mean_and_error", "power_law"]
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +44,8 @@ class Ringing:
 
 _NO_RINGING = Ringing(*[math.nan] * 8)
 
+# Fewer points than this are no data for a damped sine.
+LEAST_POINTS = 8
 # Less than this angle turned within the data, or within four damping times, is no oscillation.
 _LEAST_TURN = 1.5
 # Share of the data's variance that a fit must explain, or it is none.
@@ -62,7 +64,7 @@ def damped_sine(
     from scipy.optimize import least_squares
 
     t, x = np.asarray(t, dtype=float), np.asarray(x, dtype=float)
-    if x.size < 8 or not np.isfinite(x).all() or np.ptp(x) == 0.0:
+    if x.size < LEAST_POINTS or not np.isfinite(x).all() or np.ptp(x) == 0.0:
         return _NO_RINGING
     start, span, scale = float(t[0]), float(t[-1] - t[0]), float(x.std())
     s, y = (t - start) / span, (x - x.mean()) / scale  # both of order one

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import TypeVar
 
 __all__ = ["cores", "pmap", "workers"]
@@ -69,9 +70,10 @@ def pmap(f: Callable[[A], B], items: Iterable[A]) -> list[B]:
 
 
 def _start() -> None:
-    """In a new worker: one thread, and Ctrl-C left to the parent."""
+    """In a new worker: one thread, Ctrl-C left to the parent, and no life without it."""
     global _in_worker
     _in_worker = True
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -79,3 +81,11 @@ def _start() -> None:
         import numba
 
         numba.set_num_threads(1)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end its workers, which would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -2,7 +2,9 @@
 
 After each experiment its tables (CSV) and figures (PNG, SVG) are in a folder of its own, and
 ``claims.json`` and ``index.html`` tell of all that is done so far: an interruption loses at most
-the experiment in hand.
+the experiment in hand. In a folder that already holds a report, each experiment replaces its own
+part when it is done, and the others stay; each says whether it was quick or full, when it was done
+and by which version.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +56,7 @@ def reproduce(
 ) -> list[Claim]:
     """Run a paper's experiments, or ``only`` those named; return the claims of those run.
 
-    With ``only``, what the folder already holds of the others is kept.
+    What the folder already holds of an experiment stays until that is done again.
     """
     known = experiments(paper)
     names = [e.name for e in known]
@@ -63,12 +66,11 @@ def reproduce(
     folder = Path(folder)
     _make(folder)
     chosen = [e for e in known if not only or e.name in only]
+    earlier = _stored(folder, paper)
     records: dict[str, Record] = {
-        e.name: {"name": e.name, "title": e.title, "done": False} for e in known
+        e.name: earlier.get(e.name, {"done": False}) | {"name": e.name, "title": e.title}
+        for e in known
     }
-    if only:
-        earlier = _stored(folder, paper)
-        records |= {name: earlier[name] for name in names if name in earlier and name not in only}
     _write_report(folder, paper, list(records.values()))
     if not any(cache_folder().iterdir()):
         tell("compiling kernels as they are needed, first run only (about a minute in all)")
@@ -83,6 +85,7 @@ def reproduce(
                 files = _write_outcome(folder / experiment.name, outcome)
             records[experiment.name] |= {
                 "done": True,
+                "date": datetime.now(UTC).isoformat(timespec="seconds"),
                 "quick": quick,
                 "version": hardgrain.__version__,
                 "seconds": round(seconds, 3),
@@ -123,12 +126,14 @@ def _write(path: Path, text: str) -> None:
 
 
 def _stored(folder: Path, paper: str) -> dict[str, Record]:
-    """What an earlier reproduction of the paper has left in the folder."""
+    """The experiments that earlier reproductions of the paper have done in the folder."""
     try:
         found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-        return {r["name"]: r for r in found["experiments"]} if found["paper"] == paper else {}
-    except (OSError, ValueError, KeyError, TypeError):
+        done = {r["name"]: r for r in found["experiments"] if r["done"]}
+        _page(paper, list(done.values()))  # whatever cannot be shown is not ours
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
+    return done if found["paper"] == paper else {}
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
@@ -226,17 +231,19 @@ def _page(paper: str, records: list[Record]) -> str:
         f' <span class="fails">{verdicts.count("fails")} fail</span>,'
         f' <span class="measured">{verdicts.count("measured")} measured</span> with nothing to hold'
         ' against. All of it for programs: <a href="claims.json">claims.json</a>.</p>',
-        "<table><tr><th>experiment</th><th>what</th><th>state</th><th class=n>time</th></tr>",
+        "<table><tr><th>experiment</th><th>what</th><th>state</th><th>size</th><th>done</th>"
+        "<th class=n>time</th></tr>",
     ]
     for r in records:
-        state, seconds = '<span class="todo">still to do</span>', ""
+        state, size, date, seconds = '<span class="todo">still to do</span>', "", "", ""
         if r["done"]:
             counts = _counts([c["verdict"] for c in r["claims"]])
             state = ", ".join(f'<span class="{v}">{text}</span>' for v, text in counts)
+            size, date = "quick" if r["quick"] else "full", r["date"][:10]
             seconds = duration(r["seconds"])
         lines.append(
             f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td><td>{_text(r["title"])}</td>'
-            f"<td>{state}</td><td class=n>{seconds}</td></tr>"
+            f"<td>{state}</td><td>{size}</td><td>{e(date)}</td><td class=n>{seconds}</td></tr>"
         )
     lines.append("</table>")
     for r in records:
@@ -252,7 +259,8 @@ def _section(r: Record) -> list[str]:
         return [*lines, '<p><span class="todo">still to do</span></p>']
     size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
     lines.append(
-        f'<p class="soft">{size}, {duration(r["seconds"])}, hardgrain {e(r["version"])}</p>'
+        f'<p class="soft">{size}, {duration(r["seconds"])}, by hardgrain {e(r["version"])} on'
+        f" {e(r['date'])}</p>"
     )
     lines += [f"<p>{_text(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
     for path in r["figures"]:

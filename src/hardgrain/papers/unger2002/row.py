@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.papers.fit import Floats, Ringing, damped_sine
+from hardgrain.papers.fit import LEAST_POINTS, Floats, Ringing, damped_sine
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import Contacts
 from hardgrain.scene.place import At
@@ -230,8 +230,17 @@ class Chain:
     settled: float  # from here on every contact bears a force; inf: never [dt]
 
     def fit(self, start: float, stop: float) -> Ringing:
-        """x0 + A exp(−t/τ) sin(ωt + φ), fitted to the times from ``start`` to ``stop``."""
+        """x0 + A exp(−t/τ) sin(ωt + φ), fitted to the times from ``start`` to ``stop``.
+
+        NaN throughout if the chain does not ring there.
+        """
         window = (self.time >= start) & (self.time <= stop)
+        if window.sum() < LEAST_POINTS:
+            raise InputError(
+                f"start is {start:g} and stop is {stop:g}; between them must be at least"
+                f" {LEAST_POINTS} of the chain's steps, which are {self.time[0]:g} to"
+                f" {self.time[-1]:g}"
+            )
         return damped_sine(self.time[window], self.position[window])
 
 
