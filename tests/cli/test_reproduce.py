@@ -1,5 +1,6 @@
 """The command reproduce: lists, refusals and exit codes."""
 
+import signal
 import sys
 import types
 
@@ -37,9 +38,10 @@ def test_a_claim_that_fails(hardgrain, fake, tmp_path):
     assert (tmp_path / "here" / "index.html").is_file()
 
 
-def test_an_interruption(hardgrain, fake):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption(hardgrain, fake, number):
     def stop(quick):
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     fake.EXPERIMENTS.append(Experiment("stop", "Ctrl-C", stop))
     result = hardgrain("reproduce", "fake", "-o", "here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,7 +36,7 @@ def reproduce(
     """Run the experiments of a paper again, and hold what it claims against what is measured.
 
     Data, figures, claims.json and an index.html that shows them all go to a folder, renewed after
-    every experiment. The exit code is 1 if a claim fails.
+    every experiment; what is there of the others stays. The exit code is 1 if a claim fails.
 
     \b
     Examples:
@@ -62,11 +63,14 @@ def reproduce(
             print(f"{e.name:<{width}}  {e.title}")
         return
     folder = output or Path("results") / paper
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         claims = run(paper, folder, quick=quick, only=only, tell=_tell)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; what is done is in {folder / 'index.html'}", err=True)
         raise typer.Exit(130) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
     print(_table(claims))
     print(f"\nreport: {folder / 'index.html'}")
     if any(c.verdict == "fails" for c in claims):
