@@ -198,3 +198,15 @@ def test_picture_of_any_kind_and_frame(hardgrain, scenario):
         result = hardgrain("picture", "test.h5", *bad)
         assert result.code == 2
         assert word in result.err
+
+
+def test_info_of_a_soft_run_leaves_out_the_solver(hardgrain, scenario):
+    engine = hg.SoftParticles(stiffness=1e5, restitution=0.5, substeps=200)
+    hg.Simulation(hg.load(scenario).scene, dt=0.01, engine=engine).run(2, output="soft.h5")
+    text = hardgrain("info", "soft.h5").out
+    assert "soft particles, stiffness 100000, 200 substeps" in text
+    assert "residual" not in text
+    assert "sweeps" not in text
+    facts = json.loads(hardgrain("info", "soft.h5", "--json").out)
+    assert "network" not in facts
+    assert not {"residual", "sweeps"} & set(facts["last"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -398,8 +399,8 @@ def test_elastic_gas_hardly_heats_up() -> None:
 def test_too_long_a_step_is_refused_with_one_that_works() -> None:
     with pytest.raises(
         hg.InputError,
-        match=r"dt / engine.substeps is 0.01 but must not exceed 0.00361 with this stiffness and"
-        r" these masses; use engine.substeps = 3 or dt = 0.00361",
+        match=r"dt / engine.substeps is 0.01 but must not exceed 0.00361 with this stiffness,"
+        r" damping and these masses; use engine.substeps = 3 or dt = 0.00361",
     ):
         soft(2, grains([0, 0]), dt=0.01)
     soft(2, grains([0, 0]), dt=0.01, engine={"substeps": 3})
@@ -413,6 +414,103 @@ def test_too_long_a_step_is_refused_with_one_that_works() -> None:
         else:
             with pytest.raises(hg.InputError, match="must not exceed"):
                 soft(2, bed, dt=2e-3, walls=[floor(2), lid])
+
+
+def under_a_lid(width: float, dim: int = 2, **keys: Any) -> hg.Simulation:
+    """Grains strewn over a strip of a box, 20 wide and 3 deep, under a light piston."""
+    low, high = [0.0] * dim, [20.0, 12.0] if dim == 2 else [20.0, 3.0, 12.0]
+    lid = {"top": hg.Piston(mass=0.3, force=5.0)}
+    return soft(
+        dim, hg.Grains(count=30, place=hg.Loose(min=low, max=[width, *high[1:]])),
+        gravity=up(dim, -1.0), **{"walls": [hg.Box(min=low, max=high, pistons=lid)], **keys},
+    )  # fmt: skip
+
+
+def longest(sim: hg.Simulation) -> float:
+    assert sim.engine.softness is not None
+    assert sim.engine.softness.admissible is not None
+    return sim.engine.softness.admissible
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_admissible_step_does_not_depend_on_where_grains_lie(dim: int) -> None:
+    found = [longest(under_a_lid(width, dim, dt=1e-6)) for width in (4.0, 20.0)]
+    assert found[0] == found[1]
+
+
+def test_light_piston_meets_as_many_grains_as_have_room() -> None:
+    """2/√λ over the margin, λ = 2Nk/M, N from what bounds the grains for good."""
+
+    def meets(sim: hg.Simulation) -> float:
+        return 0.3 * (2.0 / (soft_particles.MARGIN * longest(sim))) ** 2 / (2.0 * K)
+
+    def box(open_sides: list[str], **more: Any) -> dict[str, Any]:
+        lid = {"top": hg.Piston(mass=0.3, force=5.0), **more}
+        return {"walls": [hg.Box(min=[0, 0], max=[20, 12], open=open_sides, pistons=lid)]}
+
+    assert meets(under_a_lid(20.0, dt=1e-6)) == pytest.approx(21)
+    assert meets(under_a_lid(20.0, dt=1e-6, **box(["left"]))) == pytest.approx(30)
+    side = hg.Piston(mass=9.0, force=1.0)
+    assert meets(under_a_lid(20.0, dt=1e-6, **box([], left=side))) == pytest.approx(30)
+    periodic = {"periodic": {"x": (0, 20)}, **box(["left", "right"])}
+    assert meets(under_a_lid(20.0, dt=1e-6, **periodic)) == pytest.approx(21)
+    lid = hg.Plane(point=[0, 12], normal=[0, -1], piston=hg.Piston(mass=0.3, force=5.0))
+    drum = hg.Cylinder(point=[7, 6], radius=9.0)
+    assert meets(under_a_lid(12.0, dt=1e-6, walls=[drum, lid])) == pytest.approx(19)
+    # a row that cannot leave its line
+    row = grains(*[[0, k] for k in range(12)], lock=["x"])
+    sim = soft(2, row, dt=1e-6, walls=[hg.Plane(point=[0, -0.5], normal=[0, 1]), lid])
+    assert meets(sim) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("engine", [{}, {"restitution": 0.4}, {"damping": 3.0}])
+def test_light_piston_is_stable_up_to_the_admissible_step(
+    engine: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In balance on a full bed, where every grain pushes it at once."""
+    places = [[x + 0.5, 0.49 + 0.99 * y] for x in range(20) for y in range(2)]
+    bed = grains(*places, speed=0.02, lock=["x"])  # columns would buckle
+    lid = {"top": hg.Piston(mass=0.3, force=20 * 0.01 * K)}
+    walls = [hg.Box(min=[0, 0], max=[20, 1.97], pistons=lid)]
+
+    def pressed(dt: float) -> hg.Simulation:
+        more = {"substeps": 10, **engine}
+        return soft(2, bed, dt=dt, engine=more, walls=walls, allow_overlaps=True)
+
+    def most(sim: hg.Simulation) -> float:
+        return max(r.kinetic + r.elastic for r in (sim.step() for _ in range(80)))
+
+    probe = pressed(1e-6)
+    limit, start = longest(probe), energy(probe)
+    assert most(pressed(9.99 * limit)) < 1.02 * start
+    monkeypatch.setattr(soft_particles, "admissible_step", lambda *_: math.inf)
+    assert most(pressed(35 * limit)) > 2.0 * start
+
+
+def test_a_run_that_has_begun_always_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound is the same on resuming; were it stricter, the run would go on all the same."""
+    limit = longest(under_a_lid(4.0, dt=1e-6, engine={"restitution": 0.5}))
+    engine = {"restitution": 0.5, "substeps": 20}
+    file = str(tmp_path / "run.h5")
+    sim = under_a_lid(4.0, dt=19.9 * limit, engine=engine)
+    sim.run(until=300, output=file, progress=False)
+    assert np.ptp(sim.state.position[:30, 0]) > 4.5
+    assert longest(hg.Simulation.resume(file, until=310, progress=False)[0]) == limit
+    monkeypatch.setattr(soft_particles, "admissible_step", lambda *_: 0.1 * limit)
+    _, summary = hg.Simulation.resume(file, until=320, progress=False)
+    assert summary.steps == 320
+    with pytest.raises(hg.InputError, match="must not exceed"):
+        under_a_lid(4.0, dt=19.9 * limit, engine=engine)
+
+
+def test_where_nothing_can_move_any_step_will_do() -> None:
+    sim = soft(2, grains([0, 0], lock=["x", "y", "rotation"]), dt=1e9)
+    summary = sim.run(until=1, progress=False)
+    assert sim.engine.softness.admissible is None  # type: ignore[union-attr]
+    json.dumps(summary.as_dict()["softness"], allow_nan=False)
+    assert "steps of 1e+09, any step is stable, no contact can move anything" in str(summary)
 
 
 # ---------------------------------------------------------------------- scenes
@@ -561,25 +659,52 @@ def test_one_engine_goes_on_where_the_other_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("law", "why"),
     [
-        ({"restitution": 0.5}, "restitution = 0.5; give engine.restitution"),
-        ({"restitution_tangential": 0.5}, "restitution_tangential = 0.5"),
-        ({"cohesion": 2.0}, "cohesion = 2"),
-        ({"rolling": 0.1}, "rolling = 0.1"),
-        ({"torsion": 0.1}, "torsion = 0.1"),
-        ({"friction": 0.5, "friction_dynamic": 0.4}, "friction_dynamic other than friction"),
+        (
+            {"restitution": 0.5},
+            "restitution is 0.5 but must be 0 (engine.restitution is there for it)",
+        ),
+        ({"restitution_tangential": 0.5}, "restitution_tangential is 0.5 but must be 0"),
+        ({"cohesion": 2.0}, "cohesion is 2 but must be 0"),
+        ({"rolling": 0.1}, "rolling is 0.1 but must be 0"),
+        ({"torsion": 0.1}, "torsion is 0.1 but must be 0"),
+        (
+            {"friction": 0.5, "friction_dynamic": 0.4},
+            "friction_dynamic is 0.4 but must be left out or the friction, 0.5",
+        ),
     ],
 )
 def test_laws_it_cannot_carry_are_refused(law: dict[str, Any], why: str) -> None:
-    with pytest.raises(hg.InputError, match=f"'soft-particles' cannot carry a contact law.* {why}"):
+    with pytest.raises(hg.InputError) as error:
         soft(3, grains([0, 0, 0]), contacts=[hg.ContactLaw(**law)])
+    assert str(error.value) == f"with the engine 'soft-particles' scene.contacts[0].{why}"
+
+
+def test_all_that_it_cannot_carry_is_told_at_once() -> None:
+    """Each field with its own entry; entries that later ones replace do not count."""
+    laws = [
+        hg.ContactLaw(torsion=1.0),
+        hg.ContactLaw(restitution=0.5, cohesion=2.0),
+        hg.ContactLaw(between=("a", "b"), rolling=0.1),
+    ]
+    materials = {"a": hg.Material(), "b": hg.Material()}
+    with pytest.raises(hg.InputError) as error:
+        soft(3, grains([0, 0, 0]), contacts=laws, materials=materials, shock="g")
+    assert str(error.value) == (
+        "with the engine 'soft-particles' scene.contacts[1].restitution is 0.5 but must be 0"
+        " (engine.restitution is there for it), and scene.contacts[1].cohesion is 2 but must be 0,"
+        " and scene.contacts[2].rolling is 0.1 but must be 0, and scene.shock is 'g' but must be"
+        " 'g+'"
+    )
 
 
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(hg.InputError, match=r"cannot carry scene.shock = 'g'"):
+    with pytest.raises(hg.InputError, match=r"scene.shock is 'g' but must be 'g\+'"):
         soft(2, grains([0, 0]), shock="g")
     for settings, why in (
         ({"damping": 1.0, "restitution": 0.5}, "give damping or restitution, not both"),
-        ({"restitution": 0.0}, "greater than 0"),
+        ({"restitution": 0.0}, "restitution is 0.0; give a number of at least 0.0001"),
+        ({"restitution": 1e-300}, "restitution is 1e-300; give a number of at least 0.0001"),
+        ({"restitution": 1.1}, "restitution is 1.1; give a number of at most 1"),
         ({"tangential": "viscous"}, "tangential_damping is missing"),
         (
             {"tangential": "viscous", "tangential_damping": 1.0, "tangential_stiffness": 1.0},
@@ -589,6 +714,11 @@ def test_bad_settings_are_refused() -> None:
     ):
         with pytest.raises(hg.InputError, match=why):
             hg.SoftParticles(stiffness=K, **settings)
+    # no proposal of many digits, no error of arithmetic
+    with pytest.raises(hg.InputError, match=r"must not exceed .*; use dt = 3.61e-51$"):
+        soft(2, grains([0, 0]), engine={"stiffness": 1e100})
+    with pytest.raises(hg.InputError, match=r"engine.stiffness is 1e\+300.* use other units$"):
+        soft(2, grains([0, 0]), engine={"stiffness": 1e300})
 
 
 def test_one_line_changes_the_engine() -> None:

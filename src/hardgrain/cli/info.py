@@ -21,9 +21,11 @@ def describe(path: Path) -> dict[str, Any]:
         walls = {name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)}
         size = path.stat().st_size
     diameter = 2.0 * model["radius"]
+    rigid = scenario.engine.kind == "contact-dynamics"  # soft particles have nothing to iterate
+    solved = ("residual", "sweeps") if rigid else ()
     last = {
         name: float(history[name][-1])
-        for name in ("kinetic", "residual", "sweeps", "loaded", "candidates")
+        for name in ("kinetic", *solved, "loaded", "candidates")
         if history[name].size
     }
     network = {  # as last looked at
@@ -32,7 +34,7 @@ def describe(path: Path) -> dict[str, Any]:
         if name.startswith("network_") and column.size
     }
     stop = scenario.stop.model_dump(exclude_none=True) if scenario.stop else None
-    return {
+    facts = {
         "file": str(path),
         "state": state,
         "resume": None if state == "running now" else f"hardgrain resume {path}",
@@ -62,8 +64,8 @@ def describe(path: Path) -> dict[str, Any]:
             "worst_overlap": frame.scalars["worst_overlap"] / float(diameter.mean()),
             "wall_force": walls,
         },
-        "network": network,
     }
+    return facts | ({"network": network} if rigid else {})
 
 
 def as_text(facts: dict[str, Any]) -> str:
@@ -96,16 +98,15 @@ def as_text(facts: dict[str, Any]) -> str:
         ),
     ]
     if "kinetic" in last:
+        text = f"kinetic energy {last['kinetic']:.4g}, {last['loaded']:.0f} contacts bear a force"
+        if not soft:
+            text += f", residual {last['residual']:.2g} after {last['sweeps']:.0f} sweeps"
         lines += [
-            (
-                "last step",
-                f"kinetic energy {last['kinetic']:.4g}, {last['loaded']:.0f} contacts bear a force,"
-                f" residual {last['residual']:.2g} after {last['sweeps']:.0f} sweeps",
-            ),
+            ("last step", text),
             ("overlap", f"{last['worst_overlap']:.2g} mean diameters at worst, over the run"),
         ]
-    net = facts["network"]
-    if net.get("length", 0.0) > 0.0 and not soft:
+    net = facts.get("network", {})
+    if net.get("length", 0.0) > 0.0:
         text = (
             f"{net['grains']:.0f} grains in contact, {net['length']:.3g} long; l_diff ="
             f" {net['diffusion_length']:.3g}, c = {net['sound_speed']:.3g}, slowest mode ω ="

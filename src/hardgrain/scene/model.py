@@ -65,6 +65,8 @@ class Model:
     drives: tuple[Drive, ...] = ()
     pressures: tuple[Pressure, ...] = ()
     lean: bool = field(default=False)
+    # (materials, materials) which of scene.contacts holds for a pair, −1: the default
+    law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
 
     @property
     def dim(self) -> int:

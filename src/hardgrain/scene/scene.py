@@ -168,7 +168,7 @@ class Scene(Spec):
                 free = int(np.flatnonzero(row.axis)[0])
                 inv_mass[body, free] = 1.0 / row.piston.mass
                 mass[body] = row.piston.mass
-        laws = self._laws(names, g.radius)
+        laws, law_entry = self._laws(names, g.radius)
         model = Model(
             radius=g.radius,
             inv_mass=inv_mass,
@@ -189,6 +189,7 @@ class Scene(Spec):
             drives=tuple(drives),
             pressures=tuple(walls.pressures(n, dim)),
             lean=_is_lean(laws, inv_mass[:n], inv_inertia[:n]),
+            law_entry=law_entry,
         )
         orientation = np.zeros((n + w, 1 if dim == 2 else 4))
         if dim == 3:
@@ -220,9 +221,10 @@ class Scene(Spec):
             periods[k] = high - low
         return periods
 
-    def _laws(self, names: Sequence[str], radius: Floats) -> Floats:
-        """Table of contact laws, shape (materials, materials, N_PARAMETERS)."""
+    def _laws(self, names: Sequence[str], radius: Floats) -> tuple[Floats, Ints]:
+        """Table of contact laws, and the number of the entry that each pair's came from."""
         laws = np.zeros((len(names), len(names), table.N_PARAMETERS))
+        entry = np.zeros((len(names), len(names)), np.int32)
         reach = _COHESION_RANGE * 2.0 * float(radius.mean())
         for k, law in enumerate([ContactLaw(), *self.contacts], start=-1):  # a default for all
             at = f"scene.contacts[{k}]"
@@ -240,11 +242,12 @@ class Scene(Spec):
             row[table.ROLLING] = law.rolling
             row[table.TORSION] = law.torsion
             if law.between is None:
-                laws[:] = row
+                laws[:], entry[:] = row, k
             else:
                 a, b = (_material(m, names, f"{at}.between") for m in law.between)
                 laws[a, b] = laws[b, a] = row
-        return laws
+                entry[a, b] = entry[b, a] = k
+        return laws, entry
 
 
 # ---------------------------------------------------------------------- walls

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hardgrain.scene._base import NotNegative, Positive, Spec
+from hardgrain.scene._base import Finite, NotNegative, Positive, Spec
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.iterative import IterativeSolver
 
@@ -33,8 +33,9 @@ class SoftParticles(Spec):
     kind: Literal["soft-particles"] = "soft-particles"
     stiffness: Positive  # k_n of every contact [force/length]
     damping: NotNegative | None = None  # γ_n [force time/length]; default: none
-    # or the coefficient of restitution of a collision, from which each pair's γ_n follows
-    restitution: Annotated[Positive, Field(le=1.0)] | None = None
+    # or the coefficient of restitution of a collision, from which each pair's γ_n follows: like
+    # 1/√restitution towards zero, and the steps get as much shorter
+    restitution: Annotated[Finite, Field(ge=1e-4, le=1.0)] | None = None
     tangential: Literal["spring", "viscous"] = "spring"
     tangential_stiffness: Positive | None = None  # k_t of a spring; default: 2/7 of the stiffness
     tangential_damping: NotNegative | None = None  # γ_t [force time/length]; default: none

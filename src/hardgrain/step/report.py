@@ -45,7 +45,17 @@ class Softness:
 
     stiffness: float  # k_n [force/length]
     step: float  # the explicit step [time]
-    admissible: float  # the longest that is stable
+    admissible: float | None  # the longest that is stable; None: any, nothing can be moved
+
+    @property
+    def word(self) -> str:
+        """How long the explicit steps are, and might be."""
+        limit = (
+            "any step is stable, no contact can move anything"
+            if self.admissible is None
+            else f"stable up to {self.admissible:.3g}"
+        )
+        return f"explicit steps of {self.step:.3g}, {limit}"
 
 
 class Stopwatch(defaultdict[str, float]):

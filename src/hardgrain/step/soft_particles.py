@@ -13,9 +13,11 @@ driven velocities are those at the middle of the whole step, as in contact dynam
 Walls, pistons and locked axes need no word here: they differ in their inverse masses only.
 
 How long may an explicit step be? `theory.spring.largest_step` has the answer, given the largest
-eigenvalues of M⁻¹K and M⁻¹C. They are bounded from the masses, before any contact exists. A contact
-stretches its spring by b·q, where q are the displacements, times √m, of its two bodies. Along the
-normal b holds α = 1/√m of both; along a tangent also ρ = r/√I of both. Since
+eigenvalues of M⁻¹K and M⁻¹C. They are bounded before any contact exists, from what stays the same
+throughout a run: masses, sizes, and the room that fixed walls and periods leave. So a run keeps its
+bound wherever its grains go. A contact stretches its spring by b·q, where q are the displacements,
+times √m, of its two bodies. Along the normal b holds α = 1/√m of both; along a tangent also
+ρ = r/√I of both. Since
 
     (b·q)² ≤ Σ_a |b_a| (Σ_c |b_c|) q_a²,
 
@@ -26,7 +28,15 @@ smaller than the smallest, sin θ = r_min/(r + r_min): π/θ in 2D; in 3D caps o
 more than π/√12 of the sphere, z = π/√12 · 2/(1 − cos θ). So many leave no direction preferred:
 Σ (n·e)² = z/dim. The eigenvalue is then at most z (A + (dim − 1) B)/dim or, for rotations, z R in
 2D and 2 z R/3 in 3D, for the grain where it is largest. (The hexagonal crystal without friction
-reaches it.) A piston has as many contacts as there is room for along it.
+reaches it.)
+
+A piston may meet so many grains that the split of (b·q)² matters. With (b·q)² ≤
+(1 + s) b_i² q_i² + (1 + 1/s) b_p² q_p² and s = α/α_i a grain's share is A as before and the
+piston's is at most 2 k α_p². Dashpots are bounded likewise. It has at most one contact for each
+grain, nor more than there is room for: points where grains no smaller than r_min touch a plane lie
+2 r_min apart, so that a span L holds L/(2 r_min) of them, an area F in 3D F/(2√3 r_min²). Spans end
+at fixed planes and cylinders, at a period, or, for grains that are locked along an axis, where they
+stand; what is not bounded so for good holds all grains.
 
 Stable is not yet good: contacts open and close between two explicit steps, and where no dashpot
 takes the energy of such a mistake, colliding grains heat up. So springs are counted as `MARGIN`²
@@ -40,11 +50,11 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.contact.geometry import INSIDE
+from hardgrain.contact.geometry import INSIDE, PLANE
 from hardgrain.contact.pairs import PairList, Walls, wall_geometry
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.model import SPIN, VELOCITY, Contacts, Floats, Model, State
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import SoftParticles
 from hardgrain.step.ledger import kinetic_energy, overlaps
@@ -58,9 +68,12 @@ __all__ = ["SoftParticleDynamics", "admissible_step"]
 # disks almost doubles its energy within some fifty collisions of each; at 2 it gains 3 %.
 MARGIN = 2.0
 
+# No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
+MOST_SUBSTEPS = 1_000_000
+
 # Laws of contact dynamics that have no meaning here, or none yet.
 _REFUSED = {
-    lawtable.E_NORMAL: ("restitution", "; give engine.restitution"),
+    lawtable.E_NORMAL: ("restitution", " (engine.restitution is there for it)"),
     lawtable.E_TANGENT: ("restitution_tangential", ""),
     lawtable.COHESION: ("cohesion", ""),
     lawtable.ROLLING: ("rolling", ""),
@@ -79,14 +92,17 @@ class SoftParticleDynamics:
     def __init__(self, model: Model, settings: SoftParticles, dt: float, state: State) -> None:
         _refuse_laws(model)
         self.model, self.settings, self.dt = model, settings, dt
-        explicit, longest = dt / settings.substeps, admissible_step(model, settings, state.position)
-        if explicit > longest:
+        explicit, longest = dt / settings.substeps, admissible_step(model, settings, state)
+        if explicit > longest and state.step == 0:  # a run that has begun goes on
+            finer = math.ceil(dt / longest)
+            substeps = f"engine.substeps = {finer} or " if finer <= MOST_SUBSTEPS else ""
             raise InputError(
                 f"dt / engine.substeps is {explicit:.4g} but must not exceed {_floor(longest):g}"
-                " with this stiffness and these masses; use engine.substeps ="
-                f" {math.ceil(dt / longest)} or dt = {_floor(longest * settings.substeps):g}"
+                f" with this stiffness, damping and these masses; use {substeps}dt ="
+                f" {_floor(longest * settings.substeps):g}"
             )
-        self.softness = Softness(settings.stiffness, explicit, longest)
+        limit = longest if math.isfinite(longest) else None
+        self.softness = Softness(settings.stiffness, explicit, limit)
         self.seconds = Stopwatch()
         self.springs = settings.spring > 0.0  # contacts remember an elongation
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))
@@ -257,20 +273,31 @@ def _floor(number: float) -> float:
 
 
 def _refuse_laws(model: Model) -> None:
-    why = None
-    for column, (name, hint) in _REFUSED.items():
-        if (value := float(model.laws[..., column].max())) > 0.0:
-            why = f"a contact law with {name} = {value:g}{hint}"
-    if (model.laws[..., lawtable.MU_STATIC] != model.laws[..., lawtable.MU_DYNAMIC]).any():
-        why = "a contact law with friction_dynamic other than friction"
+    """Say at once all that the scene asks for and this engine cannot do."""
+    why = []
+    entries, first = np.unique(model.law_entry, return_index=True)
+    for entry, law in zip(entries, model.laws.reshape(-1, lawtable.N_PARAMETERS)[first]):
+        at = f"scene.contacts[{entry}]"
+        for column, (name, hint) in _REFUSED.items():
+            if law[column] > 0.0:
+                why.append(f"{at}.{name} is {law[column]:g} but must be 0{hint}")
+        static, dynamic = law[lawtable.MU_STATIC], law[lawtable.MU_DYNAMIC]
+        if static != dynamic:
+            why.append(
+                f"{at}.friction_dynamic is {dynamic:g} but must be left out or the friction,"
+                f" {static:g}"
+            )
     if model.remove_overlaps:
-        why = "scene.shock = 'g'"
-    if why is not None:
-        raise InputError(f"the engine 'soft-particles' cannot carry {why}")
+        why.append("scene.shock is 'g' but must be 'g+'")
+    if why:
+        raise InputError(f"with the engine 'soft-particles' {', and '.join(why)}")
 
 
-def admissible_step(model: Model, settings: SoftParticles, position: Floats) -> float:
-    """Longest explicit step that is stable whatever contacts form [time]; see the module's top."""
+def admissible_step(model: Model, settings: SoftParticles, state: State) -> float:
+    """Longest explicit step that is stable whatever contacts form [time]; see the module's top.
+
+    The same for every state of a run.
+    """
     n, dim = model.n, model.dim
     alpha = np.sqrt(model.inv_mass.max(axis=1))
     rho = np.zeros(model.bodies)
@@ -282,33 +309,73 @@ def admissible_step(model: Model, settings: SoftParticles, position: Floats) -> 
     room = np.floor((np.pi / theta if dim == 2 else caps) + 1e-9)
     push = alpha + most_alpha
     slide = push + rho + most_rho
-    many = np.where(piston > 0.0, _along_walls(model, position), 0)
+    many = np.where(piston > 0.0, _side_by_side(model, state), 0)
     rubs = bool(model.laws[..., lawtable.MU_DYNAMIC].max() > 0.0)
 
     def rate(normal: Floats, tangential: float, normal_piston: Floats) -> float:
-        """Bound on the eigenvalue from A and k_t, and from a piston's A."""
+        """Bound on the eigenvalue from A and k_t, and from a piston's share of a contact."""
         along = (normal + (dim - 1) * tangential * alpha * slide * rubs) / dim
         about = tangential * rho * slide * rubs * (1.0 if dim == 2 else 2.0 / 3.0)
         grains = room * np.maximum(along, about)
         return float(max(grains.max(), (many * normal_piston).max(initial=0.0)))
 
     k, c = settings.stiffness, settings.damping or 0.0
-    stiffness = rate(k * alpha * push, settings.spring, k * piston * (piston + most_alpha))
-    normal, normal_piston = c * alpha * push, c * piston * (piston + most_alpha)
+    stiffness = rate(k * alpha * push, settings.spring, 2.0 * k * piston**2)
+    normal, normal_piston = c * alpha * push, 2.0 * c * piston**2
     if settings.restitution is not None:
         # γ = 2ζ√(k m_eff): √m_eff (α_i + α_j) = (α_i + α_j)/√(α_i² + α_j²) ≤ √2
         root = 2.0 * damping_ratio(settings.restitution) * math.sqrt(2.0 * k)
         normal, normal_piston = root * alpha, root * piston
+        # or, with s = √2 − 1 and √m_eff ≤ 1/α_i, for pistons far heavier than any grain
+        if (least := float(alpha.min())) > 0.0:
+            normal_piston *= np.minimum(1.0, (1.0 + math.sqrt(2.0)) * piston / least)
     damping = rate(normal, settings.tangential_damping or 0.0, normal_piston)
+    if max(stiffness, damping) > 1e150:  # their squares are beyond the range of numbers
+        raise InputError(
+            f"engine.stiffness is {k:g}, which with this damping and these masses gives rates of"
+            f" {max(stiffness, damping):.3g}, beyond the range of numbers; use other units"
+        )
     return largest_step(MARGIN**2 * stiffness, damping)
 
 
-def _along_walls(model: Model, position: Floats) -> Floats:
-    """How many grains, the smallest first, have room side by side along each wall, shape (w,)."""
-    x, r = position[: model.n], np.sort(model.radius)
-    extent = (x + model.radius[:, None]).max(axis=0) - (x - model.radius[:, None]).min(axis=0)
-    extent = np.where(model.periodic > 0.0, model.periodic, extent)
-    cell = np.cumsum(2.0 * r if model.dim == 2 else 2.0 * math.sqrt(3.0) * r**2)
-    along = np.abs(model.wall_axis).argmax(axis=1) if model.wall_axis.size else np.zeros(0, int)
-    across = [np.prod(np.delete(extent, a)) for a in along]
-    return np.minimum(np.searchsorted(cell, across) + 1, model.n).astype(float)
+def _side_by_side(model: Model, state: State) -> Floats:
+    """How many grains can ever touch each wall at once if it is a plane, shape (w,)."""
+    least = float(model.radius.min())
+    cell = 2.0 * least if model.dim == 2 else 2.0 * math.sqrt(3.0) * least**2
+    span = np.maximum(_spans(model, state), 2.0 * least)
+    facing = np.abs(wall_geometry(model, state)[2]).argmax(axis=1)
+    area = np.array([np.prod(np.delete(span, axis)) for axis in facing])
+    many: Floats = np.minimum(np.floor(area / cell) + 1.0, model.n)  # one more: grains are soft
+    return many
+
+
+def _spans(model: Model, state: State) -> Floats:
+    """Largest extent of all grains along each axis at any time of the run, shape (dim,) [length].
+
+    Infinite where nothing bounds it for good: reads only places that do not change.
+    """
+    n, dim = model.n, model.dim
+    moves = model.inv_mass > 0.0
+    for drive in model.drives:
+        if drive.constant and drive.value(0.0) == 0.0:
+            continue
+        if drive.what == VELOCITY:
+            moves[drive.bodies, drive.axis] = True
+        elif drive.what == SPIN:  # a wall's may carry it along
+            turned = np.arange(model.bodies)[drive.bodies]
+            moves[turned[turned >= n]] = True
+    low, high = np.full(dim, -np.inf), np.full(dim, np.inf)
+    x, r = state.position[:n], model.radius[:, None]
+    stands = ~moves[:n].any(axis=0)
+    low[stands], high[stands] = (x - r).min(axis=0)[stands], (x + r).max(axis=0)[stands]
+    fixed = ~moves[n:].any(axis=1)
+    for kind, point, axis, size in zip(*(a[fixed] for a in wall_geometry(model, state))):
+        if kind == PLANE and np.count_nonzero(axis) == 1:
+            low = np.where(axis > 0.0, np.maximum(low, point), low)
+            high = np.where(axis < 0.0, np.minimum(high, point), high)
+        elif kind == INSIDE:
+            across = np.full(dim, True) if dim == 2 else axis == 0.0
+            low = np.where(across, np.maximum(low, point - size), low)
+            high = np.where(across, np.minimum(high, point + size), high)
+    spans: Floats = high - low
+    return np.where(model.periodic > 0.0, np.minimum(spans, model.periodic), spans)
