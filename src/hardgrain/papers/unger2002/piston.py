@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DT", "EXPERIMENT", "Packing", "Plan", "loaded", "prepared", "ring", "study"]
 
-# Other modes are excited as well, but most die several times faster than the slowest. The fit
-# begins after so many τ of that, and takes so many more, or at least this many points.
-TRANSIENT, WINDOW, POINTS = 3.0, 5.0, 16
+# The fit takes so many τ, or at least this many points.
+WINDOW, POINTS = 5.0, 16
 JUMPS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # of the force, for the question of linearity
 
 
@@ -53,6 +52,8 @@ class Plan:
     sheared: int  # packings for the transverse mode, besides
     sweeps: tuple[int, ...]
     repeats: int  # runs with other random sweeps on the same packing
+    # Other modes are excited as well, but die faster than the slowest. Fits begin after so many τ.
+    transient: float = 3.0
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,12 @@ def _tau(rate: float, sweeps: tuple[int, ...]) -> Floats:
 
 
 # ---------------------------------------------------------------------- one packing
-def _fit(excited: Excited, rate: float, sweeps: int, seed: int) -> tuple[Floats, Ringing, float]:
+def _fit(
+    excited: Excited, rate: float, sweeps: int, seed: int, transient: float
+) -> tuple[Floats, Ringing, float]:
     """Displacement over time, the damped sine in it, and from when on it was fitted."""
     tau = theory.step_damping_time(rate, sweeps)
-    begin = TRANSIENT * tau
+    begin = transient * tau
     steps = math.ceil(begin + max(WINDOW * tau, POINTS))
     x, t = excited.ring(sweeps, steps, seed), np.arange(1.0, steps + 1.0)
     late = t > begin
@@ -130,7 +133,7 @@ def measure(plan: Plan, job: tuple[int, bool]) -> Measured:
     found = np.empty((plan.repeats, len(plan.sweeps), 3))
     example = None
     for r, i in np.ndindex(found.shape[:2]):
-        x, fit, begin = _fit(excited, rate, plan.sweeps[i], seed=r)
+        x, fit, begin = _fit(excited, rate, plan.sweeps[i], r, plan.transient)
         misfit = fit.residual / float(np.std(x[math.ceil(begin) :]))
         found[r, i] = fit.frequency, fit.damping_time, misfit
         if (r, i) == (0, 1):
@@ -139,7 +142,7 @@ def measure(plan: Plan, job: tuple[int, bool]) -> Measured:
     jumps = np.full((len(JUMPS), 2), np.nan)
     if job == (0, False):
         for j, jump in enumerate(JUMPS):
-            fit = _fit(struck(packing, jump), rate, plan.sweeps[1], seed=0)[1]
+            fit = _fit(struck(packing, jump), rate, plan.sweeps[1], 0, plan.transient)[1]
             jumps[j] = fit.frequency, fit.damping_time
     omega, tau, misfit = found.mean(axis=0).T
     best = _best_rate(plan.sweeps, omega, tau)
@@ -265,7 +268,7 @@ def _conditions(struck_: list[Measured], every: list[Measured], plan: Plan) -> l
     return [
         Claim(
             "share of packings in which a single damped sine remains (misfit below 5 % for all"
-            f" N_I) once the slowest mode was damped for {TRANSIENT:g} τ",
+            f" N_I) once the slowest mode was damped for {plan.transient:g} τ",
             single,
             paper="after a transient period only one standing wave mode survives",
             note="in the others a second mode is damped nearly as slowly",

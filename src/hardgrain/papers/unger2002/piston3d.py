@@ -1,17 +1,23 @@
 """Spheres under a piston: what the paper shows for disks, tried in three dimensions.
 
 A packing of as many grains is lower in 3D, so that fewer sweeps take one as far: N_I begins at 5.
+Its second mode lies nearer to the first, so that fits begin later than in 2D: after 5 τ instead of
+3, ω and τ of a packing agree on its µ₁ three times as well.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from hardgrain.papers.experiment import Experiment, Outcome
 from hardgrain.papers.unger2002.piston import Plan, study
 
 __all__ = ["EXPERIMENT"]
 
-_QUICK = Plan(dim=3, grains=200, packings=3, sheared=3, sweeps=(5, 10, 20, 40), repeats=2)
-_FULL = Plan(dim=3, grains=1500, packings=6, sheared=4, sweeps=(5, 10, 20, 40, 80), repeats=4)
+_FULL = Plan(
+    dim=3, grains=1500, packings=6, sheared=4, sweeps=(5, 10, 20, 40, 80), repeats=4, transient=5.0
+)
+_QUICK = replace(_FULL, grains=200, packings=3, sheared=3, sweeps=(5, 10, 20, 40), repeats=2)
 _TEXT = (
     "Spheres ring by the same law as disks and chains: only the rate µ₁ of the sweeps is theirs. A"
     " third of the contacts of a fresh packing of spheres are about to slide, so that it yields to"
