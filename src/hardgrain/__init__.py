@@ -49,6 +49,7 @@ _PUBLIC = {
     "Segment": "scene.spec",
     "Simulation": "run.simulation",
     "SoftParticles": "step.engine",
+    "SoftRunWarning": "errors",
     "Steps": "run.stop",
     "Stop": "run.stop",
     "Time": "run.stop",
@@ -79,7 +80,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
     from hardgrain import papers, theory
-    from hardgrain.errors import HardgrainError, InputError, RunError
+    from hardgrain.errors import HardgrainError, InputError, RunError, SoftRunWarning
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.advise import advise
     from hardgrain.run.progress import Progress

@@ -1,8 +1,8 @@
-"""What can go wrong, in two kinds: the input is bad, or the run failed."""
+"""What can go wrong: the input is bad, the run failed, or it turns soft (a warning)."""
 
 from __future__ import annotations
 
-__all__ = ["HardgrainError", "InputError", "RunError"]
+__all__ = ["HardgrainError", "InputError", "RunError", "SoftRunWarning"]
 
 
 class HardgrainError(Exception):
@@ -19,3 +19,7 @@ class InputError(HardgrainError, ValueError):
 
 class RunError(HardgrainError):
     """The run could not go on: disk full, not a number, sweeps exhausted."""
+
+
+class SoftRunWarning(UserWarning):
+    """Too few sweeps a step: rigid grains behave as elastic ones."""

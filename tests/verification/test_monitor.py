@@ -161,7 +161,7 @@ def test_heavy_piston_makes_a_short_packing_slow() -> None:
         walls=[box],
     )
     sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(sweeps=60), seed=1)
-    with pytest.warns(UserWarning, match="this run is soft: sound crosses in"):
+    with pytest.warns(hg.SoftRunWarning, match="this run is soft: sound crosses in"):
         summary = sim.run(until=2500, progress=False)
     r = summary.rigidity
     assert r is not None

@@ -6,11 +6,14 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from typing import TypeVar
+
+from hardgrain.errors import SoftRunWarning
 
 __all__ = ["cores", "pmap", "workers"]
 
@@ -73,6 +76,7 @@ def _start() -> None:
     """In a new worker: one thread, Ctrl-C left to the parent, and no life without it."""
     global _in_worker
     _in_worker = True
+    warnings.simplefilter("ignore", SoftRunWarning)  # soft on purpose
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -20,7 +20,7 @@ import numpy as np
 
 import hardgrain
 from hardgrain.contact.detect import refuse_overlaps
-from hardgrain.errors import InputError
+from hardgrain.errors import InputError, SoftRunWarning
 from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
@@ -314,7 +314,7 @@ class Simulation:
         if isinstance(progress, Progress) and not progress.hidden:
             progress.tell(f"warning:     {text}")
         else:
-            warnings.warn(text, stacklevel=4)
+            warnings.warn(text, SoftRunWarning, stacklevel=4)
 
     @contextmanager
     def _catch_interrupt(self) -> Iterator[None]:
