@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "GREY", "new_figure", "style"]
+__all__ = ["COLOURS", "GREY", "new_figure", "plain_ticks", "style"]
 
 # Okabe and Ito: black, blue, vermilion, green, purple, orange, sky blue.
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -43,3 +43,17 @@ def new_figure(
 
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, **subplots)
+
+
+def plain_ticks(figure: Figure) -> None:
+    """Logarithmic axes of less than two decades get ticks at 1, 2 and 5, written plainly."""
+    from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
+
+    for axes in figure.axes:
+        for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
+            low, high = sorted(axis.get_view_interval())
+            chosen = isinstance(axis.get_major_locator(), FixedLocator)
+            if scale == "log" and high < 100.0 * low and not chosen:
+                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+                axis.set_minor_formatter(NullFormatter())

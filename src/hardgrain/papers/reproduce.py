@@ -29,7 +29,7 @@ from hardgrain.errors import InputError, RunError
 from hardgrain.kernels import cache_folder
 from hardgrain.papers import PAPERS
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
-from hardgrain.papers.figures import style
+from hardgrain.papers.figures import plain_ticks, style
 from hardgrain.papers.parallel import workers
 from hardgrain.run.progress import duration
 
@@ -149,6 +149,7 @@ def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
                 writer.writerow(columns)
                 writer.writerows(zip(*lists, strict=True))
         for name, figure in outcome.figures.items():
+            plain_ticks(figure)
             figure.savefig(folder / f"{name}.png", dpi=160)
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     except OSError as error:
