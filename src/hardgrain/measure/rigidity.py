@@ -111,7 +111,7 @@ class Rigidity:
         return (
             f"sound crosses in {self.crossing:.2g} steps, packing will sag by"
             f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps{how} (now"
-            f" {self.sweeps:.4g}; {lengths})"
+            f" {self.sweeps:.0f}; {lengths})"
         )
 
     @property

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.measure.rigidity import network
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, Ringing, damped_sine, mean_and_error, power_law
@@ -69,6 +70,7 @@ class Measured:
     misfit: Floats  # (sweeps,) rms of data minus fit [rms of the data about their mean]
     rate: float  # µ₁ that fits all ω and τ best
     rate_of_sweeps: float  # µ₁ from the sweeps of a single step
+    rate_of_monitor: float  # µ₁ as every run foretells it from its contact network
     example: Floats  # (steps,) displacement with the second number of sweeps
     fitted: Ringing
     begin: float  # of the fitted part of the example [dt]
@@ -148,8 +150,13 @@ def measure(plan: Plan, job: tuple[int, bool]) -> Measured:
     best = _best_rate(plan.sweeps, omega, tau)
     return Measured(
         packing.height, packing.overlap, packing.residual, plan.sweeps, omega, tau, misfit, best,
-        rate, *example, jumps,
+        rate, _foretold(packing), *example, jumps,
     )  # fmt: skip
+
+
+def _foretold(packing: Packing) -> float:
+    model, _ = packing.scene.build(0)
+    return 2.0 * theory.q("random") * network(model, packing.state, DT).rate
 
 
 # ---------------------------------------------------------------------- all packings
@@ -265,6 +272,11 @@ def _conditions(struck_: list[Measured], every: list[Measured], plan: Plan) -> l
         _omega(m.rate, m.sweeps)[0] / theory.frequency(q, m.sweeps[0]) for m, q in zip(struck_, k)
     ]
     ratio, ratio_error = mean_and_error(chain)
+    fewest = (plan.sweeps[0],)
+    monitor = [
+        float(_omega(m.rate_of_monitor, fewest)[0] / _omega(m.rate, fewest)[0]) for m in struck_
+    ]
+    foretold, foretold_error = _typical(monitor)
     return [
         Claim(
             "share of packings in which a single damped sine remains (misfit below 5 % for all"
@@ -290,6 +302,13 @@ def _conditions(struck_: list[Measured], every: list[Measured], plan: Plan) -> l
             ratio_error,
             paper="the values (18) and (20) cannot be adopted",
         ),
+        Claim(
+            f"ω foretold by the monitor of every run / measured, N_I = {plan.sweeps[0]}",
+            foretold,
+            foretold_error,
+            note=f"{min(monitor):.3f} to {max(monitor):.3f}; it takes q of a chain, and all"
+            " contacts to stick",
+        ),
         Claim("worst overlap of all packings [mean diameter]", max(m.overlap for m in every)),
         Claim("worst residual of the packings at rest", max(m.residual for m in every)),
     ]
@@ -302,6 +321,7 @@ def _table(found: list[Measured]) -> dict[str, Any]:
         "height": [m.height for _, m, _ in rows],
         "rate_fitted": [m.rate for _, m, _ in rows],
         "rate_of_sweeps": [m.rate_of_sweeps for _, m, _ in rows],
+        "rate_of_monitor": [m.rate_of_monitor for _, m, _ in rows],
         "sweeps": [m.sweeps[i] for _, m, i in rows],
         "omega": [m.omega[i] for _, m, i in rows],
         "omega_exact_map": [_omega(m.rate, m.sweeps)[i] for _, m, i in rows],
