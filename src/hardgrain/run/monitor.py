@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from hardgrain.measure.rigidity import OVERHEAD, Network, Rigidity, network, rigidity
+from hardgrain.measure.rigidity import OVERHEAD, SET_UP, Network, Rigidity, network, rigidity
 from hardgrain.run.summary import CONVERGED
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.iterative import IterativeSolver
@@ -23,7 +23,7 @@ __all__ = ["COLUMNS", "SCALARS", "Monitor"]
 SHARE = 0.008  # of a run's work that looks may cost
 STEP_WORK = 5e3  # work of a step besides its sweeps [contact updates]
 LOOK_WORK = 500.0  # of a look for each contact, before any has told [contact updates]
-FIRST = 2e6  # work before the second look, and what the closing one may cost, 0.05 s
+CLOSING = 2e6  # work that the closing look may take, 0.05 s
 WAVE = 0.1  # error of the longest wave in a step that is not rough [1]
 ROUGH = 0.01  # share of steps that may be rough in a run that counts as converged
 
@@ -87,8 +87,9 @@ class Monitor:
             t.sweeps += report.sweeps
             t.squares += report.sweeps**2
         t.since += report.sweeps * report.candidates + STEP_WORK
-        cost = max(self._network.work, OVERHEAD + LOOK_WORK * report.loaded)
-        return report.step == 1 or t.since >= min(cost / SHARE, max(FIRST, 3.0 * t.before))
+        hasty = OVERHEAD + SET_UP * report.candidates
+        cost = max(self._network.work, hasty + LOOK_WORK * report.loaded)
+        return report.step == 1 or t.since >= min(cost, max(hasty, 3.0 * SHARE * t.before)) / SHARE
 
     def look(self, state: State) -> str | None:
         """Judge a state; the verdict, if the run has turned soft."""
@@ -109,7 +110,7 @@ class Monitor:
         """The closing word on a state; changes nothing, so that a run that goes on is the same."""
         t = self._tally
         sweeps = t.squares / max(t.sweeps, 1.0)
-        return self._rigidity(self._look(state, FIRST), sweeps, self._converged)
+        return self._rigidity(self._look(state, CLOSING), sweeps, self._converged)
 
     @property
     def soft_at(self) -> int:
