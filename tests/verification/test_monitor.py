@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 import pytest
 
 import hardgrain as hg
 from hardgrain.measure.rigidity import extent, network, rigidity
-from hardgrain.papers.fit import damped_sine
+from hardgrain.papers.fit import Floats, damped_sine
 from hardgrain.papers.unger2002 import chain as fig4
-from hardgrain.papers.unger2002.piston import DT, prepared, ring
+from hardgrain.papers.unger2002.packing import DT, Packing, prepared, ring
 from hardgrain.run.monitor import STEP_WORK
 from hardgrain.scene.scene import Scene
 from hardgrain.theory import chain
@@ -64,9 +65,8 @@ def test_chain_sags_as_foretold() -> None:
     assert found.sound_speed == pytest.approx(chain.sound_speed(sweeps), rel=0.01)
 
 
-def test_slowest_mode_is_that_of_the_matrix() -> None:
-    """Against a dense eigenproblem of D⁻¹W, built from the packing's contacts one by one."""
-    packing = prepared(3, 60, 2)
+def delassus(packing: Packing) -> Floats:
+    """W of the loaded contacts, all sticking: rows in pairs, normal and tangent of each contact."""
     model, _ = packing.scene.build(0)
     c, n = packing.state.contacts, model.n
     columns = []
@@ -82,16 +82,51 @@ def test_slowest_mode_is_that_of_the_matrix() -> None:
             columns.append(column.ravel())
     h = np.array(columns).T
     inverse = np.hstack([model.inv_mass, model.inv_inertia]).ravel()
-    w = h.T @ (inverse[:, None] * h)
+    w: Floats = h.T @ (inverse[:, None] * h)
+    return w
+
+
+def slowest(w: Floats) -> float:
+    """Least eigenvalue of D⁻¹W that is not zero: µ of the parallel update."""
     root = 1.0 / np.sqrt(np.diag(w))
     values = np.linalg.eigvalsh(root[:, None] * w * root)
-    slowest = values[values > 1e-9][0]
-    found = network(model, packing.state, DT)
-    assert found.rate == pytest.approx(slowest, rel=0.02)
-    assert found.rate >= slowest * (1 - 1e-9)  # a Rayleigh quotient
-    assert found.length == pytest.approx(extent(
-        packing.state.position[:n], model.radius, model.periodic
-    ).max(), rel=0.1)  # fmt: skip
+    return float(values[values > 1e-9][0])
+
+
+def test_slowest_mode_is_that_of_the_matrix() -> None:
+    packing = prepared(3, 60, 2)
+    model, _ = packing.scene.build(0)
+    found, exact = network(model, packing.state, DT), slowest(delassus(packing))
+    assert found.rate == pytest.approx(exact, rel=0.02)
+    assert found.rate >= exact * (1 - 1e-9)  # a Rayleigh quotient
+    size = extent(packing.state.position[: model.n], model.radius, model.periodic)
+    assert found.length == pytest.approx(size.max(), rel=0.1)
+
+
+Order = Literal["random", "sequential", "symmetric"]
+
+
+@pytest.mark.parametrize("order", get_args(Order))
+def test_q_of_a_chain_serves_in_packings(order: Order) -> None:
+    """µ of an order over that of the parallel update is 2q, to a tenth.
+
+    By the decay of an error under plain Gauss–Seidel sweeps on the matrix, whose contacts are
+    numbered as in a run. Symmetric sweeps have q = 1 in a chain but not here.
+    """
+    w = delassus(prepared(0, 100, 2))
+    rng, pairs = np.random.default_rng(1), np.arange(len(w)).reshape(-1, 2)
+    error, energy = rng.normal(size=len(w)), []
+    sweeps = round(5.0 / slowest(w))
+    for s in range(sweeps):
+        by = rng.permutation(len(pairs)) if order == "random" else np.arange(len(pairs))
+        if order == "symmetric" and s % 2:
+            by = by[::-1]
+        for k in pairs[by].ravel():
+            error[k] -= w[k] @ error / w[k, k]
+        energy.append(error @ w @ error)
+    late = np.log(energy[sweeps // 2 :])
+    rate = -0.5 * (late[-1] - late[0]) / (late.size - 1)
+    assert rate == pytest.approx(2.0 * hg.GaussSeidel(order=order).q * slowest(w), rel=0.1)
 
 
 def test_piston_rings_as_foretold() -> None:
