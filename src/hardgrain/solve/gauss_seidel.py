@@ -30,9 +30,9 @@ class GaussSeidel(IterativeSolver):
 
     @property
     def q(self) -> float:
-        # A symmetric sweep begins with the contacts that the last one ended with. Along a chain
-        # that does not matter; in packings, whose numbers say nothing of places, it costs two fifths
-        # (0.55 to 0.64 was measured, and 0.75 to 0.78 for random, 0.96 to 0.98 for sequential ones).
+        # A symmetric sweep begins with the contacts that the last one ended with. In a chain that
+        # does not matter; in packings, whose numbers say nothing of places, it costs two fifths:
+        # 0.55 to 0.64 was measured (and 0.75 to 0.78 at random, 0.96 to 0.98 in sequential order).
         return 0.6 if self.order == "symmetric" else chain.Q[self.order]
 
     def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
