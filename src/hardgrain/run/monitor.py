@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from hardgrain.measure.rigidity import OVERHEAD, SET_UP, Network, Rigidity, network, rigidity
-from hardgrain.run.summary import CONVERGED
+from hardgrain.run.summary import CONVERGED, Totals
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.iterative import IterativeSolver
-from hardgrain.step.contact_dynamics import StepReport
+from hardgrain.step.report import StepReport
 
 __all__ = ["COLUMNS", "SCALARS", "Monitor"]
 
@@ -36,16 +36,14 @@ COLUMNS = (
 
 @dataclass
 class _Tally:
-    """What frames keep besides the network, so that a resumed run goes on with it."""
+    """What frames keep besides network and totals, so that a resumed run goes on with it."""
 
     before: float = 0.0  # work done before the last look [contact updates]
     since: float = 0.0  # and since then
-    steps: float = 0.0  # with contacts, since the start
-    rough: float = 0.0  # those in which the longest wave was not solved to a tenth
+    rough: float = 0.0  # steps in which the longest wave was not solved to a tenth
     soft_at: float = 0.0  # step of the first look at which the run was soft; 0: it never was
-    sweeps: float = 0.0  # and their squares, summed over the steps since the start
-    squares: float = 0.0
-    sweeps_before: float = 0.0  # the same when last looked
+    squares: float = 0.0  # of the sweeps of all steps, summed up
+    sweeps_before: float = 0.0  # sweeps in all, and squares, when last looked
     squares_before: float = 0.0
     last_sweeps: float = 0.0  # N and verdict when last looked
     converged: float = 1.0
@@ -66,9 +64,10 @@ class Monitor:
         model: Model,
         solver: IterativeSolver,
         dt: float,
+        totals: Totals,
         scalars: Mapping[str, float] | None = None,
     ) -> None:
-        self.model, self.solver, self.dt = model, solver, dt
+        self.model, self.solver, self.dt, self.totals = model, solver, dt, totals
         self._network, self._tally = Network(), _Tally()
         if scalars is not None:  # as it was when a frame was written
             a, b = (
@@ -79,12 +78,10 @@ class Monitor:
         self._judge()
 
     def due(self, report: StepReport) -> bool:
-        """Take note of a step; whether it is time to look."""
+        """Take note of a step that the totals hold already; whether it is time to look."""
         t = self._tally
         if report.sweeps:
-            t.steps += 1
             t.rough += report.residual > self._fine
-            t.sweeps += report.sweeps
             t.squares += report.sweeps**2
         t.since += report.sweeps * report.candidates + STEP_WORK
         hasty = OVERHEAD + SET_UP * report.candidates
@@ -93,13 +90,13 @@ class Monitor:
 
     def look(self, state: State) -> str | None:
         """Judge a state; the verdict, if the run has turned soft."""
-        t = self._tally
+        t, sweeps = self._tally, self.totals.sweeps
         self._network = self._look(state, 0.0)
-        if t.sweeps > t.sweeps_before:
-            t.last_sweeps = (t.squares - t.squares_before) / (t.sweeps - t.sweeps_before)
+        if sweeps > t.sweeps_before:
+            t.last_sweeps = (t.squares - t.squares_before) / (sweeps - t.sweeps_before)
         t.converged = float(self._converged)
         t.before, t.since = t.before + t.since, 0.0
-        t.sweeps_before, t.squares_before = t.sweeps, t.squares
+        t.sweeps_before, t.squares_before = sweeps, t.squares
         self._judge()
         if self.found.rigid or t.soft_at:
             return None
@@ -108,8 +105,7 @@ class Monitor:
 
     def verdict(self, state: State) -> Rigidity:
         """The closing word on a state; changes nothing, so that a run that goes on is the same."""
-        t = self._tally
-        sweeps = t.squares / max(t.sweeps, 1.0)
+        sweeps = self._tally.squares / max(self.totals.sweeps, 1.0)
         return self._rigidity(self._look(state, CLOSING), sweeps, self._converged)
 
     @property
@@ -122,7 +118,7 @@ class Monitor:
 
     @property
     def _converged(self) -> bool:
-        return self._tally.rough <= ROUGH * self._tally.steps
+        return self._tally.rough <= ROUGH * self.totals.steps
 
     def _rigidity(self, found: Network, sweeps: float, converged: bool) -> Rigidity:
         adaptive = self.solver.stop != "sweeps"

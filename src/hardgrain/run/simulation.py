@@ -89,7 +89,7 @@ class Simulation:
             refuse_overlaps(self.model, self.state, new_walls=new_walls)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
-        self.monitor = Monitor(self.model, scene.solver, self.dt)
+        self.monitor = Monitor(self.model, scene.solver, self.dt, self.totals)
 
     def _set_up(self) -> None:
         s = self.scenario
@@ -259,7 +259,7 @@ class Simulation:
         sim.totals = Totals(
             **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
         )
-        sim.monitor = Monitor(sim.model, scenario.solver, sim.dt, frame.scalars)
+        sim.monitor = Monitor(sim.model, scenario.solver, sim.dt, sim.totals, frame.scalars)
         return sim
 
     def conditions(self, until: Until | None = None) -> list[Condition]:

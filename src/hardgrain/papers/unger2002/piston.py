@@ -208,8 +208,6 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
     beyond, beyond_error = _typical([m.exponents()[0] - m.exact_exponent() for m in found])
     off = np.array([m.omega / _omega(m.rate, m.sweeps) - 1.0 for m in found])
     off_tau = np.array([m.tau / _tau(m.rate, m.sweeps) - 1.0 for m in found])
-    collapse, collapse_error = _typical(np.sqrt(np.mean(off**2, axis=1)))
-    collapse_tau, collapse_tau_error = _typical(np.sqrt(np.mean(off_tau**2, axis=1)))
     ratio, ratio_error = _typical([m.rate_of_sweeps / m.rate for m in found])
     return [
         Claim(
@@ -237,19 +235,19 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
             d_tau,
             paper="τ ~ 1/N_I" if mode == "piston" else "",
         ),
-        Claim(
-            f"ω against the exact map with one µ₁ for each packing, rms deviation, {which}",
-            collapse,
-            collapse_error,
-            0.0 if plan.single else None,
-            d_omega if plan.single else None,
-        ),
-        Claim(
-            f"τ against the exact map with one µ₁ for each packing, rms deviation, {which}",
-            collapse_tau,
-            collapse_tau_error,
-            0.0 if plan.single else None,
-            d_tau if plan.single else None,
+        *(
+            Claim(
+                f"{what} against the exact map with one µ₁ for each packing, rms deviation,"
+                f" {which}",
+                deviation,
+                error,
+                0.0 if plan.single else None,
+                tolerance if plan.single else None,
+            )
+            for what, (deviation, error), tolerance in (
+                ("ω", _typical(np.sqrt(np.mean(off**2, axis=1))), d_omega),
+                ("τ", _typical(np.sqrt(np.mean(off_tau**2, axis=1))), d_tau),
+            )
         ),
         Claim(
             f"µ₁ from the sweeps of a single step / µ₁ from ringing, {which}",
