@@ -1,0 +1,37 @@
+"""The friction of an array of disks is collective: every claim of the paper, computed again.
+
+F. Radjai, J. Schäfer, S. Dippel and D. Wolf, J. Phys. I France 7, 1053 (1997). The exact solver is
+in `hardgrain.step.exact`; signs and numbering are the paper's (see `hardgrain.step.exact.array`).
+
+    from hardgrain.papers.radjai1997 import evolve, steady_state
+
+    found = steady_state(10, drive=2.5, brake=0.01, mu=0.1, mu_plane=0.2, mu_block=0.001)
+    print(found.friction, found.modes, found.unique)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["EXPERIMENTS", "evolve", "pieces", "steady_state"]
+
+# modules, one experiment each, in the order of the paper
+_EXPERIMENTS = (
+    "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("evolve", "pieces", "steady_state"):
+        return getattr(importlib.import_module(f"{__name__}.array"), name)
+    if name == "EXPERIMENTS":
+        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if TYPE_CHECKING:  # the same names, for type checkers and editors
+    from hardgrain.papers.experiment import Experiment
+    from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+
+    EXPERIMENTS: list[Experiment]

@@ -1,0 +1,1 @@
+"""The exact, event-driven solver of a closed-contact array (Radjai et al. 1997)."""

@@ -1,0 +1,82 @@
+"""The steady state as an exact function of the driving force: straight lines between changes.
+
+At a constant set of contact states all forces are linear in the drive, so global friction is linear
+in v̇, F_g = F_e + (m_e − L) v̇: in (5) and (6) of Radjai et al. 1997 the effective inertia m_e and
+the effective friction F_e of each piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.errors import InputError
+from hardgrain.step.exact.array import Array, Floats, States
+from hardgrain.step.exact.pivot import Stretch, complementary, walk
+
+__all__ = ["Pieces", "pieces"]
+
+_STILL = 1e-12  # v̇ of an array that does not move
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """n pieces between n + 1 driving forces, in the order of growing drive."""
+
+    drive: Floats  # (n + 1,) N_L where states change
+    acceleration: Floats  # (n + 1,) v̇ there
+    friction: Floats  # (n + 1,) µ_g there
+    inertia: Floats  # (n,) m_e
+    effective_friction: Floats  # (n,) µ_e = F_e / L
+    states: States  # (n, 2 L + 1)
+
+
+def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
+    """The steady states of C1 for all driving forces between ``low`` and ``high``.
+
+    Where the array does not move nothing is linear: from the drive at which it stops on. The
+    array's own drive does not matter. Where v̇ is not unique these are states at the edge of what
+    is possible, and the drive may go back and forth.
+    """
+    if not 0.0 <= low < high:
+        raise InputError(f"low is {low:g} and high {high:g}; low must be from 0 up, below high")
+
+    def driven(drive: float) -> Array:
+        return Array(
+            array.particles, drive, array.brake, inertia=array.inertia, block_mass=array.block_mass
+        )
+
+    bare = driven(0.0)
+    v, plane = bare.at_v[0], bare.at_tangential[1::2]
+    rest = np.zeros(bare.contacts, dtype=np.int8)
+    _, states = complementary(driven(high), mu, rest)
+    corners: list[tuple[float, float, float]] = []
+    lines: list[tuple[float, float]] = []
+    kept: list[States] = []
+    for stretch in walk(bare, mu, rest, states, high, low, load=1.0):
+        at_rest, rate = stretch.x[v]  # v̇ = at_rest + rate drive
+        end, still = stretch.end, at_rest + stretch.end * rate <= _STILL
+        if still:
+            end = -at_rest / rate
+        if not corners:
+            corners.append(_corner(stretch, high, v, plane))
+        if stretch.begin != end:
+            per_acceleration = stretch.x[plane, 1].sum() / rate
+            lines.append((per_acceleration, stretch.x[plane, 0].sum() - per_acceleration * at_rest))
+            corners.append(_corner(stretch, end, v, plane))
+            kept.append(stretch.states)
+        if still:
+            break
+    drive, acceleration, friction = np.array(corners[::-1]).T
+    slope, effective = np.array(lines[::-1]).T
+    n = array.particles
+    return Pieces(drive, acceleration, friction, n + slope, effective / n, np.array(kept[::-1]))
+
+
+def _corner(
+    stretch: Stretch, drive: float, v: int, plane: NDArray[np.intp]
+) -> tuple[float, float, float]:
+    x = stretch.at(drive)
+    return drive, float(x[v]), float(x[plane].mean())

@@ -1,0 +1,133 @@
+"""The array in time, exactly: constant forces until a slip vanishes, then the next ones.
+
+Between two events all forces and accelerations are constant, so all slips change linearly, and the
+next event is the first at which one of them vanishes. There the contact is free to stick or to
+slide either way, like all others that have no slip at that moment: also one that has only just
+begun to slip and is still within rounding of zero, or it would go on sliding against its friction.
+In the steady state no slip is on its way to zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hardgrain.errors import InputError, RunError
+from hardgrain.step.exact.array import Array, Floats, States
+from hardgrain.step.exact.law import Coulomb
+from hardgrain.step.exact.solution import Solution
+
+__all__ = ["ContactLost", "History", "evolve"]
+
+_NO_SLIP = 1e-10  # relative to the largest velocity that there was
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """An array from its start to its steady state, segment by segment; the last does not end."""
+
+    time: Floats  # (n,) when each segment begins
+    omega: Floats  # (n, L) angular velocities then
+    velocity: Floats  # (n,) of the array, then
+    solutions: list[Solution]  # (n,) forces, accelerations and contact states of each segment
+    lost: list[tuple[str, float]]  # contacts that had to be kept closed, and when first
+
+    @property
+    def friction(self) -> Floats:
+        """µ_g of each segment (n,)."""
+        return np.array([s.friction for s in self.solutions])
+
+    @property
+    def acceleration(self) -> Floats:
+        """v̇ of each segment (n,)."""
+        return np.array([s.acceleration for s in self.solutions])
+
+    @property
+    def states(self) -> States:
+        """Contact states of each segment (n, 2 L + 1): 0 sticks, ±1 slides."""
+        return np.array([s.states for s in self.solutions])
+
+    @property
+    def steady(self) -> Solution:
+        """The last segment, which lasts for ever."""
+        return self.solutions[-1]
+
+    @property
+    def unique(self) -> bool:
+        """Whether in every segment the contact states leave one set of forces only."""
+        return all(s.unique for s in self.solutions)
+
+    def friction_at(self, time: ArrayLike) -> Floats:
+        """µ_g at the given times."""
+        segment = np.searchsorted(self.time, np.asarray(time, dtype=float), side="right") - 1
+        friction: Floats = self.friction[segment.clip(min=0)]
+        return friction
+
+
+class ContactLost(RunError):
+    """A contact opens; what happened until then is in ``history``."""
+
+    def __init__(self, contact: str, time: float, history: History) -> None:
+        super().__init__(
+            f"the contact of {contact} opens at t = {time:g}; the exact solver keeps all contacts"
+            " closed: lower the driving force or friction, or give keep_closed=True to go on"
+        )
+        self.contact, self.time, self.history = contact, time, history
+
+
+def evolve(
+    array: Array,
+    law: Coulomb,
+    omega: ArrayLike,
+    velocity: float,
+    *,
+    seed: int = 0,
+    keep_closed: bool = False,
+) -> History:
+    """From given velocities to the steady state; ``keep_closed``: a pull may hold a contact."""
+    omega = np.array(omega, dtype=float)
+    if omega.shape != (array.particles,) or not np.isfinite(omega).all():
+        raise InputError(
+            f"omega0 has shape {omega.shape}; it must be {array.particles} finite numbers, one for"
+            " each disk"
+        )
+    v = float(velocity)
+    if not np.isfinite(v):
+        raise InputError(f"v0 is {v:g}; it must be a finite number")
+    rng = np.random.default_rng(seed)
+    t = 0.0
+    times: list[float] = []
+    omegas: list[Floats] = []
+    velocities: list[float] = []
+    solutions: list[Solution] = []
+    lost: dict[str, float] = {}
+
+    def history() -> History:
+        return History(
+            np.array(times), np.array(omegas), np.array(velocities), solutions, list(lost.items())
+        )
+
+    fastest = max(1.0, float(np.abs(omega).max()), abs(v))
+    for _ in range(200 * array.contacts):
+        slip = array.slips(omega, v)
+        given = np.where(np.abs(slip) <= _NO_SLIP * fastest, 0, np.sign(slip)).astype(np.int8)
+        found = law.solve(array, given, rng)
+        for contact in found.lost:
+            if not keep_closed:
+                raise ContactLost(contact, t, history())
+            lost.setdefault(contact, t)
+        times.append(t)
+        omegas.append(omega)
+        velocities.append(v)
+        solutions.append(found)
+        stops = given * found.slip_rate < 0.0
+        if not stops.any():
+            return history()
+        wait = float(np.min(-slip[stops] / found.slip_rate[stops]))
+        t += wait
+        omega = omega + wait * found.angular_acceleration
+        v += wait * found.acceleration
+        fastest = max(fastest, float(np.abs(omega).max()), abs(v))
+    raise RunError(f"no steady state within {200 * array.contacts} events, the last at t = {t:g}")

@@ -1,0 +1,175 @@
+"""Forces and contact states together: a linear complementarity problem, solved by pivoting.
+
+Each contact obeys −µ N ≤ T ≤ µ N, and T = ±µ N if its slip changes at the rate ±|u̇|: N and u̇ are
+linear in the unknowns, so this is a linear complementarity problem. Lemke's method in the words of
+the array: let every contact slip faster by t d with d > 0. If t is huge, all slide forward and the
+forces follow from one linear solve. Now lower t to zero. The unknowns change linearly until an
+inequality would break; there exactly one contact changes its state, to the only one that carries
+the solution on:
+
+    slides, u̇ + t d = 0     → sticks            sticks, T = ±µ N → slides, ±
+    slides, N = 0           → held, T = 0       held, N = 0      → slides
+
+Behind the change t may have to grow again; the sign is such that what has just become free departs
+from zero. The path meets no set of states twice, for it could be walked back from there in only one
+way; that needs ties to be absent, which a generic d does (all d but a set of measure zero). So the
+method cannot cycle. The same walk along the driving force instead of t gives the solution as an
+exact piecewise linear function of the drive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardgrain.errors import RunError
+from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
+
+__all__ = ["Stretch", "complementary", "walk"]
+
+_GOLDEN = 0.6180339887498949
+_ROUNDING = 1e-12  # of a slope, relative to the terms it is made of
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Between two changes of state the unknowns are x[:, 0] + t x[:, 1]."""
+
+    begin: float
+    end: float
+    states: States
+    x: Floats  # (5 L + 1, 2)
+
+    def at(self, t: float) -> Floats:
+        """The unknowns at t."""
+        return self.x[:, 0] + t * self.x[:, 1] if t != 0.0 else self.x[:, 0]
+
+
+def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, States]:
+    """Unknowns and states that obey Coulomb's law, ``mu`` for each contact.
+
+    ``given``: the direction of the slip of each contact, ±1; 0 where there is none, so that the
+    rate of slip decides.
+    """
+    # generic, so that no two contacts change at once; without a random number
+    push = 1.0 + np.modf(_GOLDEN * np.arange(1, array.contacts + 1))[0]
+    states = _all_slide(array, mu, np.where(given == 0, 1, given).astype(np.int8))
+    *_, last = walk(array, mu, given, states, math.inf, 0.0, push=push)
+    return last.at(0.0), last.states
+
+
+def _all_slide(array: Array, mu: Floats, states: States) -> States:
+    """Where all slide, which contacts are to be held?"""
+    slides = states
+    for _ in range(array.contacts):
+        normal = array.normal @ array.solve(states, mu)[:, 0] + array.normal_0
+        now = np.where(normal < 0.0, HELD, slides).astype(np.int8)
+        if np.array_equal(now, states):
+            return states
+        states = now
+    raise RunError("which contacts open when all of them slide was not found")
+
+
+def walk(
+    array: Array,
+    mu: Floats,
+    given: States,
+    states: States,
+    begin: float,
+    end: float,
+    push: Floats | None = None,
+    load: float = 0.0,
+) -> Iterator[Stretch]:
+    """Follow the solution from the parameter ``begin``, where ``states`` hold, to ``end``.
+
+    With t each contact slips faster by t ``push``, and the drive is greater by t ``load``.
+    """
+    if push is None:
+        push = np.zeros(array.contacts)
+    free = (given == 0) & (mu > 0.0)  # without friction nothing depends on the slip
+    states = states.copy()
+    t, down = begin, begin > end
+    fresh: tuple[int, int] | None = None  # the inequality that has just come to hold
+    for _ in range(100 * array.contacts):
+        x = array.solve(states, mu, push, load)
+        room, slope = _margins(array, mu, free, states, push, x)
+        if fresh is not None:  # which way does it depart from zero?
+            down = bool(slope[fresh] < 0.0)
+        # the first to break on the way; what is at zero already and falls breaks at once
+        way = -1.0 if down else 1.0
+        falls = way * slope < 0.0
+        if fresh is not None:
+            falls[fresh] = False
+        ahead = np.full(room.shape, -math.inf if down else math.inf)
+        np.divide(-room, slope, out=ahead, where=falls)
+        which = int(ahead.argmax() if down else ahead.argmin())
+        stop = float(ahead.flat[which])
+        stop = min(stop, t) if down else max(stop, t)
+        # loops of sticking contacts close only at the end itself: not to be missed by rounding
+        near = _ROUNDING * max(1.0, float(np.abs(x[:, 0]).max()))
+        if down == (begin > end) and (stop <= end + near if down else stop >= end - near):
+            yield Stretch(t, end, states.copy(), x)
+            return
+        if not math.isfinite(stop):
+            raise RunError(
+                f"no forces obey the law of friction at all {array.contacts} contacts of the array"
+            )
+        yield Stretch(t, stop, states.copy(), x)
+        t = stop
+        side, contact = divmod(which, array.contacts)
+        fresh = _change(array, given, states, contact, side, push, x, t)
+    raise RunError(f"the contact states were not found in {100 * array.contacts} changes of state")
+
+
+def _margins(
+    array: Array, mu: Floats, free: States, states: States, push: Floats, x: Floats
+) -> tuple[Floats, Floats]:
+    """What must not become negative at each contact, at t = 0 and per t; both (2, 2 L + 1).
+
+    sticks: µ N − T and µ N + T; slides: its rate of slip, and N; held: −N.
+    """
+    normal = array.normal @ x
+    normal[:, 0] += array.normal_0
+    tangential = x[array.at_tangential]
+    rate = array.slip @ x
+    rate[:, 1] += push
+    limit = mu[:, None] * normal
+    sticks, held = (states == STICKS)[:, None], (states == HELD)[:, None]
+    never = np.array([math.inf, 0.0])
+    first = np.where(sticks, limit - tangential, np.where(held, -normal, states[:, None] * rate))
+    first[~(free | (states == STICKS) | (states == HELD))] = never
+    second = np.where(sticks, limit + tangential, normal)
+    second[states == HELD] = never
+    room, slope = np.stack([first[:, 0], second[:, 0]]), np.stack([first[:, 1], second[:, 1]])
+    size = np.abs(x[:, 1]).max() + np.abs(push).max()
+    slope[np.abs(slope) < _ROUNDING * size] = 0.0
+    return room, slope
+
+
+def _change(
+    array: Array,
+    given: States,
+    states: States,
+    contact: int,
+    side: int,
+    push: Floats,
+    x: Floats,
+    t: float,
+) -> tuple[int, int]:
+    """Change the state of a contact whose inequality breaks; which one holds from now on?"""
+    old = states[contact]
+    if old == STICKS:
+        states[contact] = 1 if side == 0 else -1
+        return 0, contact
+    if old == HELD:
+        rate = array.slip[[contact]] @ (x[:, 0] + t * x[:, 1]) + t * push[contact]
+        states[contact] = given[contact] or (1 if rate[0] >= 0.0 else -1)
+        return 1, contact
+    if side == 0:
+        states[contact] = STICKS
+        return (0 if old > 0 else 1), contact
+    states[contact] = HELD
+    return 0, contact

@@ -1,0 +1,231 @@
+"""What is found at one instant: forces, accelerations, contact states, and how certain they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from hardgrain.errors import RunError
+from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.step.exact.indeterminacy import Polytope, with_states
+
+__all__ = ["Solution"]
+
+_ROUNDING = 1e-9  # relative to the largest unknown; of a force or an acceleration
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Forces and accelerations of an array; side contacts are 0 … L, disks and planes 1 … L.
+
+    The paper's signs: ω̇ > 0 rolls forward, T > 0 resists a forward slip.
+    """
+
+    array: Array
+    x: Floats  # unknowns, in the order of `Array`
+    states: States  # (2 L + 1,) 0: sticks, ±1: slides; contacts in the order of `Array`
+    slide: Floats  # (2 L + 1,) µ_d
+    stick: Floats  # (2 L + 1,) µ_s
+    given: States  # (2 L + 1,) direction of the slip that there was, 0: none
+
+    @classmethod
+    def checked(
+        cls, array: Array, x: Floats, states: States, slide: Floats, stick: Floats, given: States
+    ) -> Solution:
+        """A solution; a contact whose slip does not begin to change sticks, by (1)."""
+        rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max()
+        still = (given == 0) & rest & (states != HELD)
+        # without friction the state is only the direction of the slip
+        loose = (given == 0) & (slide == 0.0) & ~rest & (states != HELD)
+        states = np.where(still, STICKS, np.where(loose, np.sign(array.slip @ x), states))
+        found = cls(array, x, states.astype(np.int8), slide, stick, given)
+        found._check()
+        return found
+
+    # ------------------------------------------------------------------ forces and accelerations
+    @property
+    def acceleration(self) -> float:
+        """v̇."""
+        return float(self.x[self.array.at_v[0]])
+
+    @property
+    def angular_acceleration(self) -> Floats:
+        """ω̇ of each disk (L,)."""
+        return self.x[self.array.at_omega]
+
+    @property
+    def tangential(self) -> Floats:
+        """T_0 … T_L (L + 1,)."""
+        return self.x[self.array.at_tangential[0::2]]
+
+    @property
+    def tangential_plane(self) -> Floats:
+        """T'_1 … T'_L (L,)."""
+        return self.x[self.array.at_tangential[1::2]]
+
+    @cached_property
+    def normals(self) -> Floats:
+        """N of all contacts, in the order of `Array` (2 L + 1,)."""
+        normals: Floats = self.array.normal @ self.x + self.array.normal_0
+        return normals
+
+    @property
+    def normal(self) -> Floats:
+        """N_0 … N_L (L + 1,)."""
+        return self.normals[0::2]
+
+    @property
+    def normal_plane(self) -> Floats:
+        """N'_1 … N'_L (L,)."""
+        return self.normals[1::2]
+
+    @property
+    def friction(self) -> float:
+        """µ_g, the plane's friction on the array over its weight."""
+        return float(self.tangential_plane.mean())
+
+    @cached_property
+    def slip_rate(self) -> Floats:
+        """u̇ of all contacts (2 L + 1,)."""
+        rate: Floats = self.array.slip @ self.x
+        return rate
+
+    # ------------------------------------------------------------------ states
+    @cached_property
+    def modes(self) -> tuple[int, int, int]:
+        """L_1, L_2, L_3: how many disks are in each domain, from the braking block on.
+
+        In the first all roll on the plane; the third begins with the first disk behind it that
+        rolls on a neighbour (or rests on a block) and reaches to the driving block.
+        """
+        sticks = self.states == STICKS
+        rolls, counter = sticks[1::2], sticks[0:-1:2] | sticks[2::2]
+        n = rolls.size
+        first = n if rolls.all() else int(rolls.argmin())
+        later = counter[first:]
+        second = n - first if not later.any() else int(later.argmax())
+        return first, second, n - first - second
+
+    @cached_property
+    def lost(self) -> list[str]:
+        """The contacts that would open, and are kept closed by a pull."""
+        return [self.array.name(int(k)) for k in np.flatnonzero(self.states == HELD)]
+
+    def _check(self) -> None:
+        """All laws at all contacts, whatever way the solution was found."""
+        a, x = self.array, self.x
+        size = _ROUNDING * np.abs(x).max()
+        held, sticks = self.states == HELD, self.states == STICKS
+        slides = ~held & ~sticks
+        pressed = np.where(held, 0.0, self.normals)
+        tangential = x[a.at_tangential]
+        others = np.ones(a.size, dtype=bool)
+        others[a.line] = False
+        wrong = {
+            "an equation of motion does not hold": np.abs(a.dynamics @ x - a.right)[others] > size,
+            "a normal force pulls": pressed < -size,
+            "friction exceeds Coulomb's limit": np.abs(tangential)
+            > np.where(sticks, self.stick, self.slide) * pressed + size,
+            "a contact slides with less than its friction": slides
+            & (np.abs(tangential - self.states * self.slide * pressed) > size),
+            "a contact slides along its friction": slides
+            & (np.where(self.given == 0, self.slip_rate, self.given) * self.states < 0),
+        }
+        for what, where in wrong.items():
+            if where.any():
+                k = int(np.flatnonzero(where)[0])
+                raise RunError(f"{what} in what was found ({a.name(k)})")
+
+    # ------------------------------------------------------------------ how certain
+    @cached_property
+    def redundant(self) -> int:
+        """By how many the sticking contacts exceed what fixes the rates of slip.
+
+        They are edges of a graph: bodies i and i + 1 counter-rotate, a disk rolls on the plane, a
+        disk does not turn on a block. A component in which all these agree leaves one rate open,
+        a frustrated one none; a double cover of the graph tells them apart.
+        """
+        n = self.array.particles
+        sticks = self.states == STICKS
+        plane, block = n, n + 1  # nodes after the disks
+        i = np.arange(n - 1)[sticks[2:-1:2]]
+        j = np.flatnonzero(sticks[1::2])
+        ends = np.array([0, n - 1])[sticks[[0, -1]]]
+        one = np.concatenate([i, j, ends, [block]])
+        two = np.concatenate([i + 1, np.full(j.size, plane), np.full(ends.size, block), [block]])
+        minus = np.concatenate([np.ones(i.size), np.zeros(j.size), np.zeros(ends.size), [1]]) > 0
+        nodes = n + 2
+        start = np.concatenate([one, one + nodes])
+        stop = np.concatenate([two + nodes * minus, two + nodes * ~minus])
+        graph = coo_array((np.ones(start.size), (start, stop)), shape=(2 * nodes, 2 * nodes))
+        _, label = connected_components(graph, directed=False)
+        balanced = {
+            frozenset((label[k], label[k + nodes]))
+            for k in range(nodes)
+            if label[k] != label[k + nodes]
+        }
+        return int(sticks.sum()) - (n + 1 - len(balanced))
+
+    @cached_property
+    def _polytope(self) -> Polytope:
+        return with_states(self.array, self.states, self.slide, self.stick, self.given)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether these contact states leave but one set of forces and accelerations."""
+        return self.redundant == 0 or self._polytope.is_point(_ROUNDING * np.abs(self.x).max())
+
+    def _range(self, rows: Any, constant: Floats | float = 0.0) -> Floats:
+        """Least and greatest value of some linear functions of the unknowns (n, 2)."""
+        value = rows @ self.x + constant
+        if self.unique:
+            return np.stack([value, value], axis=1)
+        found = self._polytope.extremes(rows) + np.reshape(constant, (-1, 1))
+        # the solution itself is one of them, whatever the rounding of the linear programs
+        return np.stack([np.minimum(found[:, 0], value), np.maximum(found[:, 1], value)], axis=1)
+
+    @cached_property
+    def acceleration_range(self) -> tuple[float, float]:
+        """The least and the greatest v̇ that these contact states leave possible."""
+        low, high = self._range(self.array.unknown(self.array.at_v[:1]))[0]
+        return float(low), float(high)
+
+    @cached_property
+    def friction_range(self) -> tuple[float, float]:
+        """The least and the greatest µ_g; the array's motion ties it to v̇."""
+        low, high = self.acceleration_range
+        a = self.array
+        share = 1.0 + 2.0 * a.block_mass / a.particles
+        return self.friction - share * (high - self.acceleration), self.friction + share * (
+            self.acceleration - low
+        )
+
+    @cached_property
+    def normal_range(self) -> Floats:
+        """Of N_0 … N_L (L + 1, 2)."""
+        return self._range(self.array.normal[0::2], self.array.normal_0[0::2])
+
+    @cached_property
+    def normal_plane_range(self) -> Floats:
+        """Of N'_1 … N'_L (L, 2)."""
+        return self._range(self.array.normal[1::2], self.array.normal_0[1::2])
+
+    @cached_property
+    def tangential_range(self) -> Floats:
+        """Of T_0 … T_L (L + 1, 2)."""
+        return self._range(self.array.tangential[0::2])
+
+    @cached_property
+    def tangential_plane_range(self) -> Floats:
+        """Of T'_1 … T'_L (L, 2)."""
+        return self._range(self.array.tangential[1::2])
+
+    @cached_property
+    def angular_acceleration_range(self) -> Floats:
+        """Of ω̇ (L, 2)."""
+        return self._range(self.array.unknown(self.array.at_omega))
