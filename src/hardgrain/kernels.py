@@ -63,7 +63,7 @@ def _sources() -> list[Path]:
     return sorted(
         path
         for name in _COMPILED
-        for path in (_ROOT / f"{name}.py", *(_ROOT / name).rglob("*.py"))
+        for path in (_ROOT / f"{name}.py", *(_ROOT / name).glob("*.py"))
         if path.is_file()
     )
 
