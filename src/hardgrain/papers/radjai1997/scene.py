@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hardgrain.errors import InputError
 from hardgrain.papers.fit import Floats
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import At
@@ -67,7 +68,13 @@ def scene(
     ``omega0``: angular velocities of the disks, one for all or shape (particles,), positive where
     they roll forward. A piston begins at rest in a scene; `simulation` gives the blocks ``v0``.
     """
-    spins = np.broadcast_to(np.asarray(omega0, dtype=float), particles)
+    spins = np.asarray(omega0, dtype=float)
+    if spins.shape not in ((), (particles,)):
+        raise InputError(
+            f"omega0 has shape {spins.shape}; it must be one number, or {particles}, one for each"
+            " disk"
+        )
+    spins = np.broadcast_to(spins, particles)
     ends = {"brake": (1.0, -1.0, brake), "drive": (1.0 - 2.0 * particles, 1.0, drive)}
     return Scene(
         gravity=[0.0, -1.0],
@@ -125,6 +132,7 @@ class Motion:
     belong to the time. A contact that is open bears none.
     """
 
+    step: float  # length of a step; of soft particles, an explicit one [√(r/g)]
     time: Floats  # (n,) [√(r/g)]
     velocity: Floats  # (n,) of the disks' centre of mass
     omega: Floats  # (n, L) of disks 1 … L, positive where they roll forward
@@ -149,6 +157,18 @@ class Motion:
     def forces(self) -> Floats:
         """All of N, N', T, T' side by side, shape (n, 4 L + 2)."""
         return np.hstack([self.normal, self.normal_plane, self.tangential, self.tangential_plane])
+
+    @property
+    def slip(self) -> Floats:
+        """u_i = ω_i + ω_{i+1} of the sides 0 … L, shape (n, L + 1); blocks do not turn."""
+        u: Floats = np.pad(self.omega, ((0, 0), (1, 0))) + np.pad(self.omega, ((0, 0), (0, 1)))
+        return u
+
+    @property
+    def slip_plane(self) -> Floats:
+        """u'_i = v − ω_i of the disks 1 … L on the plane, shape (n, L)."""
+        u: Floats = self.velocity[:, None] - self.omega
+        return u
 
     @property
     def closed(self) -> bool:
@@ -176,8 +196,9 @@ def follow(sim: Simulation, steps: int, every: int = 1) -> Motion:
         force[k, place[c.first, c.second]] = c.impulse / sim.dt
     side, plane = force[:, : size + 1], force[:, size + 1 : -1]
     forward = np.where(np.arange(size + 1) == 0, 1.0, -1.0)  # where the second body lies
+    softness = sim.engine.softness
     return Motion(
-        time, velocity, omega,
+        sim.dt if softness is None else softness.step, time, velocity, omega,
         normal=forward * side[..., 0],
         normal_plane=-plane[..., 1],
         tangential=-forward * side[..., 1],
@@ -190,10 +211,14 @@ def contact_dynamics(
     duration: float,
     *,
     dt: float = 0.01,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-12,
     seed: int = 0,
 ) -> Motion:
-    """The array by contact dynamics, every step converged to ``tolerance`` or refused."""
+    """The array by contact dynamics, every step converged to ``tolerance`` or refused.
+
+    The tolerance is on the solver's residual, a share of the velocities that contacts give. What
+    it leaves in the forces grows with L² and, since light blocks are fast, with 1/block_mass.
+    """
     solver = GaussSeidel(stop="residual", tolerance=tolerance, sweeps=1_000_000, on_cap="error")
     return follow(simulation(array, dt, solver=solver, seed=seed), round(duration / dt))
 
