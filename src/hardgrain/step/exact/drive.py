@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hardgrain.errors import InputError
 from hardgrain.step.exact.array import Array, Floats, States
 from hardgrain.step.exact.pivot import Stretch, complementary, walk
+from hardgrain.step.exact.solution import Solution
 
 __all__ = ["Pieces", "pieces"]
 
@@ -31,6 +32,7 @@ class Pieces:
     inertia: Floats  # (n,) m_e
     effective_friction: Floats  # (n,) µ_e = F_e / L
     states: States  # (n, 2 L + 1)
+    unique: NDArray[np.bool_]  # (n,) whether the contact states leave one set of forces only
 
 
 def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
@@ -54,7 +56,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     _, states = complementary(driven(high), mu, rest)
     corners: list[tuple[float, float, float]] = []
     lines: list[tuple[float, float]] = []
-    kept: list[States] = []
+    kept: list[Solution] = []
     for stretch in walk(bare, mu, rest, states, high, low, load=1.0):
         at_rest, rate = stretch.x[v]  # v̇ = at_rest + rate drive
         end, still = stretch.end, at_rest + stretch.end * rate <= _STILL
@@ -66,13 +68,23 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
             per_acceleration = stretch.x[plane, 1].sum() / rate
             lines.append((per_acceleration, stretch.x[plane, 0].sum() - per_acceleration * at_rest))
             corners.append(_corner(stretch, end, v, plane))
-            kept.append(stretch.states)
+            middle = stretch.at(0.5 * (stretch.begin + end))
+            half = driven(0.5 * (stretch.begin + end))
+            kept.append(Solution.checked(half, middle, stretch.states, mu, mu, rest))
         if still:
             break
     drive, acceleration, friction = np.array(corners[::-1]).T
     slope, effective = np.array(lines[::-1]).T
     n = array.particles
-    return Pieces(drive, acceleration, friction, n + slope, effective / n, np.array(kept[::-1]))
+    return Pieces(
+        drive,
+        acceleration,
+        friction,
+        n + slope,
+        effective / n,
+        np.array([s.states for s in kept[::-1]]),
+        np.array([s.unique for s in kept[::-1]]),
+    )
 
 
 def _corner(

@@ -22,6 +22,7 @@ from hardgrain.step.exact.solution import Solution
 __all__ = ["ContactLost", "History", "evolve"]
 
 _NO_SLIP = 1e-10  # relative to the largest velocity that there was
+_ROUNDING = 1e-12  # of a rate of slip, relative to the largest acceleration or force
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ def evolve(
         omegas.append(omega)
         velocities.append(v)
         solutions.append(found)
-        stops = given * found.slip_rate < 0.0
+        stops = given * found.slip_rate < -_ROUNDING * np.abs(found.x).max()
         if not stops.any():
             return history()
         wait = float(np.min(-slip[stops] / found.slip_rate[stops]))

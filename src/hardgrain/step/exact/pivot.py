@@ -30,7 +30,8 @@ from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
 
 __all__ = ["Stretch", "complementary", "walk"]
 
-_GOLDEN = 0.6180339887498949
+_ATTEMPTS = 20
+_ACCURACY = 1e-9  # of what is found, relative to the largest unknown
 _ROUNDING = 1e-12  # of a slope, relative to the terms it is made of
 
 
@@ -54,11 +55,25 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
     ``given``: the direction of the slip of each contact, ±1; 0 where there is none, so that the
     rate of slip decides.
     """
-    # generic, so that no two contacts change at once; without a random number
-    push = 1.0 + np.modf(_GOLDEN * np.arange(1, array.contacts + 1))[0]
-    states = _all_slide(array, mu, np.where(given == 0, 1, given).astype(np.int8))
-    *_, last = walk(array, mu, given, states, math.inf, 0.0, push=push)
-    return last.at(0.0), last.states
+    for attempt in range(_ATTEMPTS):
+        # Generic, so that no two contacts change at once. Where friction is so strong that a walk
+        # may end nowhere, another one starts elsewhere.
+        rng = np.random.default_rng(attempt)
+        push = rng.uniform(1.0, 2.0, array.contacts)
+        if attempt > 0:
+            push *= rng.choice([-1.0, 1.0], array.contacts)
+        start = np.where(given == 0, np.sign(push), given).astype(np.int8)
+        try:
+            start = _all_slide(array, mu, start)
+            *_, last = walk(array, mu, given, start, math.inf, 0.0, push=push)
+        except RunError:
+            continue
+        room, _ = _margins(array, mu, given, last.states, push, last.x)
+        if room.min() > -_ACCURACY * np.abs(last.x[:, 0]).max():
+            return last.at(0.0), last.states
+    raise RunError(
+        f"no forces were found that obey the law of friction at all {array.contacts} contacts"
+    )
 
 
 def _all_slide(array: Array, mu: Floats, states: States) -> States:
@@ -70,7 +85,7 @@ def _all_slide(array: Array, mu: Floats, states: States) -> States:
         if np.array_equal(now, states):
             return states
         states = now
-    raise RunError("which contacts open when all of them slide was not found")
+    raise RunError("there is no start")
 
 
 def walk(
@@ -89,13 +104,12 @@ def walk(
     """
     if push is None:
         push = np.zeros(array.contacts)
-    free = (given == 0) & (mu > 0.0)  # without friction nothing depends on the slip
     states = states.copy()
     t, down = begin, begin > end
     fresh: tuple[int, int] | None = None  # the inequality that has just come to hold
     for _ in range(100 * array.contacts):
         x = array.solve(states, mu, push, load)
-        room, slope = _margins(array, mu, free, states, push, x)
+        room, slope = _margins(array, mu, given, states, push, x)
         if fresh is not None:  # which way does it depart from zero?
             down = bool(slope[fresh] < 0.0)
         # the first to break on the way; what is at zero already and falls breaks at once
@@ -114,18 +128,16 @@ def walk(
             yield Stretch(t, end, states.copy(), x)
             return
         if not math.isfinite(stop):
-            raise RunError(
-                f"no forces obey the law of friction at all {array.contacts} contacts of the array"
-            )
+            raise RunError("the way leads nowhere")
         yield Stretch(t, stop, states.copy(), x)
         t = stop
         side, contact = divmod(which, array.contacts)
         fresh = _change(array, given, states, contact, side, push, x, t)
-    raise RunError(f"the contact states were not found in {100 * array.contacts} changes of state")
+    raise RunError("the way does not end")
 
 
 def _margins(
-    array: Array, mu: Floats, free: States, states: States, push: Floats, x: Floats
+    array: Array, mu: Floats, given: States, states: States, push: Floats, x: Floats
 ) -> tuple[Floats, Floats]:
     """What must not become negative at each contact, at t = 0 and per t; both (2, 2 L + 1).
 
@@ -140,7 +152,8 @@ def _margins(
     sticks, held = (states == STICKS)[:, None], (states == HELD)[:, None]
     never = np.array([math.inf, 0.0])
     first = np.where(sticks, limit - tangential, np.where(held, -normal, states[:, None] * rate))
-    first[~(free | (states == STICKS) | (states == HELD))] = never
+    # a slip that there is decides by itself; without friction nothing depends on it
+    first[(np.abs(states) == 1) & ((given != 0) | (mu == 0.0))] = never
     second = np.where(sticks, limit + tangential, normal)
     second[states == HELD] = never
     room, slope = np.stack([first[:, 0], second[:, 0]]), np.stack([first[:, 1], second[:, 1]])
