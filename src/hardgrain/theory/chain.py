@@ -29,16 +29,14 @@ or its q.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
-from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
 from hardgrain.errors import InputError
+from hardgrain.theory._arguments import Valid, check, checked
 
 __all__ = [
     "Q",
@@ -85,41 +83,14 @@ Q = {
 # Least and most of each: all results are products of at most six powers of them, and stay finite.
 _POSITIVE = 1e-50, 1e50, "a positive number, from 1e-50 to 1e50"
 _NOT_NEGATIVE = 0.0, 1e50, "a number from 0 to 1e50"
-_VALID = {
+_VALID: dict[str, Valid] = {
     "k": _NOT_NEGATIVE,
     "sweeps": _NOT_NEGATIVE,
     "rate": (0.0, 2.0, "a number from 0 to 2"),  # 1 − µ beyond ±1 would be no relaxation
     "force": (-1e50, 1e50, "a number from -1e50 to 1e50"),
 } | dict.fromkeys(("dt", "diameter", "mass", "length", "grains", "stiffness", "damping"), _POSITIVE)
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _check(name: str, value: Any, least: float, most: float, valid: str) -> None:
-    """Refuse a number, or an array with one, that is not from ``least`` to ``most``."""
-    if isinstance(value, float | int) and least <= value <= most:
-        return
-    x = np.asarray(value)
-    numbers = x.dtype.kind in "iuf"
-    inside = (x >= least) & (x <= most) if numbers else np.zeros(x.shape, bool)
-    if not inside.all():
-        given = x[~inside][0] if numbers else repr(value)
-        raise InputError(f"{name} is {given}; give {valid}")
-
-
-def _checked(f: Callable[P, T]) -> Callable[P, T]:
-    """Check the arguments that `_VALID` names; defaults are valid."""
-    names = tuple(inspect.signature(f).parameters)
-
-    @functools.wraps(f)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name, value in (*zip(names, args), *kwargs.items()):
-            if name in _VALID:
-                _check(name, value, *_VALID[name])
-        return f(*args, **kwargs)
-
-    return checked
+_checked = checked(_VALID)
 
 
 # ---------------------------------------------------------------------- orders
@@ -128,7 +99,7 @@ def q(order: str | float = "random") -> float:
     if isinstance(order, str) and order in Q:
         return Q[order]
     least, most, _ = _POSITIVE
-    _check("order", order, least, most, f"one of {', '.join(Q)}, or q itself, 1e-50 to 1e50")
+    check("order", order, least, most, f"one of {', '.join(Q)}, or q itself, 1e-50 to 1e50")
     return float(order)
 
 

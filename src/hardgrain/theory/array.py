@@ -1,0 +1,380 @@
+"""The array of disks pushed along a plane: its modes in closed form (radjai1997, (7)–(11)).
+
+Disks of unit mass, radius and weight, numbered 1 … L against the motion; T_i and N_i at the contact
+of disks i and i + 1 (0 and L: the blocks), a prime for the plane. Signs as in the paper: friction
+that resists a forward slip is positive, ω > 0 rolls forward, and
+
+    I ω̇_i = T'_i − T_i − T_{i−1},   v̇ = N_i − N_{i−1} − T'_i,   N'_i = 1 + T_i − T_{i−1}.
+
+Mode 1, rolling: ω̇ = v̇ and T_i = µ N_i. The first two equations add up to
+
+    (1 − µ) N_i = (1 + µ) N_{i−1} + (1 + I) v̇,   λ = (1 + µ)/(1 − µ),
+
+so that N_i + (1 + I) v̇/2µ, and with it N_i − N_{i−1} = T'_i + v̇, grow by λ from disk to disk. At
+the blocks µ is µ''. Behind k rolling disks with another behind them
+
+    N_k = N_0 λ^(k−1) (1 + µ'')/(1 − µ) + m(k) v̇,   m(k) = (1 + I)(λ^k − 1)/2µ:        (7)
+
+m(k) does not know µ''. With the driving block behind the last disk one factor is another,
+
+    (1 − µ'') N_L = (1 + µ) N_{L−1} + (1 + I) v̇,
+
+and the printed (7) and (8) are that for µ'' = µ. A disk rolls as long as T' ≤ µ' N', that is
+
+    T'_i + v̇ = N_i − N_{i−1} ≤ (µ' + v̇)/(1 − µ µ') = s.
+
+Mode 2, sliding everywhere: T' = µ' N' makes N_i − N_{i−1} = s throughout, so N is linear, T' is
+constant, and I ω̇ falls by 2 µ s from disk to disk. The two terms of s are a disk's share of (10)
+and (9).
+
+Mode 3, counter-rotating: ω̇_i = −ω̇_{i+1} and T' = µ' N' leave
+
+    (1 − µ') T_i + (1 + µ') T_{i−1} = µ' − I ω̇_i,
+
+solved by T_i = µ'/2 + (−1)^i (c + A λ'^i): roots 1, −1 and −λ', λ' = (1 + µ')/(1 − µ'), where c is
+−I ω̇/2µ' of the odd disks. The two constants follow from T at both ends.
+
+The sum of T' = µ' (1 + T_i − T_{i−1}) over modes 2 and 3 telescopes. Behind k rolling disks
+
+    N_L = N_k + (L − k)(µ' + v̇) + µ' (T_L − µ N_k):
+
+where mode 2 ends does not matter, and only the block's friction T_L is left to know. It is ±µ'' N_L
+if that contact slides. If it sticks (a spike of Fig. 9) mode 3 does not rotate, c = 0, and T_L is
+µ'/2 + (−λ')^n (T_{L−n} − µ'/2) behind n disks of mode 3.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.errors import InputError
+from hardgrain.theory._arguments import Valid, checked
+
+__all__ = [
+    "counter_rotation",
+    "growth",
+    "least_drive",
+    "mixed_friction",
+    "moving_array",
+    "rolling_array",
+    "rolling_end",
+    "rolling_friction",
+    "rolling_inertia",
+    "rolling_length",
+    "rolling_mobilisation",
+    "rolling_normals",
+    "sliding_friction",
+    "sliding_inertia",
+    "sliding_length",
+    "spike",
+]
+
+Floats = NDArray[np.float64]
+
+_COUNT = 0, 1_000_000, "a number from 0 to 1000000"
+_FORCE = 0.0, 1e12, "a number from 0 to 1e12"
+_COEFFICIENT = 0.0, 0.99, "a coefficient of friction from 0 to 0.99"
+_SIGNED = -1e12, 1e12, "a number from -1e12 to 1e12"
+_VALID: dict[str, Valid] = {
+    "particles": (1, 1_000_000, "a number from 1 to 1000000"),
+    "rolling": _COUNT,
+    "sliding": _COUNT,
+    "acceleration": _FORCE,
+    "brake": _FORCE,
+    "mu": _COEFFICIENT,
+    "mu_plane": _COEFFICIENT,
+    "mu_block": _COEFFICIENT,
+    "inertia": (1e-6, 1e6, "a number from 1e-6 to 1e6"),
+    "block": (-1, 1, "1 or -1"),
+    "first": _SIGNED,
+    "last": _SIGNED,
+}
+_checked = checked(_VALID)
+
+
+@_checked
+def growth(mu: float) -> float:
+    """λ = (1 + µ)/(1 − µ): by how much forces grow from one rolling disk to the next [1]."""
+    return (1.0 + mu) / (1.0 - mu)
+
+
+def _exponent(mu: float, disks: float) -> float:
+    """disks · ln λ, if λ^disks is a number at all."""
+    x = 2.0 * math.atanh(mu) * disks
+    if x > 600.0:
+        raise InputError(
+            f"{disks:g} disks with coefficient of friction {mu:g} carry forces beyond all numbers;"
+            " give fewer disks or less friction"
+        )
+    return x
+
+
+# ---------------------------------------------------------------------- mode 1: rolling
+@_checked
+def rolling_inertia(particles: float, mu: float, inertia: float = 0.5) -> float:
+    """m_e of rolling disks (7) [mass]; to first order in µ, (1 + I) L.
+
+    Exact for a domain with more disks behind it, whatever µ''; for a whole array if µ'' = µ.
+    """
+    return _rolling_inertia(particles, mu, inertia)
+
+
+def _rolling_inertia(k: float, mu: float, inertia: float) -> float:
+    x = _exponent(mu, k)
+    return (1.0 + inertia) * (math.expm1(x) / (2.0 * mu) if mu > 0.0 else k)
+
+
+@_checked
+def rolling_friction(particles: float, brake: float, mu: float) -> float:
+    """µ_e of rolling disks as printed (8) [1]; to first order in µ, 2 µ N_0.
+
+    Exact for a whole array if µ'' = µ.
+    """
+    return brake * math.expm1(_exponent(mu, particles)) / particles
+
+
+@_checked
+def rolling_array(
+    particles: float, brake: float, mu: float, mu_block: float, inertia: float = 0.5
+) -> tuple[float, float]:
+    """m_e [mass] and µ_e [1] of an array in which all disks roll, exactly."""
+    inner = _rolling_inertia(particles - 1, mu, inertia)
+    m = ((1.0 + mu) * inner + 1.0 + inertia) / (1.0 - mu_block)
+    return m, (least_drive(particles, brake, mu, mu_block) - brake) / particles
+
+
+@_checked
+def least_drive(particles: float, brake: float, mu: float, mu_block: float) -> float:
+    """N_L at which an array of rolling disks begins to move [weight of a disk]."""
+    outer = (1.0 + mu_block) / (1.0 - mu_block)
+    return brake * outer * math.exp(_exponent(mu, particles - 1))
+
+
+@_checked
+def rolling_normals(
+    particles: int,
+    acceleration: float,
+    brake: float,
+    mu: float,
+    mu_block: float,
+    inertia: float = 0.5,
+) -> Floats:
+    """N_0 … N_L of an array in which all disks roll (L + 1,) [weight of a disk]."""
+    count = int(particles)
+    n = np.empty(count + 1)
+    n[0] = brake
+    for i in range(1, count):
+        n[i] = _behind(i, brake, mu, mu_block) + _rolling_inertia(i, mu, inertia) * acceleration
+    before = (1.0 + mu) * n[-2] if count > 1 else (1.0 + mu_block) * brake
+    n[-1] = (before + (1.0 + inertia) * acceleration) / (1.0 - mu_block)
+    return n
+
+
+def _behind(k: float, brake: float, mu: float, mu_block: float) -> float:
+    """N_k behind k rolling disks at v̇ = 0, with another disk behind them."""
+    if k == 0:
+        return brake
+    return brake * (1.0 + mu_block) / (1.0 - mu) * math.exp(_exponent(mu, k - 1))
+
+
+def _plane(normal: Floats, acceleration: float, mu: float, mu_block: float) -> tuple[Floats, ...]:
+    """T' and N' of rolling disks between the forces ``normal``."""
+    pressed = np.full(normal.size, mu)
+    pressed[[0, -1]] = mu_block
+    return np.diff(normal) - acceleration, 1.0 + np.diff(pressed * normal)
+
+
+@_checked
+def rolling_mobilisation(
+    particles: int,
+    acceleration: float,
+    brake: float,
+    mu: float,
+    mu_plane: float,
+    mu_block: float,
+    inertia: float = 0.5,
+) -> Floats:
+    """η = T'/µ'N' of an array in which all disks roll (L,) [1]; they do as long as all η ≤ 1."""
+    n = rolling_normals(particles, acceleration, brake, mu, mu_block, inertia)
+    tangential, pressed = _plane(n, acceleration, mu, mu_block)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        eta: Floats = tangential / (mu_plane * pressed)
+    return eta
+
+
+@_checked
+def rolling_end(
+    particles: int,
+    brake: float,
+    mu: float,
+    mu_plane: float,
+    mu_block: float,
+    inertia: float = 0.5,
+) -> float:
+    """The greatest v̇ at which all disks of an array roll; 0 if it does not begin to move so."""
+
+    def room(acceleration: float) -> Floats:  # linear in v̇
+        n = rolling_normals(particles, acceleration, brake, mu, mu_block, inertia)
+        tangential, pressed = _plane(n, acceleration, mu, mu_block)
+        left: Floats = mu_plane * pressed - tangential
+        return left
+
+    rest = room(0.0)
+    slope = room(1.0) - rest
+    ends = np.divide(-rest, slope, out=np.full(rest.size, math.inf), where=slope < 0.0)
+    return max(0.0, float(ends.min())) if (rest >= 0.0).all() else 0.0
+
+
+@_checked
+def rolling_length(
+    acceleration: float,
+    brake: float,
+    mu: float,
+    mu_plane: float,
+    mu_block: float,
+    inertia: float = 0.5,
+) -> float:
+    """L_1^c: how many disks roll in a long array [1]; inf if friction never stops them.
+
+    At v̇ = 0 the static limit, the greatest L_1^c there is.
+    """
+    n = np.array([brake, 0.0, 0.0])
+    for i in (1, 2):
+        n[i] = _behind(i, brake, mu, mu_block) + _rolling_inertia(i, mu, inertia) * acceleration
+    tangential, pressed = n[1] - brake - acceleration, 1.0 + mu * n[1] - mu_block * brake
+    if tangential > mu_plane * pressed:
+        return 0.0
+    most, second = (mu_plane + acceleration) / (1.0 - mu * mu_plane), n[2] - n[1]
+    if second > most:
+        return 1.0
+    if second <= 0.0 or mu == 0.0:
+        return math.inf
+    return 2.0 + math.floor(math.log(most / second) / (2.0 * math.atanh(mu)))
+
+
+# ---------------------------------------------------------------------- mode 2: sliding
+@_checked
+def sliding_inertia(particles: float, mu: float, mu_plane: float) -> float:
+    """m_e of disks that slide at all contacts (9) [mass]."""
+    return particles / (1.0 - mu * mu_plane)
+
+
+@_checked
+def sliding_friction(mu: float, mu_plane: float) -> float:
+    """µ_e of disks that slide at all contacts (10) [1]."""
+    return mu_plane / (1.0 - mu * mu_plane)
+
+
+@_checked
+def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: float = 0.5) -> float:
+    """L_2^c of a long array, to about one disk [1]: I ω̇ falls from I v̇ to 0 by 2 µ s a disk."""
+    if acceleration == 0.0:
+        return 0.0
+    if mu == 0.0:
+        return math.inf
+    step = (mu_plane + acceleration) / (1.0 - mu * mu_plane)
+    return inertia * acceleration / (2.0 * mu * step)
+
+
+# ---------------------------------------------------------------------- mode 3, and all together
+@_checked
+def counter_rotation(
+    particles: int, first: float, last: float, mu_plane: float, inertia: float = 0.5
+) -> tuple[Floats, float]:
+    """T before, between and behind counter-rotating disks (n + 1,), and ω̇ of the first of them.
+
+    ``first`` and ``last`` are T at the two ends; between, T_i = µ'/2 + (−1)^i (c + A λ'^i).
+    """
+    if mu_plane == 0.0:
+        raise InputError("mu_plane is 0; give a plane with friction")
+    n = int(particles)
+    i = np.arange(n + 1)
+    sign = np.where(i % 2 == 0, 1.0, -1.0)
+    middle = 0.5 * mu_plane
+    near, far = first - middle, sign[-1] * (last - middle)
+    x = 2.0 * math.atanh(mu_plane)
+    constant = near - (far - near) * math.exp(-n * x) / -math.expm1(-n * x)
+    swing = (far - constant) * np.exp((i - n) * x)  # A λ'^i
+    return middle + sign * (constant + swing), -2.0 * mu_plane * constant / inertia
+
+
+def _front(
+    particles: float, rolling: float, brake: float, mu: float, mu_block: float, inertia: float
+) -> tuple[Floats, float]:
+    """N = front · (1, v̇) behind the rolling disks, and µ of the contact there."""
+    if not rolling < particles:
+        raise InputError(f"rolling is {rolling:g}; give less than all {particles:g} particles")
+    force = _behind(rolling, brake, mu, mu_block)
+    front = np.array([force, _rolling_inertia(rolling, mu, inertia)])
+    return front, mu if rolling else mu_block
+
+
+def _effective(total: Floats, brake: float, particles: float) -> tuple[float, float]:
+    """m_e and µ_e from N_L = total · (1, v̇)."""
+    return float(total[1]), float(total[0] - brake) / particles
+
+
+@_checked
+def moving_array(
+    particles: float,
+    rolling: float,
+    brake: float,
+    mu: float,
+    mu_plane: float,
+    mu_block: float,
+    block: int = 1,
+    inertia: float = 0.5,
+) -> tuple[float, float]:
+    """m_e [mass] and µ_e [1] of an array with ``rolling`` disks in mode 1, none behind them.
+
+    ``block``: the direction, ±1, in which disk L slides on the driving block. With no rolling disk
+    these are the limits of fast driving, m_e = L/(1 ∓ µ'µ'') and µ_e = µ'(1 − (µ'' ∓ µ'') N_0/L)
+    over the same.
+    """
+    front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
+    plane = (particles - rolling) * np.array([mu_plane, 1.0])
+    total = ((1.0 - side * mu_plane) * front + plane) / (1.0 - block * mu_plane * mu_block)
+    return _effective(total, brake, particles)
+
+
+@_checked
+def spike(
+    particles: float,
+    rolling: float,
+    sliding: float,
+    brake: float,
+    mu: float,
+    mu_plane: float,
+    mu_block: float,
+    inertia: float = 0.5,
+) -> tuple[float, float]:
+    """The same with disk L at rest on the driving block: then mode 3 does not rotate."""
+    front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
+    n = particles - rolling - sliding
+    if n < 1:
+        raise InputError(f"sliding is {sliding:g}; give fewer, so that mode 3 has a disk")
+    plane = np.array([mu_plane, 1.0])
+    begin = side * front  # T where mode 3 begins
+    if sliding:
+        rear = (1.0 - side * mu_plane) * front + sliding * plane
+        begin = mu * rear / (1.0 - mu * mu_plane)
+    middle = np.array([0.5 * mu_plane, 0.0])
+    swing = math.exp(_exponent(mu_plane, n)) * (-1.0 if n % 2 else 1.0)
+    end = middle + swing * (begin - middle)
+    total = (1.0 - side * mu_plane) * front + (particles - rolling) * plane + mu_plane * end
+    return _effective(total, brake, particles)
+
+
+@_checked
+def mixed_friction(
+    particles: float, rolling: float, brake: float, mu: float, mu_plane: float
+) -> float:
+    """µ_g of rolling and counter-rotating disks at constant velocity, as printed (11) [1].
+
+    Approximate: `moving_array` is exact, with the factor 1 − µ µ' and the blocks' µ''.
+    """
+    force = brake * math.expm1(_exponent(mu, rolling))
+    return (force + (particles - rolling) * mu_plane) / particles
