@@ -1,9 +1,7 @@
-"""Every claim of unger2002, in the quick version of ``hardgrain reproduce unger2002``."""
+"""The chain of unger2002 as a function."""
 
 import inspect
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,54 +9,9 @@ import pytest
 
 import hardgrain
 from hardgrain.papers import unger2002
-from hardgrain.papers.reproduce import reproduce
 from hardgrain.papers.unger2002.row import Chain
 
-NAMES = [
-    "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",
-    "criteria",
-]  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("unger2002")
-    reproduce("unger2002", path, quick=True)
-    return path
-
-
-@pytest.fixture(scope="module")
-def records(folder: Path) -> dict[str, Any]:
-    found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-    return {r["name"]: r for r in found["experiments"]}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_claims(name: str, records: dict[str, Any]) -> None:
-    record = records[name]
-    assert record["done"]
-    assert record["claims"]
-    failed = [c for c in record["claims"] if c["verdict"] == "fails"]
-    assert not failed, "\n".join(f"{c['text']}: {c['measured']}, not {c['theory']}" for c in failed)
-
-
-def test_the_experiments_are_all_there(records: dict[str, Any]) -> None:
-    assert list(records) == NAMES
-
-
-def test_the_report(folder: Path, records: dict[str, Any]) -> None:
-    page = (folder / "index.html").read_text(encoding="utf-8")
-    assert f"{len(NAMES)} of {len(NAMES)} experiments done" in page
-    for record in records.values():
-        assert f'id="{record["name"]}"' in page
-        assert record["figures"], record["name"]
-        assert record["tables"], record["name"]
-        for path in (*record["figures"], *record["tables"]):
-            assert path in page
-            assert (folder / path).stat().st_size > 0
-
-
-# ---------------------------------------------------------------------- the chain as a function
 def test_chain_is_callable_as_promised() -> None:
     promised = "(particles=50, sweeps=40, force=0.05, steps=1000, seed=0, order='random')"
     parameters = inspect.signature(hardgrain.papers.unger2002.chain).parameters.values()
