@@ -294,17 +294,18 @@ _TEXT = (
     "\n\n"
     "Contact dynamics: one step from rest, with all contacts active, already is the steady state,"
     " and every start ends there. Its path is the exact one but for the steps in which a contact"
-    " begins or ceases to slide; the area between the two is in proportion to dt. What limits the"
-    " forces is where sweeps stop: the residual is a share of the velocities that contacts give,"
-    " which are large at light blocks, and errors add up along the array. The lighter the blocks and"
-    " the more disks, the more the same residual, 10⁻¹², leaves in the forces."
+    " begins or ceases to slide; the area between the two is in proportion to dt. What limits"
+    " the forces is where sweeps stop: the residual is a share of the velocities that contacts"
+    " give, which are large at light blocks, and errors add up along the array. The lighter the"
+    " blocks and the more disks, the more the same residual, 10⁻¹², leaves in the forces."
     "\n\n"
-    "Molecular dynamics begins with disks that touch without a force, and rings. Then it follows C1"
-    " the better the larger γ_s is, until what is left is elastic: at each event forces jump and the"
-    " array rings again. From γ_s = 1000 on only k_n and γ_n matter. The steady state does not"
-    " depend on γ_s: slips of contacts that should stick are T/γ_s, constant as zero is. It differs"
-    " from C1's in proportion to 1/k_n, the overlaps. A small γ_s is late, not wrong. Explicit steps"
-    " are bounded by k_n, γ_n and the light blocks for small γ_s, and fall like 1/γ_s beyond 1000."
+    "Molecular dynamics begins with disks that touch without a force, and rings. Then it"
+    " follows C1 the better the larger γ_s is, until what is left is elastic: at each event"
+    " forces jump and the array rings again. From γ_s = 1000 on only k_n and γ_n matter. The"
+    " steady state does not depend on γ_s: slips of contacts that should stick are T/γ_s,"
+    " constant as zero is. It differs from C1's in proportion to 1/k_n, the overlaps. A small"
+    " γ_s is late, not wrong. The engine's bound on explicit steps comes from k_n, γ_n and the"
+    " light blocks while γ_s is small, and falls like 1/γ_s beyond 1000."
 )
 
 
@@ -341,7 +342,7 @@ def _distances(table: dict[str, Any]) -> Any:
                         label=f"k$_n$ = 2·10$^{math.log10(k / 2.0):.0f}$")  # fmt: skip
     left.set(ylabel="|Δµ$_g$| of the steady state")
     middle.set(ylabel=f"∫|Δµ$_g$| dt from {SETTLED:g} to {END:g} [√(r/g)]")
-    right.set(ylabel="longest explicit step [√(r/g)]")
+    right.set(ylabel="explicit step that the engine allows [√(r/g)]")
     for axes in (left, middle, right):
         axes.set(xlabel="γ$_s$ [m√(g/r)]")
     right.legend()

@@ -46,7 +46,7 @@ STIFFNESS, DAMPING = 2e5, 200.0
 
 # The blocks, the plane and a ceiling that nothing touches, in this order, are the bodies after the
 # disks. The ceiling tells soft particles that a block never meets more than two disks at once:
-# explicit steps may then be L/2 times as long. It is one radius above the disks.
+# explicit steps may then be up to L/2 times as long. It is one radius above the disks.
 BRAKE, DRIVE, PLANE = range(3)
 CEILING = 3.0
 
