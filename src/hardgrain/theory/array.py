@@ -270,7 +270,10 @@ def sliding_friction(mu: float, mu_plane: float) -> float:
 
 @_checked
 def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: float = 0.5) -> float:
-    """L_2^c of a long array, to about one disk [1]: I ω̇ falls from I v̇ to 0 by 2 µ s a disk."""
+    """L_2^c of a long array, to within two disks [1]: I ω̇ falls from I v̇ to 0 by 2 µ s a disk.
+
+    As long as there is a mode 1 before it.
+    """
     if acceleration == 0.0:
         return 0.0
     if mu == 0.0:

@@ -1,0 +1,523 @@
+"""Figs 5 to 7: three collective modes. As printed the array rests; with a tenth of both µ it moves.
+
+The caption has N_L = 1.4, N_0 = 0.01, µ = 0.06, µ' = 0.1 and µ'' = 0.001 for 80 disks. Repair (A)
+is µ = 0.006 and µ' = 0.01, repair (B) N_L = 14.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array
+
+from hardgrain.errors import RunError
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.figures import COLOURS, GREY, new_figure
+from hardgrain.papers.parallel import pmap
+from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+from hardgrain.step.exact.array import STICKS, Array, Floats
+from hardgrain.step.exact.indeterminacy import Polytope, with_states
+from hardgrain.step.exact.solution import Solution
+from hardgrain.theory import array as theory
+
+PRINTED: dict[str, Any] = {
+    "particles": 80, "drive": 1.4, "brake": 0.01, "mu": 0.06, "mu_plane": 0.1, "mu_block": 0.001,
+}  # fmt: skip
+REPAIRED = PRINTED | {"mu": 0.006, "mu_plane": 0.01}
+
+
+def run(quick: bool) -> Outcome:
+    """Why the printed array rests, the three modes of (A), and their lengths for all drives."""
+    outcome = Outcome(text=_TEXT)
+    _printed(outcome, every=10 if quick else 1)
+    found = steady_state(**REPAIRED)
+    _three_modes(outcome, found, seeds=3 if quick else 20)
+    _limits(outcome)
+    _lengths(outcome, (40, 60) if quick else (80, 120))
+    outcome.figures["fig5"] = _fig5(found)
+    outcome.figures["fig6"] = _fig6(found)
+    outcome.figures["fig7"] = _fig7(found)
+    outcome.figures["mobilisation"] = _mobilisation(found)
+    outcome.figures["printed"] = _bands(outcome.tables["printed"])
+    outcome.figures["lengths"] = _figure_lengths(outcome.tables)
+    return outcome
+
+
+_TEXT = (
+    "As printed the array cannot move. The plane holds up to µ' a disk, of which rolling saves a"
+    " part: with N_L = 1.4 the array rests, and an array in motion stops. No motion at constant"
+    " speed is possible below N_L = 4.17, no rest above 5.10; between them both are. At rest the"
+    " forces are not unique: the bands are their ranges, by linear programming.\n\n"
+    "With a tenth of both coefficients (A) the three modes of the prose are there, and closed forms"
+    " (hardgrain.theory.array) give each of them. Mode 1: T' + v̇ grows by exactly λ ="
+    " (1 + µ)/(1 − µ) a disk, so the mobilisation η of the plane grows faster than that. Mode 2:"
+    " N is linear, T' constant, ω̇ linear. Mode 3: T = µ'/2 + (−1)^i (c + A λ'^i) with λ' ="
+    " (1 + µ')/(1 − µ'), roots −1 and −λ'.\n\n"
+    "Where the prose is too bold: the first disk of mode 3 does not always turn backward, often"
+    " only the second; at the driving block η may reach 1, and in (A) the last disk slides on all"
+    " sides (µ'' N_L is too little for it to turn with the others); and L_2 grows with v̇ only as"
+    " long as there is a mode 1, then it falls."
+)
+
+
+# ---------------------------------------------------------------------- as printed
+def _constant_speed(array: Array, mu: Floats, slip: Floats) -> Polytope:
+    """All forces at constant velocities with these slips (2 L + 1,); the drive is free."""
+    keep = np.delete(np.arange(array.size), [*array.line, array.at_drive])
+    limit = mu * array.normal_0
+    pressed = diags_array(mu) @ array.normal
+    up, down = array.tangential - pressed, array.tangential + pressed
+    return Polytope([
+        (array.dynamics[keep], array.right[keep], array.right[keep]),
+        (array.unknown(np.append(array.at_v[:1], array.at_omega)), 0.0, 0.0),
+        (array.normal, -array.normal_0, np.inf),
+        (up, -np.inf, limit), (down, -limit, np.inf),
+        (up[slip > 0], limit[slip > 0], np.inf), (down[slip < 0], -np.inf, -limit[slip < 0]),
+    ])  # fmt: skip
+
+
+def _drives(array: Array, mu: Floats, slip: Floats) -> Floats:
+    """The least and the greatest N_L that these slips allow; NaN if there is none."""
+    try:
+        ends: Floats = _constant_speed(array, mu, slip).extremes(array.normal[[-1]])[0]
+    except RunError:  # no forces at all
+        return np.full(2, np.nan)
+    return ends
+
+
+def _band(rows: Any, found: Solution) -> Floats:
+    given = with_states(found.array, found.states, found.slide, found.stick, found.given)
+    return given.extremes(rows)
+
+
+def _printed(outcome: Outcome, every: int) -> None:
+    case = PRINTED
+    found = steady_state(**case)
+    a, mu = found.array, found.slide
+    n = a.particles
+    pushed = evolve(**case, omega0=np.ones(n), v0=1.0)
+    rest = _drives(a, mu, np.zeros(a.contacts))
+    # moving at v = 1 behind k rolling disks: as in mode 3, but as fast as they can
+    longest = int(theory.rolling_length(0.0, *(case[k] for k in _COEFFICIENTS)))
+    moving = []
+    for k in range(longest - 3, longest + 4):
+        omega = np.where((np.arange(n) < k) | ((np.arange(n) - k) % 2 == 1), 1.0, -1.0)
+        moving.append(_drives(a, mu, a.slips(omega, 1.0)))
+    least = float(np.nanmin(moving))
+    just = steady_state(**case | {"drive": rest[1] + 1e-3})
+    outcome.claims += [
+        Claim(
+            "as printed: v̇ of the array from rest", found.acceleration, theory=0.0, tolerance=1e-12,
+            paper="v̇ > 0 in Fig. 5", note="a misprint: 1.4 is less than what the plane can hold",
+        ),
+        Claim(
+            "as printed: velocity in the end, rolling with v = 1 at first",
+            float(pushed.velocity[-1]), theory=0.0, tolerance=1e-9,
+            note=f"it comes to rest at t = {pushed.time[-1]:.4g}",
+        ),
+        Claim(
+            "greatest N_L at which it can rest, by linear programming [weight of a disk]",
+            float(rest[1]), paper="less than 1.4",
+        ),
+        Claim(
+            "least N_L at which it can move at constant speed [weight of a disk]", least,
+            paper="less than 1.4",
+            note="disks behind the rolling ones turn with ±v by turns; by linear programming for"
+            f" {longest - 3} to {longest + 3} rolling disks",
+        ),
+        Claim(
+            f"L_2 at N_L = {just.array.drive:.4g}, just above", just.modes[1],
+            theory=0.0, tolerance=0.0, paper="mode 2 disappears as v̇ → 0",
+            note=f"modes {just.modes}, v̇ from {just.acceleration_range[0]:.2g} to"
+            f" {just.acceleration_range[1]:.2g}; static L_1^c by closed form: {longest}",
+        ),
+    ]  # fmt: skip
+    i = np.arange(0, n + 1, every)
+    plane = i[1:] - 1
+    maps = (a.normal[0::2][i], a.tangential[0::2][i], a.normal[1::2][plane],
+            a.tangential[1::2][plane])  # fmt: skip
+    bands = pmap(partial(_band, found=found), maps)
+    bands[0] += a.normal_0[0::2][i][:, None]
+    bands[2] += a.normal_0[1::2][plane][:, None]
+    bands[2:] = [np.vstack([np.full((1, 2), np.nan), band]) for band in bands[2:]]
+    table: dict[str, Any] = {"i": i}
+    table |= {
+        f"{name}_{end}": band[:, k]
+        for name, band in zip(("N", "T", "N_plane", "T_plane"), bands)
+        for k, end in enumerate(("least", "greatest"))
+    }
+    outcome.tables["printed"] = table
+    outcome.claims.append(
+        Claim(
+            "at rest: the widest range that is possible for one N_i [weight of a disk]",
+            float(np.ptp(bands[0], axis=1).max()),
+            note="forces at rest are not unique, and may exceed the driving force",
+        )
+    )
+
+
+_COEFFICIENTS = ("brake", "mu", "mu_plane", "mu_block")
+
+
+# ---------------------------------------------------------------------- three modes
+def _three_modes(outcome: Outcome, found: Solution, seeds: int) -> None:
+    v, (first, second, _) = found.acceleration, found.modes
+    mu, mu_plane = REPAIRED["mu"], REPAIRED["mu_plane"]
+    omega, t, t_plane = found.angular_acceleration, found.tangential, found.tangential_plane
+    n = found.array.particles
+    reference = (("v̇", v, 0.00850319959869), ("µ_g", found.friction, 0.00887180040131))
+    outcome.claims += [
+        Claim.relative(f"(A): {name}", value, known, 1e-11, note="theory: an independent program")
+        for name, value, known in reference
+    ]
+    outcome.claims += [
+        Claim(f"(A): L_{k + 1}", found.modes[k], theory=known, tolerance=0.0)
+        for k, known in enumerate((30, 19, 31))
+    ]
+    others = [steady_state(**REPAIRED, rule="random", seed=seed) for seed in range(seeds)]
+    power = found.array.drive - found.array.brake
+    inertia = found.array.inertia
+    spent = float(found.x[found.array.at_tangential] @ found.slip_rate)
+    turning = inertia * float(omega @ omega)
+    grown = t_plane[1:first] + v
+    eta = _eta_plane(found)
+    step = theory.sliding_friction(mu, mu_plane) + theory.sliding_inertia(1, mu, mu_plane) * v
+    inside = slice(first, first + second)
+    begin = first + second
+    end = begin + int((found.states[0::2][begin + 1 :] != STICKS).argmax()) + 1
+    closed, _ = theory.counter_rotation(end - begin, t[begin], t[end], mu_plane)
+    eta_side = np.abs(t[1:-1]) / (mu * found.normal[1:-1])
+    outcome.claims += [
+        Claim(
+            f"(A): the same by trial and error (Appendix A), greatest difference, {seeds} starts",
+            max(float(np.abs(o.x - found.x).max()) for o in others), theory=0.0, tolerance=1e-12,
+            paper="have always given a unique solution",
+        ),
+        Claim(
+            "(A): power put in less what translation, rotation and sliding take, as a share",
+            1.0 - (n * v + (turning + spent) / v) / power, theory=0.0, tolerance=1e-12,
+            note=f"sliding takes {spent / (power * v):.3f}, rotation {turning / (power * v):.3f}",
+        ),
+        Claim(
+            "(A): dissipation rate over v, as a share of F_g", spent / v / (n * found.friction),
+            paper="1: F_g may be interpreted as dissipation rate/v",
+            note="true at constant velocity; in accelerated motion F_g also feeds the rotation",
+        ),
+        Claim(
+            "(A), mode 1: greatest |ω̇/v̇ − 1|", float(np.abs(omega[:first] / v - 1.0).max()),
+            theory=0.0, tolerance=1e-12, paper="ω̇ = v̇",
+        ),
+        Claim(
+            "(A), mode 1: growth of T' + v̇ from disk to disk, greatest distance from λ",
+            float(np.abs(grown[1:] / grown[:-1] - theory.growth(mu)).max()),
+            theory=0.0, tolerance=1e-11, paper="η grows exponentially",
+            note=f"λ = {theory.growth(mu):.6f}; η itself grows by {eta[2] / eta[1]:.6f} a disk at"
+            f" the front and {eta[first - 1] / eta[first - 2]:.6f} at the end",
+        ),
+        Claim(
+            "(A), mode 1: η of its last disk on the plane", float(eta[first - 1]),
+            theory=1.0, tolerance=theory.growth(mu) * (1.0 + v / mu_plane) - 1.0,
+            paper="η reaches 1 at the first disk of mode 2",
+            note=f"the next would have {eta[first - 1] * eta[first - 1] / eta[first - 2]:.4f}",
+        ),
+        Claim(
+            "(A): L_1 by closed form, where η reaches 1",
+            theory.rolling_length(v, *(REPAIRED[k] for k in _COEFFICIENTS)),
+            theory=first, tolerance=0.0, paper="this determines L_1",
+        ),
+        Claim(
+            "(A), mode 2: greatest change of T' along it, as a share",
+            float(np.ptp(t_plane[inside]) / t_plane[inside].mean()), theory=0.0, tolerance=1e-12,
+            paper="remains constant",
+        ),
+        Claim(
+            "(A), mode 2: N_i − N_{i−1}, greatest distance from (µ' + v̇)/(1 − µ µ')",
+            float(np.abs(np.diff(found.normal)[inside] / step - 1.0).max()),
+            theory=0.0, tolerance=1e-11, note="as a share of it; N is linear",
+        ),
+        Claim(
+            "(A), mode 2: ω̇ falls by this much a disk [1/time²]",
+            -float(np.diff(omega[inside]).mean()), theory=2.0 * mu * step / inertia,
+            tolerance=1e-13, paper="decreases along this domain", note="theory: 2 µ s/I",
+        ),
+        Claim(
+            "(A), mode 3: greatest distance of T from µ'/2 + (−1)^i (c + A λ'^i)",
+            float(np.abs(closed - t[begin : end + 1]).max()), theory=0.0, tolerance=1e-12,
+            paper="oscillates with exponentially varying envelopes",
+            note=f"disks {begin + 1} to {end}; λ' = {theory.growth(mu_plane):.6f}",
+        ),
+        Claim(
+            "(A), mode 3: greatest η between disks that do not slide",
+            float(eta_side[found.states[2:-1:2] == STICKS].max()), paper="always lower than 1",
+        ),
+        Claim(
+            "(A), mode 3: contacts between its disks that slide",
+            int((found.states[2 * begin + 2 : -1 : 2] != STICKS).sum()), paper="none",
+            note=f"the last disk, {n}, turns with ω̇ = {omega[-1] / v:+.4f} v̇ and not with"
+            f" {-omega[-2] / v:+.4f} v̇: its block can hold no more than µ'' N_L ="
+            f" {t[-1]:.4f}, which leaves {t[-2]:.4f} = µ N_{n - 1} to the neighbour",
+        ),
+    ]  # fmt: skip
+    i = np.arange(n + 1)
+    pad = np.nan
+    outcome.tables["modes"] = {
+        "i": i, "angular_acceleration": [v, *omega], "N": found.normal, "T": t,
+        "N_plane": [pad, *found.normal_plane], "T_plane": [pad, *t_plane],
+    }  # fmt: skip
+
+
+def _eta_plane(found: Solution) -> Floats:
+    eta: Floats = found.tangential_plane / (found.slide[1::2] * found.normal_plane)
+    return eta
+
+
+def _limits(outcome: Outcome) -> None:
+    """(B), and one coefficient much less than the other."""
+    wide = steady_state(**PRINTED | {"drive": 14.0})
+    little = steady_state(**REPAIRED | {"mu": REPAIRED["mu_plane"] / 100})
+    smooth = steady_state(**REPAIRED | {"mu_plane": REPAIRED["mu"] / 100})
+    outcome.claims += [
+        Claim(
+            "(B), N_L = 14: disks in modes 1 and 2", sum(wide.modes[:2]), paper="extended modes",
+            note=f"modes {wide.modes}, v̇ = {wide.acceleration:.6g}: it moves, with little of what"
+            " the prose describes",
+        ),
+        Claim(
+            "µ = µ'/100: disks in mode 1, of 80", little.modes[0], theory=80, tolerance=0.0,
+            paper="for µ ≪ µ' all in mode 1",
+        ),
+        Claim(
+            "µ' = µ/100: disks in mode 3, of 80", smooth.modes[2], theory=80, tolerance=0.0,
+            paper="for µ' ≪ µ all in mode 3",
+        ),
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- lengths
+def _sized(particles: int) -> dict[str, Floats]:
+    """Modes in the middle of each piece between changes of state, up to a high drive."""
+    case = {k: REPAIRED[k] for k in _COEFFICIENTS}
+    lines = pieces(particles, **case, low=0.0, high=0.05 * particles)
+    wide = np.diff(lines.drive) > 1e-9
+    middle = (0.5 * (lines.drive[1:] + lines.drive[:-1]))[wide]
+    found = [steady_state(particles, drive=float(d), **case) for d in middle]
+    between = 0.5 * (lines.acceleration[1:] + lines.acceleration[:-1])[wide]
+    v = np.array([s.acceleration for s in found])
+    turns = [s.angular_acceleration[sum(s.modes[:2])] if s.modes[2] > 1 else np.nan for s in found]
+    return {
+        "particles": np.full(v.size, particles),
+        "begin": lines.acceleration[:-1][wide],
+        "end": lines.acceleration[1:][wide],
+        **{f"L_{k + 1}": np.array([s.modes[k] for s in found]) for k in range(3)},
+        "rolling_length": np.array([theory.rolling_length(x, **case) for x in v]),
+        "sliding_length": np.array(
+            [theory.sliding_length(x, case["mu"], case["mu_plane"]) for x in v]
+        ),
+        "first_of_mode_3": np.array(turns),
+        "distance": np.abs(v - between),
+    }
+
+
+def _lengths(outcome: Outcome, sizes: tuple[int, int]) -> None:
+    made = pmap(_sized, sizes)
+    for size, table in zip(sizes, made):
+        outcome.tables[f"lengths {size}"] = dict(table)
+    every = {name: np.concatenate([t[name] for t in made]) for name in made[0]}
+    rises = sum(int((np.diff(t["L_1"]) > 0).sum()) for t in made)
+    both = sum(int((np.diff(t["L_1"] + t["L_2"]) > 0).sum()) for t in made)
+    t = made[1]
+    mode_3, mode_1 = t["L_3"] > 0, t["L_1"] > 0
+    second = t["L_2"][mode_3 & mode_1]
+    below = (np.maximum.accumulate(second) - second).max()
+    three = (every["L_1"] > 0) & (every["L_3"] > 0)
+    most = int(t["L_2"][mode_3].argmax())
+    # both sizes at the same v̇
+    v = np.linspace(0.0, min(float(t["end"][-1]) for t in made), 20_001)[1:]
+    at = [np.searchsorted(t["end"], v).clip(max=t["end"].size - 1) for t in made]
+    one, two = ({k: t[k][i] for k in ("L_1", "L_2", "L_3")} for t, i in zip(made, at))
+    common = (one["L_3"] > 1) & (two["L_3"] > 1)
+    differ = np.abs(one["L_2"] - two["L_2"])[common]
+    turns = every["first_of_mode_3"][np.isfinite(every["first_of_mode_3"])]
+    count = every["L_1"].size
+    names = f"{sizes[0]} and {sizes[1]} disks"
+    outcome.claims += [
+        Claim(
+            f"all drives, {names}: greatest distance of v̇ in the middle of {count} pieces"
+            " from the straight line", float(every["distance"].max()), theory=0.0, tolerance=1e-12,
+        ),
+        Claim(
+            f"all drives, {names}: pieces in which L_1 is not as by closed form",
+            int((every["L_1"] != np.minimum(every["rolling_length"], every["particles"])).sum()),
+            theory=0.0, tolerance=0.0,
+        ),
+        Claim("L_1 rises with v̇ this often", rises, theory=0.0, tolerance=0.0,
+              paper="L_1 decreases with v̇"),
+        Claim("L_1 + L_2 rises with v̇ this often", both, theory=0.0, tolerance=0.0,
+              paper="L_1 + L_2 decreases with v̇"),
+        Claim(
+            "while there are modes 1 and 3: greatest distance of L_2 from I v̇/2µs [disks]",
+            float(np.abs(every["L_2"] - every["sliding_length"])[three].max()),
+            theory=0.0, tolerance=2.0, paper="L_2 increases with v̇",
+            note=f"so on the whole it does, but falls up to {below:.0f} below what it was before:"
+            " mode 3 takes two disks in a row, before mode 1 gives as many",
+        ),
+        Claim(
+            f"v̇ at which L_2 is greatest, {t['L_2'][mode_3].max():.0f} disks",
+            float(t["begin"][mode_3][most]), paper="L_2 increases with v̇",
+            note=f"there L_1 = {t['L_1'][mode_3][most]:.0f}; without mode 1 L_2 falls, to"
+            f" {t['L_2'][-1]:.0f} at v̇ = {t['end'][-1]:.3g}",
+        ),
+        Claim(
+            f"share of v̇ at which L_1 of {names} differs", float(
+                (one["L_1"] != two["L_1"])[common].mean()), theory=0.0, tolerance=0.0,
+            paper="do not depend on the system size",
+        ),
+        Claim(
+            f"greatest difference of L_2 of {names} at the same v̇ [disks]", int(differ.max()),
+            theory=0.0, tolerance=1.0, paper="do not depend on the system size",
+            note=f"they differ at {100 * (differ > 0).mean():.1f} % of all v̇: mode 3 hands the"
+            " block's friction on to where it begins, less by λ' for every disk",
+        ),
+        Claim(
+            "share of pieces in which the first disk of mode 3 turns backward",
+            float((turns < 0).mean()), paper="1: ω̇ changes sign for the first particle in mode 3",
+            note="else the second is the first to turn backward",
+        ),
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- figures
+_SHADES = ("#dbe9f6", "#fbe3d6", "#dcefe6")
+
+
+def _shade(axes: Any, modes: tuple[int, int, int], label: bool = True) -> None:
+    edge = 0.5
+    for k, count in enumerate(modes):
+        axes.axvspan(edge, edge + count, color=_SHADES[k], lw=0, zorder=0)
+        if label:
+            axes.annotate(f"mode {k + 1}", (edge + 0.5 * count, 1.0), (0, 3),
+                          xycoords=("data", "axes fraction"), textcoords="offset points",
+                          ha="center", fontsize=8, color=GREY)  # fmt: skip
+        edge += count
+    axes.set_xlim(-1, sum(modes) + 1)
+
+
+def _fig5(found: Solution) -> Any:
+    figure, axes = new_figure(1, 1, width=6.0)
+    v, omega = found.acceleration, found.angular_acceleration
+    _shade(axes, found.modes)
+    axes.axhline(0.0, color=GREY, lw=0.8)
+    axes.plot(np.arange(omega.size + 1), [v, *omega], "o", ms=3, color=COLOURS[1])
+    first, second, _ = found.modes
+    mu, mu_plane = REPAIRED["mu"], REPAIRED["mu_plane"]
+    step = theory.sliding_friction(mu, mu_plane) + theory.sliding_inertia(1, mu, mu_plane) * v
+    i = np.arange(first + 1, first + second + 1)
+    fall = 2.0 * mu * step / found.array.inertia
+    axes.plot([0, first], [v, v], color=COLOURS[2], lw=1)
+    axes.plot(i, omega[first] - fall * (i - i[0]), color=COLOURS[2], lw=1, label="closed forms")
+    axes.annotate("ω̇(0) = v̇", (0, v), (6, -12), textcoords="offset points", fontsize=8)
+    axes.set(xlabel="disk i (0: the array)", ylabel="angular acceleration ω̇ [g/r]")
+    axes.legend(loc="upper right")
+    return figure
+
+
+def _fig6(found: Solution) -> Any:
+    figure, (left, right) = new_figure(1, 2)
+    n = found.array.particles
+    for axes in (left, right):
+        _shade(axes, found.modes)
+    left.plot(np.arange(n + 1), found.normal, "o", ms=3, color=COLOURS[1])
+    right.plot(np.arange(1, n + 1), found.normal_plane, "o", ms=3, color=COLOURS[1])
+    left.set(xlabel="contact i", ylabel="N between disks [weight of a disk]")
+    right.set(xlabel="disk i", ylabel="N' on the plane [weight of a disk]")
+    return figure
+
+
+def _fig7(found: Solution) -> Any:
+    figure, (left, right) = new_figure(1, 2)
+    n = found.array.particles
+    for axes in (left, right):
+        _shade(axes, found.modes)
+    i, j = np.arange(n + 1), np.arange(1, n + 1)
+    limit = found.slide[0::2] * found.normal
+    left.plot(i, limit, color=COLOURS[2], lw=1, label="Coulomb's limit µN (blocks: µ''N)")
+    left.plot(i, found.tangential, "o", ms=3, color=COLOURS[1], label="T")
+    left.axhline(0.5 * REPAIRED["mu_plane"], color=GREY, lw=0.8, ls=":")
+    left.annotate("µ'/2", (1, 0.5 * REPAIRED["mu_plane"]), (0, 3), textcoords="offset points",
+                  fontsize=8, color=GREY)  # fmt: skip
+    right.plot(j, found.slide[1::2] * found.normal_plane, color=COLOURS[2], lw=1,
+               label="Coulomb's limit µ'N'")  # fmt: skip
+    right.plot(j, found.tangential_plane, "o", ms=3, color=COLOURS[1], label="T'")
+    left.set(xlabel="contact i", ylabel="T between disks [weight of a disk]")
+    right.set(xlabel="disk i", ylabel="T' on the plane [weight of a disk]")
+    left.legend(loc="upper left")
+    right.legend(loc="lower right")
+    return figure
+
+
+def _mobilisation(found: Solution) -> Any:
+    figure, axes = new_figure(1, 1, width=6.0)
+    first = found.modes[0]
+    _shade(axes, found.modes)
+    n, v = found.array.particles, found.acceleration
+    side = np.abs(found.tangential) / (found.slide[0::2] * found.normal)
+    axes.plot(np.arange(n + 1), side, "s", ms=3, color=COLOURS[3], label="between disks, blocks")
+    axes.plot(np.arange(1, n + 1), _eta_plane(found), "o", ms=3, color=COLOURS[1],
+              label="on the plane")  # fmt: skip
+    eta = theory.rolling_mobilisation(first + 2, v, **{k: REPAIRED[k] for k in _COEFFICIENTS})
+    axes.plot(np.arange(1, first + 2), eta[:-1], color=COLOURS[2], lw=1, label="if all roll")
+    axes.set(xlabel="disk or contact i", ylabel="mobilisation η = |T|/µN", yscale="log")
+    axes.set_yticks([0.2, 0.3, 0.5, 1.0], ["0.2", "0.3", "0.5", "1"])
+    axes.set_yticks([], minor=True)
+    axes.legend(loc="lower left")
+    return figure
+
+
+def _bands(table: Any) -> Any:
+    figure, panels = new_figure(2, 2, height=2.7)
+    i = np.asarray(table["i"])
+    labels = {"N": "N between disks", "N_plane": "N' on the plane", "T": "T between disks",
+              "T_plane": "T' on the plane"}  # fmt: skip
+    for axes, (name, label) in zip(panels.flat, labels.items()):
+        axes.fill_between(i, table[f"{name}_least"], table[f"{name}_greatest"],
+                          color=COLOURS[6], alpha=0.6, lw=0)  # fmt: skip
+        axes.set(xlabel="disk i" if name.endswith("plane") else "contact i",
+                 ylabel=f"{label} [weight]")  # fmt: skip
+    panels[0, 0].axhline(PRINTED["drive"], color=GREY, lw=0.8, ls=":")
+    panels[0, 0].annotate("N_L", (1, PRINTED["drive"]), (0, 3), textcoords="offset points",
+                          fontsize=8, color=GREY)  # fmt: skip
+    figure.suptitle("as printed, N_L = 1.4: at rest; forces that are possible", fontsize=10)
+    return figure
+
+
+def _figure_lengths(tables: dict[str, Any]) -> Any:
+    figure, (left, right) = new_figure(1, 2)
+    made = {k.split()[1]: t for k, t in tables.items() if k.startswith("lengths")}
+    for (size, t), style in zip(made.items(), (":", "-")):
+        edges = np.append(t["begin"], t["end"][-1:])
+        for axes, y, colour, what in (
+            (left, t["L_1"], COLOURS[1], "$L_1$"),
+            (left, t["L_1"] + t["L_2"], COLOURS[2], "$L_1 + L_2$"),
+            (right, np.where(t["L_3"] > 0, t["L_2"], np.nan), COLOURS[3], "$L_2$"),
+        ):
+            axes.stairs(y, edges, baseline=None, color=colour, ls=style, lw=1.4,
+                        label=f"{what}, {size} disks")  # fmt: skip
+    top = float(next(iter(made.values()))["L_1"].max())
+    v = np.geomspace(1e-4, 0.05, 400)
+    case = {k: REPAIRED[k] for k in _COEFFICIENTS}
+    rolling = np.array([theory.rolling_length(x, **case) for x in v])
+    sliding = np.array([theory.sliding_length(x, case["mu"], case["mu_plane"]) for x in v])
+    left.plot(v, rolling, color="k", lw=0.6, label="closed form of $L_1$")
+    right.plot(v[rolling > 0], sliding[rolling > 0], color="k", lw=0.8,
+               label="closed form, to two disks")  # fmt: skip
+    left.set(ylabel="disks", ylim=(0, 1.6 * top))
+    right.set(ylabel="disks in mode 2")
+    for axes in (left, right):
+        axes.set(xlabel="acceleration v̇ [g]", xlim=(0.0, 0.042))
+        axes.legend()
+    return figure
+
+
+EXPERIMENT = Experiment("modes", "Figs 5 to 7: three collective modes", run)
