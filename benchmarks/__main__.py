@@ -22,6 +22,7 @@ BENCHMARKS = {
     "siconos": "against_siconos",
     "lammps": "against_lammps",
     "soft": "soft",
+    "array": "array",
     "overhead": "overhead",
     "size": "size",
     "threads": "threads",

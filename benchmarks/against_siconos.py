@@ -35,7 +35,7 @@ SAME = 1e-3  # relative difference of the summed impulses below which a local so
 
 
 def run(quick: bool) -> list[Figure]:
-    _require()
+    require()
     model, state = spheres(100, tile=100) if quick else spheres(5000)
     problem = problem_of(model, state)
     problem = replace(problem, impulse=np.zeros_like(problem.impulse))
@@ -75,7 +75,7 @@ def run(quick: bool) -> list[Figure]:
     return figures
 
 
-def _require() -> None:
+def require() -> None:
     command = [PYTHON, "-c", "import siconos.numerics"]
     try:
         subprocess.run(command, check=True, capture_output=True)

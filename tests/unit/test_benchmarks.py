@@ -71,6 +71,22 @@ def test_problem_for_siconos_is_the_one_we_solve(load: Callable[[str], ModuleTyp
     np.testing.assert_allclose(u[:, 0], u_n + np.maximum(problem.gap, 0.0) / problem.dt, atol=1e-12)
 
 
+def test_complementarity_problem_for_siconos_is_the_one_we_solve(
+    load: Callable[[str], ModuleType],
+) -> None:
+    bench = load("array")
+    array = bench.Array(10, 2.5, 0.01)
+    mu = array.coefficients(0.1, 0.2, 0.001)
+    m, q = bench.dense(array, mu)
+    x, _ = bench.complementary(array, mu, np.zeros(array.contacts, dtype=np.int8))
+    limit, friction = mu * (array.normal @ x + array.normal_0), x[array.at_tangential]
+    z = np.concatenate([np.maximum(array.slip @ x, 0.0), limit + friction])
+    w = m @ z + q
+    np.testing.assert_allclose(w[: array.contacts], limit - friction, atol=1e-12)
+    assert w.min() > -1e-12
+    np.testing.assert_allclose(z * w, 0.0, atol=1e-12)
+
+
 def test_command_line(results: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "--quick", "overhead"]
     environment = os.environ | {"BENCHMARK_RESULTS": str(results)}
