@@ -63,6 +63,7 @@ __all__ = [
     "rolling_end",
     "rolling_friction",
     "rolling_inertia",
+    "rolling_last",
     "rolling_length",
     "rolling_mobilisation",
     "rolling_normals",
@@ -331,7 +332,7 @@ def moving_array(
     block: int = 1,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """m_e [mass] and µ_e [1] of an array with ``rolling`` disks in mode 1, none behind them.
+    """m_e [mass] and µ_e [1] of an array with ``rolling`` disks in mode 1, the others in 2 and 3.
 
     ``block``: the direction, ±1, in which disk L slides on the driving block. With no rolling disk
     these are the limits of fast driving, m_e = L/(1 ∓ µ'µ'') and µ_e = µ'(1 − (µ'' ∓ µ'') N_0/L)
@@ -340,6 +341,24 @@ def moving_array(
     front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
     plane = (particles - rolling) * np.array([mu_plane, 1.0])
     total = ((1.0 - side * mu_plane) * front + plane) / (1.0 - block * mu_plane * mu_block)
+    return _effective(total, brake, particles)
+
+
+@_checked
+def rolling_last(
+    particles: float,
+    rolling: float,
+    brake: float,
+    mu: float,
+    mu_plane: float,
+    mu_block: float,
+    inertia: float = 0.5,
+) -> tuple[float, float]:
+    """The same if disk L rolls too and slides on its neighbour: at low drives, if µ'' < µ."""
+    front, side = _front(particles - 1, rolling, brake, mu, mu_block, inertia)
+    plane = (particles - 1 - rolling) * np.array([mu_plane, 1.0])
+    rear = ((1.0 - side * mu_plane) * front + plane) / (1.0 - mu * mu_plane)
+    total = ((1.0 + mu) * rear + np.array([0.0, 1.0 + inertia])) / (1.0 - mu_block)
     return _effective(total, brake, particles)
 
 
@@ -354,7 +373,7 @@ def spike(
     mu_block: float,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """The same with disk L at rest on the driving block: then mode 3 does not rotate."""
+    """The same if disk L sticks to the driving block, so that mode 3 does not rotate."""
     front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
     n = particles - rolling - sliding
     if n < 1:
