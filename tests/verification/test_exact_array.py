@@ -304,9 +304,7 @@ def test_c2_solutions_lie_in_the_range_over_all_states() -> None:
     rules: list[tuple[Any, int]] = [("stick", 0), ("slide", 0), *(("random", k) for k in range(5))]
     found = [steady_state(*FIG10, law="C2", mu_static=0.9, rule=rule, seed=k) for rule, k in rules]
     s = found[0]
-    low, high = all_states(
-        s.array, s.slide, s.stick, s.given, s.array.unknown(s.array.at_v[:1])
-    )[0]  # fmt: skip
+    low, high = s.proof()
     for s in found:
         assert low - 1e-8 <= s.acceleration <= high + 1e-8
     assert high - low > 0.1
