@@ -47,9 +47,10 @@ def run(quick: bool) -> Outcome:
 
 _TEXT = (
     "As printed the array cannot move. The plane holds up to µ' a disk, of which rolling saves a"
-    " part: with N_L = 1.4 the array rests, and an array in motion stops. No motion at constant"
-    " speed is possible below N_L = 4.17, no rest above 5.10; between them both are. At rest the"
-    " forces are not unique: the bands are their ranges, by linear programming.\n\n"
+    " part: with N_L = 1.4 the array rests, and an array in motion stops. Above N_L = 5.10 it"
+    " cannot rest; down to 4.17 it can, but can also go on at constant speed, if the disks behind the"
+    " rolling ones turn with ±v by turns. At rest the forces are not unique: the bands are their"
+    " ranges, by linear programming.\n\n"
     "With a tenth of both coefficients (A) the three modes of the prose are there, and closed forms"
     " (hardgrain.theory.array) give each of them. Mode 1: T' + v̇ grows by exactly λ ="
     " (1 + µ)/(1 − µ) a disk, so the mobilisation η of the plane grows faster than that. Mode 2:"
@@ -122,10 +123,10 @@ def _printed(outcome: Outcome, every: int) -> None:
             float(rest[1]), paper="less than 1.4",
         ),
         Claim(
-            "least N_L at which it can move at constant speed [weight of a disk]", least,
+            "least N_L found at which it can go on at constant speed [weight of a disk]", least,
             paper="less than 1.4",
             note="disks behind the rolling ones turn with ±v by turns; by linear programming for"
-            f" {longest - 3} to {longest + 3} rolling disks",
+            f" {longest - 3} to {longest + 3} rolling disks; not proved to be the least of all",
         ),
         Claim(
             f"L_2 at N_L = {just.array.drive:.4g}, just above", just.modes[1],
@@ -323,7 +324,7 @@ def _sized(particles: int) -> dict[str, Floats]:
 def _lengths(outcome: Outcome, sizes: tuple[int, int]) -> None:
     made = pmap(_sized, sizes)
     for size, table in zip(sizes, made):
-        outcome.tables[f"lengths {size}"] = dict(table)
+        outcome.tables[f"lengths_{size}"] = dict(table)
     every = {name: np.concatenate([t[name] for t in made]) for name in made[0]}
     rises = sum(int((np.diff(t["L_1"]) > 0).sum()) for t in made)
     both = sum(int((np.diff(t["L_1"] + t["L_2"]) > 0).sum()) for t in made)
@@ -494,7 +495,7 @@ def _bands(table: Any) -> Any:
 
 def _figure_lengths(tables: dict[str, Any]) -> Any:
     figure, (left, right) = new_figure(1, 2)
-    made = {k.split()[1]: t for k, t in tables.items() if k.startswith("lengths")}
+    made = {k.split("_")[1]: t for k, t in tables.items() if k.startswith("lengths")}
     for (size, t), style in zip(made.items(), (":", "-")):
         edges = np.append(t["begin"], t["end"][-1:])
         for axes, y, colour, what in (
