@@ -41,16 +41,16 @@ def run(quick: bool) -> Outcome:
     outcome.figures["fig7"] = _fig7(found)
     outcome.figures["mobilisation"] = _mobilisation(found)
     outcome.figures["printed"] = _bands(outcome.tables["printed"])
-    outcome.figures["lengths"] = _figure_lengths(outcome.tables)
+    outcome.figures["lengths"] = _figure_lengths(outcome.tables["lengths"])
     return outcome
 
 
 _TEXT = (
     "As printed the array cannot move. The plane holds up to µ' a disk, of which rolling saves a"
     " part: with N_L = 1.4 the array rests, and an array in motion stops. Above N_L = 5.10 it"
-    " cannot rest; down to 4.17 it can, but can also go on at constant speed, if the disks behind the"
-    " rolling ones turn with ±v by turns. At rest the forces are not unique: the bands are their"
-    " ranges, by linear programming.\n\n"
+    " cannot rest; down to 4.17 it can, but can also go on at constant speed, if the disks behind"
+    " the rolling ones turn with ±v by turns. At rest the forces are not unique: the bands are"
+    " their ranges, by linear programming.\n\n"
     "With a tenth of both coefficients (A) the three modes of the prose are there, and closed forms"
     " (hardgrain.theory.array) give each of them. Mode 1: T' + v̇ grows by exactly λ ="
     " (1 + µ)/(1 − µ) a disk, so the mobilisation η of the plane grows faster than that. Mode 2:"
@@ -323,9 +323,8 @@ def _sized(particles: int) -> dict[str, Floats]:
 
 def _lengths(outcome: Outcome, sizes: tuple[int, int]) -> None:
     made = pmap(_sized, sizes)
-    for size, table in zip(sizes, made):
-        outcome.tables[f"lengths_{size}"] = dict(table)
     every = {name: np.concatenate([t[name] for t in made]) for name in made[0]}
+    outcome.tables["lengths"] = dict(every)
     rises = sum(int((np.diff(t["L_1"]) > 0).sum()) for t in made)
     both = sum(int((np.diff(t["L_1"] + t["L_2"]) > 0).sum()) for t in made)
     t = made[1]
@@ -493,10 +492,11 @@ def _bands(table: Any) -> Any:
     return figure
 
 
-def _figure_lengths(tables: dict[str, Any]) -> Any:
+def _figure_lengths(table: dict[str, Any]) -> Any:
     figure, (left, right) = new_figure(1, 2)
-    made = {k.split("_")[1]: t for k, t in tables.items() if k.startswith("lengths")}
-    for (size, t), style in zip(made.items(), (":", "-")):
+    sizes = np.unique(table["particles"])
+    for size, style in zip(sizes, (":", "-")):
+        t = {name: column[table["particles"] == size] for name, column in table.items()}
         edges = np.append(t["begin"], t["end"][-1:])
         for axes, y, colour, what in (
             (left, t["L_1"], COLOURS[1], "$L_1$"),
@@ -505,7 +505,6 @@ def _figure_lengths(tables: dict[str, Any]) -> Any:
         ):
             axes.stairs(y, edges, baseline=None, color=colour, ls=style, lw=1.4,
                         label=f"{what}, {size} disks")  # fmt: skip
-    top = float(next(iter(made.values()))["L_1"].max())
     v = np.geomspace(1e-4, 0.05, 400)
     case = {k: REPAIRED[k] for k in _COEFFICIENTS}
     rolling = np.array([theory.rolling_length(x, **case) for x in v])
@@ -513,7 +512,7 @@ def _figure_lengths(tables: dict[str, Any]) -> Any:
     left.plot(v, rolling, color="k", lw=0.6, label="closed form of $L_1$")
     right.plot(v[rolling > 0], sliding[rolling > 0], color="k", lw=0.8,
                label="closed form, to two disks")  # fmt: skip
-    left.set(ylabel="disks", ylim=(0, 1.6 * top))
+    left.set(ylabel="disks", ylim=(0, 1.6 * sizes[0]))
     right.set(ylabel="disks in mode 2")
     for axes in (left, right):
         axes.set(xlabel="acceleration v̇ [g]", xlim=(0.0, 0.042))
