@@ -53,6 +53,11 @@ class Polytope:
             return -np.inf
         return _value(found)
 
+    def member(self) -> Floats | None:
+        """One x, or None if there is none."""
+        found = linprog(np.zeros(self.rows.shape[1]), **self._program)
+        return None if found.status != 0 else np.asarray(found.x) + 0.0  # no −0
+
     def extremes(self, rows: Any) -> Floats:
         """Least and greatest value of linear functions, the rows of a sparse matrix (n, 2)."""
         return np.array([(self.least(r), -self.least(-r)) for r in rows.toarray()]).reshape(-1, 2)
