@@ -276,6 +276,40 @@ def test_a_lost_contact_is_named() -> None:
     assert not kept.steady.lost
 
 
+@pytest.mark.parametrize(
+    ("given", "still"),
+    [
+        ((1, 0.5, 0.5, 0.0, 3.0, 3.0), True),
+        ((8, 1.4, 2.0, 0.3, 0.5, 0.3), True),
+        ((200, 6.0, 0.01, 0.06, 0.1, 0.001), True),
+        ((10, 0.0, 0.0, 0.1, 0.2, 0.001), True),  # no force at all
+        ((5, 6.95, 2.0, 0.1, 0.3, 0.2), False),
+        ((7, 4.03, 2.0, 0.2, 0.2, 0.2), False),
+    ],
+)
+def test_no_contact_opens_that_need_not(given: tuple[Any, ...], still: bool) -> None:
+    """Where forces that pull somewhere obey the law, and forces that press everywhere do too."""
+    s = steady_state(*given)
+    obeys_all_laws(s)
+    assert not s.lost
+    assert (abs(s.acceleration) < 1e-9) == still
+
+
+def test_what_is_found_is_checked() -> None:
+    s = steady_state(*FIG3)
+    states = s.states.copy()
+    states[0] = 2
+    given = (s.slide, s.stick, s.given)
+    with pytest.raises(hardgrain.RunError, match=r"held that presses.*braking block"):
+        Solution.checked(s.array, s.x, states, *given)
+    slips = s.given.copy()
+    slips[1] = 1
+    with pytest.raises(hardgrain.RunError, match=r"sticks that slips.*disk 1 and the plane"):
+        Solution.checked(s.array, s.x, s.states, s.slide, s.stick, slips)
+    with pytest.raises(hardgrain.RunError, match="an equation of motion does not hold"):
+        Solution.checked(s.array, 1.1 * s.x, s.states, *given)
+
+
 # ---------------------------------------------------------------------- two coefficients
 STATIC: dict[str, Any] = {"law": "C2", "mu_static": 0.3, "mu_plane_static": 0.6}
 

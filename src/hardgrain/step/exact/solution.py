@@ -126,15 +126,18 @@ class Solution:
         tangential = x[a.at_tangential]
         others = np.ones(a.size, dtype=bool)
         others[a.line] = False
+        if (np.abs(a.dynamics @ x - a.right)[others] > size).any():
+            raise RunError("an equation of motion does not hold in what was found")
+        rate = np.where(self.given == 0, self.slip_rate, self.given)
         wrong = {
-            "an equation of motion does not hold": np.abs(a.dynamics @ x - a.right)[others] > size,
+            "a contact is held that presses": held & (self.normals > size),
+            "a contact sticks that slips": sticks & (np.abs(rate) > size),
             "a normal force pulls": pressed < -size,
             "friction exceeds Coulomb's limit": np.abs(tangential)
             > np.where(sticks, self.stick, self.slide) * pressed + size,
             "a contact slides with less than its friction": slides
             & (np.abs(tangential - self.states * self.slide * pressed) > size),
-            "a contact slides along its friction": slides
-            & (np.where(self.given == 0, self.slip_rate, self.given) * self.states < 0),
+            "a contact slides along its friction": slides & (rate * self.states < 0),
         }
         for what, where in wrong.items():
             if where.any():
