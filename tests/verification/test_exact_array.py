@@ -1,5 +1,6 @@
 """The exact array against closed forms, hand calculation, a second solver and exhaustive search."""
 
+import pickle
 from itertools import pairwise
 from typing import Any
 
@@ -268,6 +269,8 @@ def test_a_lost_contact_is_named() -> None:
     assert lost.contact == "disks 1 and 2"
     assert lost.time == 0.0
     assert len(lost.history.time) == 0
+    again = pickle.loads(pickle.dumps(lost))  # as from one process to another
+    assert (str(again), again.contact, again.time) == (str(lost), lost.contact, lost.time)
     kept = evolve(*FIG3, omega, 0.1, keep_closed=True)
     assert kept.lost[0] == ("disks 1 and 2", 0.0)
     assert kept.solutions[0].normal[1] < 0.0
@@ -394,6 +397,10 @@ def test_a_longer_array_is_solved_too() -> None:
         ({"mu_static": 0.3}, "mu_static is 0.3, but law C1 has no static coefficients"),
         ({"rule": "guess"}, "rule is 'guess'; give one of stick, slide, random"),
         ({"inertia": 0.0}, "inertia is 0; it must be above 0"),
+        ({"particles": True}, "particles is True; it must be a whole number"),
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0 up"),
+        ({"law": "C2", "mu_static": "a"}, "mu_static is 'a'; give a number, or 9 of them"),
+        ({"law": "C2", "mu_static": [0.3] * 5}, "mu_static is .* or 9 of them"),
     ],
 )
 def test_nonsense_is_refused(given: dict[str, Any], sentence: str) -> None:
@@ -406,8 +413,10 @@ def test_nonsense_is_refused(given: dict[str, Any], sentence: str) -> None:
     ("omega", "v", "sentence"),
     [
         (np.zeros(9), 1.0, r"omega0 has shape \(9,\); it must be 10 finite numbers"),
-        (np.full(10, np.inf), 1.0, "omega0"),
+        (np.full(10, np.inf), 1.0, "omega0 has inf; it must be 10 finite numbers"),
+        (["a"] * 10, 1.0, r"omega0 is \['a', .*\]; it must be 10 finite numbers"),
         (np.zeros(10), np.nan, "v0 is nan; it must be a finite number"),
+        (np.zeros(10), None, "v0 is None; it must be a finite number"),
     ],
 )
 def test_nonsense_starts_are_refused(omega: Any, v: float, sentence: str) -> None:
@@ -419,6 +428,7 @@ def test_coefficients_may_differ_from_contact_to_contact() -> None:
     one = steady_state(*FIG3)
     many = steady_state(10, 2.5, 0.01, np.full(9, 0.1), np.full(10, 0.2), [0.001, 0.001])
     assert np.array_equal(one.x, many.x)
+    assert np.array_equal(one.x, steady_state(np.int64(10), *FIG3[1:]).x)
     rough = np.full(10, 0.2)
     rough[4] = 0.4
     other = steady_state(10, 2.5, 0.01, 0.1, rough, 0.001)
