@@ -250,6 +250,15 @@ def test_simultaneous_events(omega: Any, v: float) -> None:
     in_time(h)
 
 
+def test_a_disk_that_nothing_pushes_rolls_on() -> None:
+    h = evolve(1, 0.0, 0.0, 0.0, 0.1, 0.2, [0.0], 0.5)
+    assert h.velocity[-1] == pytest.approx(0.5 / 1.5)  # v + I ω is kept
+    assert h.omega[-1] == pytest.approx([0.5 / 1.5])
+    assert h.time == pytest.approx([0.0, 0.5 / 0.3])
+    assert h.steady.acceleration == 0.0
+    in_time(h)
+
+
 def test_an_array_that_cannot_be_moved_stops() -> None:
     h = evolve(10, 0.5, 0.01, 0.3, 0.3, 0.001, np.zeros(10), 1.0, keep_closed=True)
     assert h.velocity[-1] == pytest.approx(0.0, abs=1e-9)
@@ -373,6 +382,12 @@ def test_pieces_are_steady_states() -> None:
         moving = p.inertia[k] * s.acceleration + 10 * p.effective_friction[k]
         assert drive - 0.01 == pytest.approx(moving, abs=1e-10)
         assert np.array_equal(s.states, p.states[k])
+
+
+@pytest.mark.parametrize("case", [(10, 5.0, 0.1, 0.2, 0.001), (10, 0.01, 0.3, 0.3, 0.001)])
+def test_there_are_no_pieces_at_rest(case: tuple[Any, ...]) -> None:
+    with pytest.raises(hardgrain.InputError, match=r"high is 0\.3, a drive that does not set"):
+        pieces(*case, 0.0, 0.3)
 
 
 def test_a_longer_array_is_solved_too() -> None:

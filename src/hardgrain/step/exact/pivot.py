@@ -34,6 +34,7 @@ __all__ = ["Stretch", "complementary", "walk"]
 _ATTEMPTS = 20
 _AGAIN = 5  # of these, to do without a pull; each costs as much as the first
 _ACCURACY = 1e-9  # of what is found, relative to the largest unknown
+_WEIGHT = 1e-15  # rounding of a disk's weight, which is there if all unknowns vanish
 _ROUNDING = 1e-12  # of a slope, relative to the terms it is made of
 
 
@@ -72,7 +73,7 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
         except RunError:
             continue
         room, _ = _margins(array, mu, given, last.states, push, last.x)
-        if room.min() > -_ACCURACY * np.abs(last.x[:, 0]).max():
+        if room.min() > -_ACCURACY * np.abs(last.x[:, 0]).max() - _WEIGHT:
             if (last.states != HELD).all():
                 return last.at(0.0), last.states
             if pulled is None:

@@ -17,6 +17,7 @@ from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states
 __all__ = ["Solution"]
 
 _ROUNDING = 1e-9  # relative to the largest unknown; of a force or an acceleration
+_WEIGHT = 1e-15  # of a disk's weight, which is there if all unknowns vanish
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Solution:
         cls, array: Array, x: Floats, states: States, slide: Floats, stick: Floats, given: States
     ) -> Solution:
         """A solution; a contact whose slip does not begin to change sticks, by (1)."""
-        rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max()
+        rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max() + _WEIGHT
         still = (given == 0) & rest & (states != HELD)
         # without friction the state is only the direction of the slip
         loose = (given == 0) & (slide == 0.0) & ~rest & (states != HELD)
@@ -119,7 +120,7 @@ class Solution:
     def _check(self) -> None:
         """All laws at all contacts, whatever way the solution was found."""
         a, x = self.array, self.x
-        size = _ROUNDING * np.abs(x).max()
+        size = _ROUNDING * np.abs(x).max() + _WEIGHT
         held, sticks = self.states == HELD, self.states == STICKS
         slides = ~held & ~sticks
         pressed = np.where(held, 0.0, self.normals)
