@@ -164,6 +164,11 @@ def test_ranges_are_those_over_all_states(drive: float) -> None:
     assert s.unique == (s.redundant == 0)
 
 
+def test_exhaustive_search_finds_the_only_solution() -> None:
+    s = steady_state(3, 4.565952675621004, 2.0, 0.01, 0.1, 0.5)
+    assert s.proof() == pytest.approx(s.acceleration_range, abs=1e-6)
+
+
 def test_range_in_the_window() -> None:
     s = steady_state(*FIG10)
     assert s.acceleration_range == pytest.approx((0.040811748, 0.050357372), abs=1e-9)
