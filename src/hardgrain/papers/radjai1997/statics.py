@@ -133,6 +133,7 @@ def _rolling(outcome: Outcome) -> None:
             f"(8) as printed over the exact µ_g of Fig. 3's array, µ'' = {DYNAMIC[3]:g}",
             theory.rolling_friction(10, brake, mu) / exact,
             paper="1",
+            disputed=True,
             note="(8) lets the blocks rub like disks: one factor λ too many",
         ),
         Claim(
@@ -192,6 +193,7 @@ def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
                 f"{name}: greatest drive at rest, farthest (11) from it [friction of one disk]",
                 float(printed[np.abs(printed).argmax()]),
                 paper="(11)",
+                disputed=True,
                 note=f"{t['friction_11'][-1] / t['friction_rest'][-1] - 1.0:.1%} of µ_g at"
                 f" L = {t['particles'][-1]}; (11) lets the braking block rub like a disk and leaves"
                 " out the factor 1 − µ µ' where the modes meet",
@@ -209,6 +211,7 @@ def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
                 " largest share found",
                 float(gap.max()),
                 paper="one limit, since µ_s = µ_d",
+                disputed=True,
                 note=f"at L = {t['particles'][long][gap.argmax()]}; 0 while all disks roll",
             ),
         ]
