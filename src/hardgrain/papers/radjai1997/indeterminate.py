@@ -100,7 +100,7 @@ def _regularised(found: Solution) -> float:
     at all of them, hence Σ c T = 0, the equation that C1 lacks. Where the limits of friction do not
     let it be zero, one contact reaches its limit and slips as much as the others ask for.
     """
-    if found.unique:
+    if found.determinate:
         return found.acceleration
     a, sticks = found.array, found.states == STICKS
     given = with_states(a, found.states, found.slide, found.stick, found.given)
@@ -373,7 +373,7 @@ def _share(size: int, case: tuple[float, float, float, float]) -> dict[str, floa
     path = pieces(size, *case, 0.0, 1.0 + 3.0 * size * case[2])
     closed = ~(path.states == HELD).any(axis=1)
     low, high = np.sort([path.drive[:-1], path.drive[1:]], axis=0)
-    loops = closed & ~path.unique
+    loops = closed & ~path.determinate
     last = int(np.flatnonzero(closed)[-1])
     drive = np.linspace(low.min(), low[last], 20_001)[1:-1]
     over = (low[:, None] < drive) & (drive < high[:, None])
@@ -436,7 +436,7 @@ _TEXT = (
 
 def _fig10(lines: Pieces, window: dict[str, Any]) -> Any:
     figure, (left, right) = new_figure(1, 2, width=4.8)
-    for k, unique in enumerate(lines.unique):
+    for k, unique in enumerate(lines.determinate):
         v, mu_e = lines.acceleration[k : k + 2], lines.effective_friction[k]
         for axes in (left, right):
             axes.plot(v, [mu_e, mu_e], color=COLOURS[0], lw=1.8 if unique else 0.0)
