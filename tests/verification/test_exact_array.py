@@ -197,8 +197,11 @@ def test_c2_is_hardly_ever_unique() -> None:
 
 
 def test_pieces_end_where_they_must() -> None:
-    with pytest.raises(hardgrain.RunError, match=r"the contact of .* opens at a drive of"):
-        pieces(10, 0.01, 0.5, 0.5, 0.5, 0.0, 80.0)
+    last = float(pieces(10, *FIG3[2:], 0.0, 600.0).drive[-1])  # N_c
+    assert last < 600.0
+    steady_state(10, last - 1e-6, *FIG3[2:])
+    with pytest.raises(ContactLost):
+        steady_state(10, last + 1e-6, *FIG3[2:])
     turned = pieces(7, 0.01, 0.3, 0.3, 0.01, 0.0, 2.3805)  # where there are two solutions
     assert turned.drive.max() <= 2.3805
     with pytest.raises(hardgrain.InputError, match="low is 'a'; it must be a number"):

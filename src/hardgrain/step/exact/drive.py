@@ -47,7 +47,8 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
 
     They begin where the array begins to move; its own drive does not matter. Where v̇ is not unique
     this is one branch, followed down from ``high``: the drive may turn back on it, and where it
-    would leave ``high`` again the branch ends. RunError where a contact opens.
+    would leave ``high`` again the branch ends. So it does where a contact opens: then the last drive
+    is the greatest that keeps all contacts closed, N_c of the paper.
     """
     low, high = not_negative("low", low), not_negative("high", high)
     if not low < high:
@@ -68,11 +69,10 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     lines: list[tuple[float, float]] = []
     kept: list[Solution] = []
     for stretch in walk(bare, mu, rest, states, high, low, load=1.0):
-        for contact in np.flatnonzero(stretch.states == HELD):
-            raise RunError(
-                f"the contact of {bare.name(int(contact))} opens at a drive of {stretch.end:g};"
-                " give a lower high"
-            )
+        if (stretch.states == HELD).any():
+            if corners:
+                break
+            continue
         if stretch.begin >= high and stretch.end > high:
             break
         at_rest, rate = stretch.x[v]  # v̇ = at_rest + rate drive
@@ -81,7 +81,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
         if still:
             end = -at_rest / rate
         if not corners:
-            corners.append(_corner(stretch, high, v, plane))
+            corners.append(_corner(stretch, min(stretch.begin, high), v, plane))
         if stretch.begin != end:
             per_acceleration = stretch.x[plane, 1].sum() / rate
             lines.append((per_acceleration, stretch.x[plane, 0].sum() - per_acceleration * at_rest))
@@ -91,6 +91,8 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
             kept.append(Solution.checked(half, middle, stretch.states, mu, mu, rest))
         if still or stretch.end > high:
             break
+    if not lines:
+        raise RunError(f"from a drive of {low:g} to {high:g} no state keeps all contacts closed")
     drive, acceleration, friction = np.array(corners[::-1]).T
     slope, effective = np.array(lines[::-1]).T
     n = array.particles

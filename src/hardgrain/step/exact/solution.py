@@ -242,8 +242,11 @@ class Solution:
                 found.append(s._polytope.extremes(rows) + shift)
         low, high = np.min([f[:, 0] for f in found], 0), np.max([f[:, -1] for f in found], 0)
         if self.array.particles <= _SHORT and not self.lost:
-            least, greatest = self._exhaustive(rows).T + shift.T
-            # the search is exact to `_SEARCHED` only
+            try:
+                least, greatest = self._exhaustive(rows).T + shift.T
+            except RunError:  # its tolerances may hide a single solution
+                least, greatest = low, high
+            # it is exact to `_SEARCHED` only
             low = np.where(least < low - _SEARCHED, least, low)
             high = np.where(greatest > high + _SEARCHED, greatest, high)
         return np.stack([low, high], axis=1)
