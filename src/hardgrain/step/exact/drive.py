@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.errors import InputError, RunError
-from hardgrain.step.exact.array import HELD, Array, Floats, States, not_negative
+from hardgrain.errors import InputError
+from hardgrain.step.exact.array import Array, Floats, States, not_negative
 from hardgrain.step.exact.pivot import Stretch, complementary, walk
 from hardgrain.step.exact.solution import Solution
 
@@ -33,6 +33,7 @@ class Pieces:
     effective_friction: Floats  # (n,) µ_e = F_e / L
     states: States  # (n, 2 L + 1)
     determinate: NDArray[np.bool_]  # (n,) whether the contact states leave one set of forces
+    closed: NDArray[np.bool_]  # (n,) whether all contacts press; else some are held by a pull
 
     def __repr__(self) -> str:
         m, mu, n = self.inertia, self.effective_friction, self.inertia.size
@@ -47,8 +48,8 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
 
     They begin where the array begins to move; its own drive does not matter. Where v̇ is not unique
     this is one branch, followed down from ``high``: the drive may turn back on it, and where it
-    would leave ``high`` again the branch ends. So it does where a contact opens: then the last drive
-    is the greatest that keeps all contacts closed, N_c of the paper.
+    would leave ``high`` again the branch ends. A contact that would open is held, and ``closed``
+    says where: the least such drive is the paper's N_c.
     """
     low, high = not_negative("low", low), not_negative("high", high)
     if not low < high:
@@ -69,10 +70,6 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     lines: list[tuple[float, float]] = []
     kept: list[Solution] = []
     for stretch in walk(bare, mu, rest, states, high, low, load=1.0):
-        if (stretch.states == HELD).any():
-            if corners:
-                break
-            continue
         if stretch.begin >= high and stretch.end > high:
             break
         at_rest, rate = stretch.x[v]  # v̇ = at_rest + rate drive
@@ -91,8 +88,6 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
             kept.append(Solution.checked(half, middle, stretch.states, mu, mu, rest))
         if still or stretch.end > high:
             break
-    if not lines:
-        raise RunError(f"from a drive of {low:g} to {high:g} no state keeps all contacts closed")
     drive, acceleration, friction = np.array(corners[::-1]).T
     slope, effective = np.array(lines[::-1]).T
     n = array.particles
@@ -104,6 +99,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
         effective / n,
         np.array([s.states for s in kept[::-1]]),
         np.array([s.determinate for s in kept[::-1]]),
+        np.array([not s.lost for s in kept[::-1]]),
     )
 
 
