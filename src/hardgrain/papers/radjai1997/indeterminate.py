@@ -23,7 +23,7 @@ from hardgrain.papers.radjai1997.scene import (
     scene,
     soft_particles,
 )
-from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.step.exact.array import STICKS, Array, Floats, States
 from hardgrain.step.exact.drive import Pieces
 from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states
 from hardgrain.step.exact.solution import Solution
@@ -371,7 +371,7 @@ def _members(
 def _share(size: int, case: tuple[float, float, float, float]) -> dict[str, float]:
     """How much of the driving forces between the first and the last change of state is affected."""
     path = pieces(size, *case, 0.0, 1.0 + 3.0 * size * case[2])
-    closed = ~(path.states == HELD).any(axis=1)
+    closed = path.closed
     low, high = np.sort([path.drive[:-1], path.drive[1:]], axis=0)
     loops = closed & ~path.determinate
     last = int(np.flatnonzero(closed)[-1])
