@@ -88,7 +88,7 @@ def test_a_moving_array_piece_by_piece() -> None:
     found = pieces(low=0.0, high=10.0, **FIG9)
     held = 0
     for k, states in enumerate(found.states):
-        if k == 0 or not found.unique[k]:
+        if k == 0 or not found.determinate[k]:
             continue
         middle = 0.5 * (found.drive[k] + found.drive[k + 1])
         rolling, sliding, _ = steady_state(drive=middle, **FIG9).modes
