@@ -13,7 +13,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import damped_sine, power_law
-from hardgrain.papers.parallel import pmap
+from hardgrain.parallel import pmap
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
