@@ -67,6 +67,10 @@ def test_verdicts() -> None:
     assert Claim("", 1.1, theory=1.0, tolerance=0.2).verdict == "holds"
     assert Claim("", 1.3, theory=1.0, tolerance=0.2).verdict == "fails"
     assert Claim("", 1.3).verdict == "measured"
+    assert Claim("", 1.3, disputed=True).verdict == "refuted"
+    assert Claim("", 1.3, theory=1.0, tolerance=0.2, disputed=True).verdict == "refuted"
+    assert Claim("", 1.1, theory=1.0, tolerance=0.2, disputed=True).verdict == "holds"
+    assert Claim("", math.nan, disputed=True).verdict == "fails"
     assert Claim("", math.nan).verdict == "fails"
     assert Claim("", 1.0, theory=math.nan, tolerance=1.0).verdict == "fails"
     assert Claim.relative("", -0.51, -0.5, 0.03).verdict == "holds"
@@ -91,7 +95,7 @@ def test_all_is_written(fake: types.ModuleType, tmp_path: Path) -> None:
     assert first["seconds"] >= 0.0
     assert first["claims"][0] == {
         "text": "a <b> & c", "measured": 1.005, "error": 0.002, "theory": 1.0, "tolerance": 0.01,
-        "paper": "1 & only", "note": "", "verdict": "holds",
+        "paper": "1 & only", "note": "", "disputed": False, "verdict": "holds",
     }  # fmt: skip
     assert second["claims"][1]["measured"] is None
     assert [c["verdict"] for c in second["claims"]] == ["fails", "fails"]

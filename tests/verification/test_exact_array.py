@@ -1,5 +1,6 @@
 """The exact array against closed forms, hand calculation, a second solver and exhaustive search."""
 
+import pickle
 from itertools import pairwise
 from typing import Any
 
@@ -163,6 +164,11 @@ def test_ranges_are_those_over_all_states(drive: float) -> None:
     assert s.unique == (s.redundant == 0)
 
 
+def test_exhaustive_search_finds_the_only_solution() -> None:
+    s = steady_state(3, 4.565952675621004, 2.0, 0.01, 0.1, 0.5)
+    assert s.proof() == pytest.approx(s.acceleration_range, abs=1e-6)
+
+
 def test_range_in_the_window() -> None:
     s = steady_state(*FIG10)
     assert s.acceleration_range == pytest.approx((0.040811748, 0.050357372), abs=1e-9)
@@ -249,6 +255,15 @@ def test_simultaneous_events(omega: Any, v: float) -> None:
     in_time(h)
 
 
+def test_a_disk_that_nothing_pushes_rolls_on() -> None:
+    h = evolve(1, 0.0, 0.0, 0.0, 0.1, 0.2, [0.0], 0.5)
+    assert h.velocity[-1] == pytest.approx(0.5 / 1.5)  # v + I ω is kept
+    assert h.omega[-1] == pytest.approx([0.5 / 1.5])
+    assert h.time == pytest.approx([0.0, 0.5 / 0.3])
+    assert h.steady.acceleration == 0.0
+    in_time(h)
+
+
 def test_an_array_that_cannot_be_moved_stops() -> None:
     h = evolve(10, 0.5, 0.01, 0.3, 0.3, 0.001, np.zeros(10), 1.0, keep_closed=True)
     assert h.velocity[-1] == pytest.approx(0.0, abs=1e-9)
@@ -268,12 +283,48 @@ def test_a_lost_contact_is_named() -> None:
     assert lost.contact == "disks 1 and 2"
     assert lost.time == 0.0
     assert len(lost.history.time) == 0
+    again = pickle.loads(pickle.dumps(lost))  # as from one process to another
+    assert (str(again), again.contact, again.time) == (str(lost), lost.contact, lost.time)
     kept = evolve(*FIG3, omega, 0.1, keep_closed=True)
     assert kept.lost[0] == ("disks 1 and 2", 0.0)
     assert kept.solutions[0].normal[1] < 0.0
     assert kept.solutions[0].tangential[1] == 0.0  # nothing presses
     assert kept.steady.friction == pytest.approx(0.163986217652, rel=1e-11)
     assert not kept.steady.lost
+
+
+@pytest.mark.parametrize(
+    ("given", "still"),
+    [
+        ((1, 0.5, 0.5, 0.0, 3.0, 3.0), True),
+        ((8, 1.4, 2.0, 0.3, 0.5, 0.3), True),
+        ((200, 6.0, 0.01, 0.06, 0.1, 0.001), True),
+        ((10, 0.0, 0.0, 0.1, 0.2, 0.001), True),  # no force at all
+        ((5, 6.95, 2.0, 0.1, 0.3, 0.2), False),
+        ((7, 4.03, 2.0, 0.2, 0.2, 0.2), False),
+    ],
+)
+def test_no_contact_opens_that_need_not(given: tuple[Any, ...], still: bool) -> None:
+    """Where forces that pull somewhere obey the law, and forces that press everywhere do too."""
+    s = steady_state(*given)
+    obeys_all_laws(s)
+    assert not s.lost
+    assert (abs(s.acceleration) < 1e-9) == still
+
+
+def test_what_is_found_is_checked() -> None:
+    s = steady_state(*FIG3)
+    states = s.states.copy()
+    states[0] = 2
+    given = (s.slide, s.stick, s.given)
+    with pytest.raises(hardgrain.RunError, match=r"held that presses.*braking block"):
+        Solution.checked(s.array, s.x, states, *given)
+    slips = s.given.copy()
+    slips[1] = 1
+    with pytest.raises(hardgrain.RunError, match=r"sticks that slips.*disk 1 and the plane"):
+        Solution.checked(s.array, s.x, s.states, s.slide, s.stick, slips)
+    with pytest.raises(hardgrain.RunError, match="an equation of motion does not hold"):
+        Solution.checked(s.array, 1.1 * s.x, s.states, *given)
 
 
 # ---------------------------------------------------------------------- two coefficients
@@ -338,6 +389,12 @@ def test_pieces_are_steady_states() -> None:
         assert np.array_equal(s.states, p.states[k])
 
 
+@pytest.mark.parametrize("case", [(10, 5.0, 0.1, 0.2, 0.001), (10, 0.01, 0.3, 0.3, 0.001)])
+def test_there_are_no_pieces_at_rest(case: tuple[Any, ...]) -> None:
+    with pytest.raises(hardgrain.InputError, match=r"high is 0\.3, a drive that does not set"):
+        pieces(*case, 0.0, 0.3)
+
+
 def test_a_longer_array_is_solved_too() -> None:
     s = steady_state(1000, 30.0, 0.01, 0.006, 0.01, 0.001)
     assert s.unique
@@ -360,6 +417,10 @@ def test_a_longer_array_is_solved_too() -> None:
         ({"mu_static": 0.3}, "mu_static is 0.3, but law C1 has no static coefficients"),
         ({"rule": "guess"}, "rule is 'guess'; give one of stick, slide, random"),
         ({"inertia": 0.0}, "inertia is 0; it must be above 0"),
+        ({"particles": True}, "particles is True; it must be a whole number"),
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0 up"),
+        ({"law": "C2", "mu_static": "a"}, "mu_static is 'a'; give a number, or 9 of them"),
+        ({"law": "C2", "mu_static": [0.3] * 5}, "mu_static is .* or 9 of them"),
     ],
 )
 def test_nonsense_is_refused(given: dict[str, Any], sentence: str) -> None:
@@ -372,8 +433,10 @@ def test_nonsense_is_refused(given: dict[str, Any], sentence: str) -> None:
     ("omega", "v", "sentence"),
     [
         (np.zeros(9), 1.0, r"omega0 has shape \(9,\); it must be 10 finite numbers"),
-        (np.full(10, np.inf), 1.0, "omega0"),
+        (np.full(10, np.inf), 1.0, "omega0 has inf; it must be 10 finite numbers"),
+        (["a"] * 10, 1.0, r"omega0 is \['a', .*\]; it must be 10 finite numbers"),
         (np.zeros(10), np.nan, "v0 is nan; it must be a finite number"),
+        (np.zeros(10), None, "v0 is None; it must be a finite number"),
     ],
 )
 def test_nonsense_starts_are_refused(omega: Any, v: float, sentence: str) -> None:
@@ -385,6 +448,7 @@ def test_coefficients_may_differ_from_contact_to_contact() -> None:
     one = steady_state(*FIG3)
     many = steady_state(10, 2.5, 0.01, np.full(9, 0.1), np.full(10, 0.2), [0.001, 0.001])
     assert np.array_equal(one.x, many.x)
+    assert np.array_equal(one.x, steady_state(np.int64(10), *FIG3[1:]).x)
     rough = np.full(10, 0.2)
     rough[4] = 0.4
     other = steady_state(10, 2.5, 0.01, 0.1, rough, 0.001)

@@ -25,6 +25,7 @@ class Claim:
     tolerance: float | None = None  # on |measured − theory|, in the same unit
     paper: str = ""  # what the paper says, in its words or numbers
     note: str = ""  # where a difference comes from, and which is right
+    disputed: bool = False  # the paper is wrong here, and the note says why
 
     @classmethod
     def relative(
@@ -35,12 +36,17 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """``"holds"``, ``"fails"``, or ``"measured"`` where there is nothing to hold it against."""
+        """``"holds"``, ``"fails"``, or ``"measured"`` where there is nothing to hold it against.
+
+        ``"refuted"``: it does not hold, or is at odds with the paper's words, and we know why.
+        """
         if not math.isfinite(self.measured):
             return "fails"
         if self.theory is None or self.tolerance is None:
-            return "measured"
-        return "holds" if abs(self.measured - self.theory) <= self.tolerance else "fails"
+            return "refuted" if self.disputed else "measured"
+        if abs(self.measured - self.theory) <= self.tolerance:
+            return "holds"
+        return "refuted" if self.disputed else "fails"
 
 
 @dataclass

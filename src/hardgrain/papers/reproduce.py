@@ -102,7 +102,7 @@ def reproduce(
 
 def _counts(verdicts: list[str]) -> list[tuple[str, str]]:
     """Each verdict that occurs, and how often, in words."""
-    words = (("holds", "hold"), ("fails", "fail"), ("measured", "measured"))
+    words = (("holds", "hold"), ("fails", "fail"), ("refuted", "refuted"), ("measured", "measured"))
     counts = [(v, verdicts.count(v), many) for v, many in words if v in verdicts]
     return [(v, f"{n} {v if n == 1 else many}") for v, n, many in counts]
 
@@ -177,7 +177,8 @@ def _write_report(folder: Path, paper: str, records: list[Record]) -> None:
 # ---------------------------------------------------------------------- the page
 _CSS = """
 :root { --ink: #1d2125; --soft: #646b73; --line: #dde1e5; --pale: #f6f7f8;
-        --holds: #00704f; --fails: #b8430a; --measured: #0064a0; }
+        --holds: #00704f; --fails: #b8430a; --measured: #0064a0;
+        --refuted: #8a4f8f; }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 64rem;
        margin: 2.5rem auto; padding: 0 1.2rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 3rem; }
@@ -189,7 +190,8 @@ th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line);
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 span { font-weight: 600; white-space: nowrap; }
 span.holds { color: var(--holds); } span.fails { color: var(--fails); }
-span.measured { color: var(--measured); } span.todo { color: var(--soft); }
+span.measured { color: var(--measured); } span.refuted { color: var(--refuted); }
+span.todo { color: var(--soft); }
 img { max-width: 100%; height: auto; border: 1px solid var(--line); background: white; }
 td.claim { min-width: 16rem; }
 tr.fails td { background: #fdf1ea; }
@@ -228,18 +230,16 @@ def _page(paper: str, records: list[Record]) -> str:
         f"<p>{e(PAPERS[paper])}</p>",
         f'<p class="soft">{len(done)} of {len(records)} experiments done'
         f"{', by hardgrain ' + e(', '.join(versions)) if versions else ''}. Of {len(verdicts)}"
-        f' claims <span class="holds">{verdicts.count("holds")} hold</span>,'
-        f' <span class="fails">{verdicts.count("fails")} fail</span>,'
-        f' <span class="measured">{verdicts.count("measured")} measured</span> with nothing to hold'
-        ' against. All of it for programs: <a href="claims.json">claims.json</a>.</p>',
+        f" claims {_marked(verdicts) or 'none is here yet'} (refuted: the paper is wrong, and the"
+        " note says why; measured: nothing to hold it against). All of it for programs:"
+        ' <a href="claims.json">claims.json</a>.</p>',
         "<table><tr><th>experiment</th><th>what</th><th>state</th><th>size</th><th>done</th>"
         "<th class=n>time</th></tr>",
     ]
     for r in records:
         state, size, date, seconds = '<span class="todo">still to do</span>', "", "", ""
         if r["done"]:
-            counts = _counts([c["verdict"] for c in r["claims"]])
-            state = ", ".join(f'<span class="{v}">{text}</span>' for v, text in counts)
+            state = _marked([c["verdict"] for c in r["claims"]])
             size, date = "quick" if r["quick"] else "full", r["date"][:10]
             seconds = duration(r["seconds"])
         lines.append(
@@ -251,6 +251,10 @@ def _page(paper: str, records: list[Record]) -> str:
         lines += _section(r)
     lines.append("</body></html>\n")
     return "\n".join(lines)
+
+
+def _marked(verdicts: list[str]) -> str:
+    return ", ".join(f'<span class="{v}">{text}</span>' for v, text in _counts(verdicts))
 
 
 def _section(r: Record) -> list[str]:

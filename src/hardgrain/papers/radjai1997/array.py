@@ -36,7 +36,8 @@ def steady_state(
     Forces in units of a disk's weight; coefficients of friction are numbers, or one for each
     contact. Options are those of `evolve`.
     """
-    at_rest = np.zeros(max(0, particles) if isinstance(particles, int) else 0)
+    whole = isinstance(particles, int | np.integer) and not isinstance(particles, bool)
+    at_rest = np.zeros(max(0, particles) if whole else 0)  # `Array` refuses what is not
     given = (particles, drive, brake, mu, mu_plane, mu_block)
     return evolve(*given, at_rest, 0.0, law, **options).steady
 
@@ -65,7 +66,7 @@ def evolve(
 
     law              "C1": one coefficient of friction; "C2": the static ones are others
     mu_static        µ_s between disks, for C2
-    mu_plane_static  on the plane; default: as much above ``mu_plane`` as ``mu_static`` above ``mu``
+    mu_plane_static  on the plane; default: ``mu_plane`` times ``mu_static`` / ``mu``
     mu_block_static  on the blocks; default: ``mu_block``
     rule             which solution of C2 is taken (`hardgrain.step.exact.law.Coulomb`)
     seed             of rule "random"
@@ -119,12 +120,13 @@ def _static(
     if mu_static is None:
         raise InputError("mu_static is missing; law C2 needs it")
     side, plane, block = slide[2:-1:2], slide[1::2], slide[[0, -1]]
+    if mu_block_static is None:
+        mu_block_static = block
     if mu_plane_static is None:
+        static = array.coefficients(mu_static, plane, mu_block_static, "_static")[2:-1:2]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.unique(np.round(np.asarray(mu_static, dtype=float) / side, 12))
+            ratio = np.unique(np.round(static / side, 12))
         if ratio.size != 1 or not np.isfinite(ratio[0]):
             raise InputError("mu_plane_static is missing; mu_static / mu is not one number")
         mu_plane_static = ratio[0] * plane
-    return array.coefficients(
-        mu_static, mu_plane_static, block if mu_block_static is None else mu_block_static
-    )
+    return array.coefficients(mu_static, mu_plane_static, mu_block_static, "_static")

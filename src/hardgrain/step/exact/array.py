@@ -121,12 +121,17 @@ class Array:
         self._band = np.zeros((3 * _BAND + 1, self.size), order="F")
         self._band[2 * _BAND + entries.row - entries.col, entries.col] = entries.data
 
-    def coefficients(self, mu: ArrayLike, mu_plane: ArrayLike, mu_block: ArrayLike) -> Floats:
-        """One for each contact, from a number or an array for each kind (2 L + 1,)."""
+    def coefficients(
+        self, mu: ArrayLike, mu_plane: ArrayLike, mu_block: ArrayLike, kind: str = ""
+    ) -> Floats:
+        """One for each contact, from a number or an array for each kind (2 L + 1,).
+
+        ``kind``: what their names end with in a word on wrong ones.
+        """
         every = np.empty(self.contacts)
-        every[[0, -1]] = _many("mu_block", mu_block, 2)
-        every[1::2] = _many("mu_plane", mu_plane, self.particles)
-        every[2:-1:2] = _many("mu", mu, self.particles - 1)
+        every[[0, -1]] = _many(f"mu_block{kind}", mu_block, 2)
+        every[1::2] = _many(f"mu_plane{kind}", mu_plane, self.particles)
+        every[2:-1:2] = _many(f"mu{kind}", mu, self.particles - 1)
         return every
 
     def name(self, contact: int) -> str:

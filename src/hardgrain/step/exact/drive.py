@@ -53,7 +53,9 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     bare = driven(0.0)
     v, plane = bare.at_v[0], bare.at_tangential[1::2]
     rest = np.zeros(bare.contacts, dtype=np.int8)
-    _, states = complementary(driven(high), mu, rest)
+    x, states = complementary(driven(high), mu, rest)
+    if x[v] <= _STILL:
+        raise InputError(f"high is {high:g}, a drive that does not set the array in motion")
     corners: list[tuple[float, float, float]] = []
     lines: list[tuple[float, float]] = []
     kept: list[Solution] = []

@@ -10,6 +10,7 @@ In the steady state no slip is on its way to zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,6 +78,9 @@ class ContactLost(RunError):
         )
         self.contact, self.time, self.history = contact, time, history
 
+    def __reduce__(self) -> tuple[Any, ...]:  # exceptions travel between processes as well
+        return ContactLost, (self.contact, self.time, self.history)
+
 
 def evolve(
     array: Array,
@@ -88,16 +92,11 @@ def evolve(
     keep_closed: bool = False,
 ) -> History:
     """From given velocities to the steady state; ``keep_closed``: a pull may hold a contact."""
-    omega = np.array(omega, dtype=float)
-    if omega.shape != (array.particles,) or not np.isfinite(omega).all():
-        raise InputError(
-            f"omega0 has shape {omega.shape}; it must be {array.particles} finite numbers, one for"
-            " each disk"
-        )
-    v = float(velocity)
-    if not np.isfinite(v):
-        raise InputError(f"v0 is {v:g}; it must be a finite number")
-    rng = np.random.default_rng(seed)
+    omega, v = _start(array, omega, velocity)
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"seed is {seed!r}; it must be a whole number from 0 up") from None
     t = 0.0
     times: list[float] = []
     omegas: list[Floats] = []
@@ -132,3 +131,22 @@ def evolve(
         v += wait * found.acceleration
         fastest = max(fastest, float(np.abs(omega).max()), abs(v))
     raise RunError(f"no steady state within {200 * array.contacts} events, the last at t = {t:g}")
+
+
+def _start(array: Array, omega: ArrayLike, velocity: float) -> tuple[Floats, float]:
+    needed = f"it must be {array.particles} finite numbers, one for each disk"
+    try:
+        turns = np.array(omega, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"omega0 is {omega!r}; {needed}") from None
+    if turns.shape != (array.particles,):
+        raise InputError(f"omega0 has shape {turns.shape}; {needed}")
+    if not np.isfinite(turns).all():
+        raise InputError(f"omega0 has {turns[~np.isfinite(turns)][0]:g}; {needed}")
+    try:
+        v = float(velocity)
+    except (TypeError, ValueError):
+        raise InputError(f"v0 is {velocity!r}; it must be a finite number") from None
+    if not np.isfinite(v):
+        raise InputError(f"v0 is {v:g}; it must be a finite number")
+    return turns, v

@@ -22,6 +22,10 @@ __all__ = ["Polytope", "all_states", "with_states"]
 
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
+# Of bounds for the search over all states: exact ones are tight, and HiGHS, which searches to
+# 1e-6, then finds nothing where there is one solution only.
+_ROOM = np.array([-1e-6, 1e-6])
+
 _Part = tuple[Any, Any, Any]  # matrix A, low and high: low ≤ A x ≤ high
 
 
@@ -52,6 +56,11 @@ class Polytope:
         if found.status == 3:
             return -np.inf
         return _value(found)
+
+    def member(self) -> Floats | None:
+        """One x, or None if there is none."""
+        found = linprog(np.zeros(self.rows.shape[1]), **self._program)
+        return None if found.status != 0 else np.asarray(found.x) + 0.0  # no −0
 
     def extremes(self, rows: Any) -> Floats:
         """Least and greatest value of linear functions, the rows of a sparse matrix (n, 2)."""
@@ -105,7 +114,7 @@ def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: 
     k, n = int(active.sum()), array.size
     none, one = csr_array((k, k)), eye_array(k)
     rate = array.slip[active]
-    reach = loose.extremes(rate)
+    reach = loose.extremes(rate) + _ROOM
     yes: list[Any] = [
         ([rate, -diags_array(reach[:, 1].clip(min=0.0)), none], -np.inf, 0.0),
         ([rate, none, diags_array(-reach[:, 0].clip(max=0.0))], 0.0, np.inf),
@@ -113,7 +122,7 @@ def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: 
     ]
     for sign in (1, -1):
         [(short, level, _)] = _equals(array, sign * slide, active)
-        low, high = (loose.extremes(short) - level[:, None]).T
+        low, high = (loose.extremes(short) - level[:, None] + _ROOM).T
         for bound, lower, upper in ((high, -np.inf, level + high), (low, level + low, np.inf)):
             far = diags_array(bound)
             yes.append(([short, far, none] if sign > 0 else [short, none, far], lower, upper))

@@ -27,11 +27,14 @@ import numpy as np
 
 from hardgrain.errors import RunError
 from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.step.exact.indeterminacy import with_states
 
 __all__ = ["Stretch", "complementary", "walk"]
 
 _ATTEMPTS = 20
+_AGAIN = 5  # of these, to do without a pull; each costs as much as the first
 _ACCURACY = 1e-9  # of what is found, relative to the largest unknown
+_WEIGHT = 1e-15  # rounding of a disk's weight, which is there if all unknowns vanish
 _ROUNDING = 1e-12  # of a slope, relative to the terms it is made of
 
 
@@ -53,11 +56,12 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
     """Unknowns and states that obey Coulomb's law, ``mu`` for each contact.
 
     ``given``: the direction of the slip of each contact, ±1; 0 where there is none, so that the
-    rate of slip decides.
+    rate of slip decides. A contact is held only if no solution was found in which all press.
     """
+    pulled: tuple[Floats, States] | None = None
     for attempt in range(_ATTEMPTS):
         # Generic, so that no two contacts change at once. Where friction is so strong that a walk
-        # may end nowhere, another one starts elsewhere.
+        # may end nowhere, or with a pull that need not be, another one starts elsewhere.
         rng = np.random.default_rng(attempt)
         push = rng.uniform(1.0, 2.0, array.contacts)
         if attempt > 0:
@@ -69,11 +73,30 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
         except RunError:
             continue
         room, _ = _margins(array, mu, given, last.states, push, last.x)
-        if room.min() > -_ACCURACY * np.abs(last.x[:, 0]).max():
-            return last.at(0.0), last.states
+        if room.min() > -_ACCURACY * np.abs(last.x[:, 0]).max() - _WEIGHT:
+            if (last.states != HELD).all():
+                return last.at(0.0), last.states
+            if pulled is None:
+                pulled = last.at(0.0), last.states
+                if (still := _at_rest(array, mu, given)) is not None:
+                    return still
+        if pulled is not None and (attempt >= _AGAIN or given.all()):
+            break
+    found = pulled or _at_rest(array, mu, given)
+    if found is not None:
+        return found
     raise RunError(
         f"no forces were found that obey the law of friction at all {array.contacts} contacts"
     )
+
+
+def _at_rest(array: Array, mu: Floats, given: States) -> tuple[Floats, States] | None:
+    """Forces under which nothing begins to slip, if there are any: one linear program."""
+    if given.any():
+        return None
+    rest = np.full(array.contacts, STICKS, dtype=np.int8)
+    x = with_states(array, rest, mu, mu, given).member()
+    return None if x is None else (x, rest)
 
 
 def _all_slide(array: Array, mu: Floats, states: States) -> States:

@@ -17,6 +17,7 @@ from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states
 __all__ = ["Solution"]
 
 _ROUNDING = 1e-9  # relative to the largest unknown; of a force or an acceleration
+_WEIGHT = 1e-15  # of a disk's weight, which is there if all unknowns vanish
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Solution:
         cls, array: Array, x: Floats, states: States, slide: Floats, stick: Floats, given: States
     ) -> Solution:
         """A solution; a contact whose slip does not begin to change sticks, by (1)."""
-        rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max()
+        rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max() + _WEIGHT
         still = (given == 0) & rest & (states != HELD)
         # without friction the state is only the direction of the slip
         loose = (given == 0) & (slide == 0.0) & ~rest & (states != HELD)
@@ -119,22 +120,25 @@ class Solution:
     def _check(self) -> None:
         """All laws at all contacts, whatever way the solution was found."""
         a, x = self.array, self.x
-        size = _ROUNDING * np.abs(x).max()
+        size = _ROUNDING * np.abs(x).max() + _WEIGHT
         held, sticks = self.states == HELD, self.states == STICKS
         slides = ~held & ~sticks
         pressed = np.where(held, 0.0, self.normals)
         tangential = x[a.at_tangential]
         others = np.ones(a.size, dtype=bool)
         others[a.line] = False
+        if (np.abs(a.dynamics @ x - a.right)[others] > size).any():
+            raise RunError("an equation of motion does not hold in what was found")
+        rate = np.where(self.given == 0, self.slip_rate, self.given)
         wrong = {
-            "an equation of motion does not hold": np.abs(a.dynamics @ x - a.right)[others] > size,
+            "a contact is held that presses": held & (self.normals > size),
+            "a contact sticks that slips": sticks & (np.abs(rate) > size),
             "a normal force pulls": pressed < -size,
             "friction exceeds Coulomb's limit": np.abs(tangential)
             > np.where(sticks, self.stick, self.slide) * pressed + size,
             "a contact slides with less than its friction": slides
             & (np.abs(tangential - self.states * self.slide * pressed) > size),
-            "a contact slides along its friction": slides
-            & (np.where(self.given == 0, self.slip_rate, self.given) * self.states < 0),
+            "a contact slides along its friction": slides & (rate * self.states < 0),
         }
         for what, where in wrong.items():
             if where.any():

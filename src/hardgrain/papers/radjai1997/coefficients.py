@@ -1,0 +1,285 @@
+"""The paper's Fig. 12: µ_g against the coefficients of friction of disks, plane and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.figures import COLOURS, GREY, new_figure
+from hardgrain.papers.radjai1997.array import pieces, steady_state
+from hardgrain.papers.radjai1997.scene import BLOCK_MASS, contact_dynamics, scene
+from hardgrain.step.exact.solution import Solution
+from hardgrain.theory import array as theory
+
+SIZE, DRIVE, BRAKE, BLOCK = 30, 4.0, 0.01, 0.01
+MU, PLANE = 0.01, 0.1  # what is not varied: µ in (b), µ' in (a)
+PLATEAU = 0.0684253596228  # of (b), by an independent program
+CLOSE = 1e-8  # to which a change of modes is found; rates of slip below 1e-9 count as none
+LAW = 1e-6  # what converged forces of contact dynamics may differ by [m g]
+
+
+def run(quick: bool) -> Outcome:
+    """Both curves, where their modes change, and what the blocks do."""
+    outcome = Outcome(text=_TEXT)
+    few = 15 if quick else 150
+    a = np.append(np.geomspace(1e-4, 0.95, few), (0.0, 0.02))
+    b = np.append(np.geomspace(1e-4, 0.95, few), np.linspace(0.04, 0.14, few))
+    for name, jobs in (
+        ("fig12a", [(float(mu), PLANE, BLOCK) for mu in np.sort(a)]),
+        ("fig12b", [(MU, float(plane), BLOCK) for plane in np.sort(b)]),
+        ("blocks", [(mu, plane, block) for mu, plane in ((0.04, 0.1), (0.01, 0.1), (0.01, 0.2))
+                    for block in (0.0, 0.001, 0.01, 0.03, 0.1, 0.3)]),
+    ):  # fmt: skip
+        rows = [_point(job) for job in jobs]
+        outcome.tables[name] = {k: np.array([row[k] for row in rows]) for k in rows[0]}
+    _disks(outcome)
+    _plane(outcome)
+    _blocks(outcome)
+    _checks(outcome, 1 if quick else 4)
+    outcome.figures["fig12"] = _figure(outcome.tables)
+    return outcome
+
+
+def _state(mu: float, plane: float, block: float = BLOCK, **options: Any) -> Solution:
+    return steady_state(SIZE, DRIVE, BRAKE, mu, plane, block, **options)
+
+
+def _point(coefficients: tuple[float, float, float]) -> dict[str, float]:
+    found = _state(*coefficients)
+    low, high = found.friction_range
+    mu, plane, block = coefficients
+    first, second, third = found.modes
+    return {"mu": mu, "mu_plane": plane, "mu_block": block, "friction": found.friction,
+            "least": low, "greatest": high, "acceleration": found.acceleration,
+            "mode_1": first, "mode_2": second, "mode_3": third}  # fmt: skip
+
+
+def _change(is_low: Callable[[float], bool], low: float, high: float) -> float:
+    """Where ``is_low`` ceases to hold, by bisection."""
+    while high - low > CLOSE:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_low(middle) else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _rolling(mu: float) -> tuple[float, float]:
+    """v̇ and µ_g if all disks roll, in closed form."""
+    inertia, friction = theory.rolling_array(SIZE, BRAKE, mu, BLOCK)
+    v = (DRIVE - BRAKE - SIZE * friction) / inertia
+    return v, (DRIVE - BRAKE) / SIZE - v
+
+
+def _least_plane(mu: float) -> float:
+    """µ' from which on all disks roll: the greatest T'/N'."""
+    v, _ = _rolling(mu)
+    some = 0.5
+    return some * float(theory.rolling_mobilisation(SIZE, v, BRAKE, mu, some, BLOCK).max())
+
+
+def _disks(outcome: Outcome) -> None:
+    """Fig. 12a."""
+    t: dict[str, Any] = outcome.tables["fig12a"]
+    fall = np.maximum.accumulate(t["friction"]) - t["friction"]
+    rolls = _change(lambda mu: _state(mu, PLANE).modes[0] == SIZE, 1e-4, 0.05)
+    counter = _change(lambda mu: _state(mu, PLANE).modes[2] < SIZE, 0.1, 0.9)
+    inertia, friction = theory.moving_array(SIZE, 0, BRAKE, MU, PLANE, BLOCK, block=-1)
+    v = (DRIVE - BRAKE - SIZE * friction) / inertia
+    outcome.claims += [
+        Claim(
+            "(a) µ up to which all disks are in mode 1",
+            rolls,
+            theory=_change(lambda mu: _least_plane(mu) < PLANE, 1e-4, 0.05),
+            tolerance=2.0 * CLOSE,
+            paper="at low enough values of µ",
+        ),
+        Claim(
+            "(a) µ_g at µ = 0",
+            _state(0.0, PLANE).friction,
+            theory=_rolling(0.0)[1],
+            tolerance=1e-12,
+            note="two thirds of the drive accelerate, one third sets disks turning: T' = I v̇",
+        ),
+        Claim(
+            "(a) slope of µ_g at µ = 0 over that at µ = 0.04",
+            (_state(1e-6, PLANE).friction - _state(0.0, PLANE).friction) / 1e-6
+            / ((_state(0.0401, PLANE).friction - _state(0.0399, PLANE).friction) / 2e-4),
+            paper="increases rapidly with µ, and slows down",
+        ),
+        Claim("(a) µ from which on all disks are in mode 3", counter, paper="high enough values"),
+        Claim(
+            "(a) µ_g there and beyond",
+            _state(0.9, PLANE).friction,
+            theory=(DRIVE - BRAKE) / SIZE - v,
+            tolerance=1e-12,
+            paper="tends to µ' = 0.1",
+            note="µ'(1 + (T_L − T_0)/L): the driving block lifts or presses the last disk",
+        ),
+        Claim(
+            "(a) deepest fall of µ_g with growing µ, over its whole rise",
+            float(fall.max() / np.ptp(t["friction"])),
+            paper="µ_g increases with µ",
+            note=f"near µ = {t['mu'][fall.argmax()]:.2g}: where mode 3 turns the other way round"
+            " the block lifts the last disk instead of pressing it",
+        ),
+    ]  # fmt: skip
+
+
+def _plane(outcome: Outcome) -> None:
+    """Fig. 12b."""
+    t: dict[str, Any] = outcome.tables["fig12b"]
+    begins = _change(lambda plane: _state(MU, plane).modes[0] < SIZE, 0.05, 0.2)
+    flat = t["friction"][t["mu_plane"] > begins]
+    counter = _change(lambda plane: _state(MU, plane).modes[2] == SIZE, 1e-4, 0.02)
+    rolling = _change(lambda plane: _state(MU, plane).modes[0] == 0, 0.02, 0.1)
+    low = t["mu_plane"] < rolling
+    outcome.claims += [
+        Claim(
+            "(b) µ_g of the plateau",
+            float(flat.mean()),
+            theory=_rolling(MU)[1],
+            tolerance=1e-13,
+            paper="an asymptotic value, when all particles are in mode 1",
+            note=f"greatest less least over {flat.size} points: {np.ptp(flat):.1e}",
+        ),
+        Claim("(b) the same", float(flat.mean()), theory=PLATEAU, tolerance=1e-12,
+              note="theory: an independent program"),
+        Claim(
+            "(b) µ' from which on it is reached",
+            begins,
+            theory=_least_plane(MU),
+            tolerance=2.0 * CLOSE,
+            note="T'_L = µ' N'_L: not asymptotically, but exactly, once the last disk rolls",
+        ),
+        Claim("(b) µ' up to which all disks are in mode 3", counter,
+              paper="at low enough values of µ'",
+              note="above it mode 2 appears at the braking block"),
+        Claim("(b) µ' from which on a disk rolls", rolling),
+        Claim(
+            "(b) farthest µ_g/µ' from 1 where none rolls",
+            float(np.abs(t["friction"][low] / t["mu_plane"][low] - 1.0).max()),
+            theory=0.0,
+            tolerance=BLOCK * DRIVE / SIZE,  # friction of the block on the last disk
+            paper="µ_g is equal to µ'",
+            note="also in mode 2, where all disks slide on the plane as well",
+        ),
+        Claim(
+            "(b) least step of µ_g from one µ' to the next",
+            float(np.diff(t["friction"]).min()),
+            theory=0.0,
+            tolerance=1e-13,
+            paper="µ_g increases with µ'",
+        ),
+    ]  # fmt: skip
+
+
+def _blocks(outcome: Outcome) -> None:
+    """Whether µ'' matters."""
+    t: dict[str, Any] = outcome.tables["blocks"]
+    for mu, plane, what in (
+        (0.04, 0.1, "three modes"),
+        (0.01, 0.1, "modes 1 and 2"),
+        (0.01, 0.2, "mode 1 alone"),
+    ):
+        mine = (t["mu"] == mu) & (t["mu_plane"] == plane)
+        mu_g = dict(zip(t["mu_block"][mine], t["friction"][mine]))
+        outcome.claims.append(
+            Claim(
+                f"µ'' from 0 to {BLOCK:g}, µ = {mu:g}, µ' = {plane:g}: relative change of µ_g",
+                mu_g[BLOCK] / mu_g[0.0] - 1.0,
+                paper="does not influence notably the modes and µ_g",
+                note=f"{what}; {mu_g[0.3] / mu_g[0.0] - 1.0:.1%} for µ'' = 0.3",
+            )
+        )
+
+
+def _checks(outcome: Outcome, each: int) -> None:
+    """Other ways to the same numbers, at some points of both curves."""
+    points = [(mu, PLANE) for mu in (0.5, 0.1, 0.005, 0.02)[-each:]]
+    points += [(MU, plane) for plane in (0.005, 0.2, 0.03, 0.08)[-each:]]
+    rows = [_check(point) for point in points]
+    table = {k: np.array([row[k] for row in rows]) for k in rows[0]}
+    outcome.tables["checks"] = dict(table)
+    outcome.claims += [
+        Claim(
+            f"{len(rows)} points of both curves, contact dynamics: worst difference of µ_g",
+            float(np.abs(table["contact_dynamics"]).max()),
+            theory=0.0,
+            tolerance=LAW,
+            paper="as simulated by the CD method",
+        ),
+        Claim(
+            "the same, trial and error as in Appendix A",
+            float(np.abs(table["appendix_a"]).max()),
+            theory=0.0,
+            tolerance=1e-10,
+        ),
+        Claim(
+            "the same: how often the exact path over the drive passes N_L = 4, at most",
+            float(table["passes"].max()),
+            theory=1.0,
+            tolerance=0.0,
+            note="more than once would mean several sets of contact states",
+        ),
+    ]
+
+
+def _check(point: tuple[float, float]) -> dict[str, float]:
+    """Differences of µ_g by contact dynamics and by trial and error; solutions on the path."""
+    motion = contact_dynamics(scene(SIZE, DRIVE, BRAKE, *point, BLOCK), 0.01)
+    path = pieces(SIZE, BRAKE, *point, BLOCK, 0.9 * DRIVE, 5.0 * DRIVE)
+    low, high = np.sort([path.drive[:-1], path.drive[1:]], axis=0)
+    return {
+        "mu": point[0], "mu_plane": point[1],
+        "contact_dynamics": motion.friction[-1] - _state(*point, block_mass=BLOCK_MASS).friction,
+        "appendix_a": _state(*point, rule="random", keep_closed=True).friction
+        - _state(*point).friction,
+        "passes": ((low < DRIVE) & (high > DRIVE)).sum(),
+    }  # fmt: skip
+
+
+_TEXT = (
+    "Both curves are as the paper describes them, and their ends are sharper than its words: each"
+    " is reached exactly, at a finite coefficient. In (a) all disks roll up to a first µ and all"
+    " counter-rotate from a second one on; there µ_g is not µ' but differs by the friction of the"
+    " driving block on the last disk. In (b) the plateau begins where the last disk rolls. At low"
+    " µ' all disks are in mode 3 only for the very smallest values; then mode 2 appears at the"
+    " braking block, and since its disks slide on the plane as well, µ_g goes on being µ' to a"
+    " part in a thousand until the first disk rolls.\n\n"
+    "The blocks' µ'' matters little as long as disks at the driving block slide on the plane. If"
+    " all of them roll, its friction brakes the last disk's rotation, and µ_g depends on it."
+)
+
+
+def _figure(tables: dict[str, Any]) -> Any:
+    figure, axes = new_figure(2, 2, width=4.8, height=2.8, sharex="col", height_ratios=[1.4, 1.0])
+    for column, (name, x, label) in enumerate(
+        (("fig12a", "mu", "µ"), ("fig12b", "mu_plane", "µ'"))
+    ):
+        t, (top, bottom) = tables[name], axes[:, column]
+        seen = t[x] > 0.0
+        top.plot(t[x][seen], t["friction"][seen], ".", color=COLOURS[1], ms=3, label="exact")
+        top.set(ylabel="µ$_g$", ylim=(0.0, None))
+        bottom.stackplot(
+            t[x][seen], *(t[f"mode_{i}"][seen] for i in (1, 2, 3)),
+            labels=("mode 1", "mode 2", "mode 3"),
+            colors=(COLOURS[6], COLOURS[5], COLOURS[4]), alpha=0.8, step="post",
+        )  # fmt: skip
+        bottom.set(xlabel=label, ylabel="disks", xscale="log", ylim=(0, SIZE))
+    (a, b), (_, modes) = axes
+    a.axhline(PLANE, color=GREY, lw=0.8, ls=":")
+    a.annotate("µ'", (2e-4, PLANE), (0, -10), textcoords="offset points", color=GREY)
+    mu = np.geomspace(1e-4, 0.01, 50)
+    a.plot(mu, [_rolling(m)[1] for m in mu], color=COLOURS[2], lw=1, label="all in mode 1")
+    plane = np.geomspace(1e-4, 0.08, 50)
+    b.plot(plane, plane, color=COLOURS[3], lw=1, label="µ'")
+    b.axhline(_rolling(MU)[1], color=COLOURS[2], lw=1, label="all in mode 1")
+    for top in (a, b):
+        top.legend(loc="lower right")
+    modes.legend(loc="center left")
+    return figure
+
+
+EXPERIMENT = Experiment("coefficients", "Fig. 12: local coefficients of friction", run)

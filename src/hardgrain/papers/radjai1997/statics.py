@@ -1,0 +1,483 @@
+"""The limit of constant velocity, µ_g against L, and one disk more (the paper's 6.1 and 6.2)."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import call
+from typing import Any
+
+import numpy as np
+
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.figures import COLOURS, GREY, new_figure
+from hardgrain.papers.parallel import pmap
+from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+from hardgrain.papers.radjai1997.indeterminate import drive_range
+from hardgrain.step.exact.array import STICKS, Array
+from hardgrain.step.exact.indeterminacy import all_states
+from hardgrain.theory import array as theory
+
+Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
+
+# Fig. 3's array, with its dynamic and with its static coefficients
+DYNAMIC: Case = (0.01, 0.1, 0.2, 0.001)
+STATIC: Case = (0.01, 0.3, 0.6, 0.001)
+ROUGH: Case = (0.01, 0.3, 0.3, 0.01)  # that of Figs 10 and 11
+INERTIA = 0.5
+PER_DISK = 0.25  # N_L/L of Fig. 3 [m g]
+EXACT = 1e-11  # relative; rounding of the linear programs
+BOTH = 10  # disks; the shortest array of ROUGH in which rest and motion were found to coexist
+
+
+def run(quick: bool) -> Outcome:
+    """Thresholds for rest and for motion, by programs, exact paths, runs and closed forms."""
+    outcome = Outcome(text=_TEXT)
+    sizes = (2, 5, 7, 8, 12, 20, 30) if quick else (*range(2, 31), 35, 40, 50, 60, 80)
+    runs = (5, 12) if quick else (30, 25, 20, 15, 12, 10, 8, 5, 3, 2)
+    jobs = [partial(_both)]
+    jobs += [partial(_limits, n, case) for n in sorted(sizes, reverse=True)
+             for case in (DYNAMIC, STATIC)]  # fmt: skip
+    jobs += [partial(_hysteresis, n) for n in runs]
+    made = list(zip(jobs, pmap(call, jobs)))
+
+    def table(f: Any) -> dict[str, Any]:
+        rows = [row for job, row in made if job.func is f]
+        rows.sort(key=lambda row: row["particles"])
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    outcome.tables["limits"] = table(_limits)
+    outcome.tables["hysteresis"] = table(_hysteresis)
+    _rolling(outcome)
+    _longer(outcome, table(_both))
+    _one_more(outcome)
+    _length(outcome, quick)
+    _two_coefficients(outcome, quick)
+    outcome.figures["limits"] = _figure_limits(outcome.tables)
+    outcome.figures["difference"] = _figure_difference(outcome.tables)
+    return outcome
+
+
+def _rest(size: int, case: Case) -> float:
+    """The greatest driving force at which an array can rest: all contacts stick."""
+    array = Array(size, 0.0, case[0])
+    states = np.full(array.contacts, STICKS, dtype=np.int8)
+    return drive_range(array, states, array.coefficients(*case[1:]))[1]
+
+
+def _limits(size: int, case: Case) -> dict[str, float]:
+    """The greatest drive at rest, the least in motion, and the states as motion begins."""
+    greatest = _rest(size, case)
+    path = pieces(size, *case, 0.0, 1.25 * greatest)
+    sticks = path.states[0] == STICKS
+    rolls, sides = sticks[1::2], sticks[0:-1:2] | sticks[2::2]
+    return {
+        "particles": size, "mu": case[1], "mu_plane": case[2],
+        "rest": greatest, "motion": path.drive.min(), "beginning": path.drive[0],
+        "friction_rest": (greatest - case[0]) / size, "friction_beginning": path.friction[0],
+        "rolling": size if rolls.all() else rolls.argmin(), "mode_2": (~rolls & ~sides).sum(),
+        "inertia": path.inertia[0], "friction_11": _mixed(size, case)[0],
+        "friction_exact": _mixed(size, case)[1],
+    }  # fmt: skip
+
+
+def _mixed(size: int, case: Case) -> tuple[float, float]:
+    """µ_g at v̇ = 0 by (8) or (11), as printed, and with all factors."""
+    brake, mu, mu_plane, block = case
+    rolling = min(float(size), theory.rolling_length(0.0, *case))
+    printed = theory.mixed_friction(size, rolling, brake, mu, mu_plane)
+    if rolling == size:
+        return printed, theory.rolling_array(size, brake, mu, block)[1]
+    return printed, theory.moving_array(size, rolling, *case)[1]
+
+
+def _of(table: dict[str, Any], case: Case) -> dict[str, Any]:
+    return {name: column[table["mu"] == case[1]] for name, column in table.items()}
+
+
+def _rolling(outcome: Outcome) -> None:
+    """Arrays in which all disks roll: three ways to the threshold, and (7), (8)."""
+    every: list[float] = []
+    for case in (DYNAMIC, STATIC):
+        t = _of(outcome.tables["limits"], case)
+        brake, mu, _, block = case
+        for n, rest, motion in zip(t["particles"], t["rest"], t["motion"]):
+            if n <= theory.rolling_length(0.0, *case) - 1.0:
+                least = theory.least_drive(n, brake, mu, block)
+                every += [rest / least - 1.0, motion / least - 1.0]
+    brake, mu, mu_plane, _ = DYNAMIC
+    same = [_limits(n, (brake, mu, mu_plane, mu)) for n in (2, 5, 10)]  # µ'' = µ
+    off = [
+        r["friction_rest"] / theory.rolling_friction(r["particles"], brake, mu) - 1 for r in same
+    ]
+    ratio = [r["particles"] * r["friction_beginning"] / r["inertia"] for r in same]
+    small = 1e-5
+    first = _limits(10, (brake, small, mu_plane, small))["friction_rest"]
+    exact = theory.rolling_array(10, *DYNAMIC[:2], DYNAMIC[3])[1]
+    outcome.claims += [
+        Claim(
+            f"all disks roll, {len(every) // 2} arrays: greatest drive at rest (linear program) and"
+            " least in motion (exact path), worst relative difference from the closed form",
+            float(np.abs(every).max()),
+            theory=0.0,
+            tolerance=EXACT,
+            note="N_0 λ^(L−1) (1 + µ'')/(1 − µ''): rest ends where motion begins",
+        ),
+        Claim(
+            "the same with µ'' = µ: worst relative difference of µ_g from (8)",
+            float(np.abs(off).max()),
+            theory=0.0,
+            tolerance=EXACT,
+            paper="µ_g = µ_e of (8)",
+        ),
+        Claim(
+            f"(8) as printed over the exact µ_g of Fig. 3's array, µ'' = {DYNAMIC[3]:g}",
+            theory.rolling_friction(10, brake, mu) / exact,
+            paper="1",
+            disputed=True,
+            note="(8) lets the blocks rub like disks: one factor λ too many",
+        ),
+        Claim(
+            "F_e/m_e of 2, 5 and 10 rolling disks, µ'' = µ: worst relative difference from"
+            " 2 µ N_0/(1 + I)",
+            float(np.abs(np.array(ratio) * (1.0 + INERTIA) / (2.0 * mu * brake) - 1.0).max()),
+            theory=0.0,
+            tolerance=EXACT,
+            paper="independent of L_1 at all orders of µ",
+        ),
+        Claim.relative(
+            f"µ_g/2µN_0 of 10 disks with µ = {small:g}",
+            first / (2.0 * small * brake),
+            1.0,
+            20 * small,  # the next order is µ L
+            paper="at first order in µ independent of L",
+        ),
+    ]
+
+
+def _both() -> dict[str, float]:
+    """Between its two thresholds an array can rest or move, µ_s = µ_d: over all contact states."""
+    limits = _limits(BOTH, ROUGH)
+    drive = 0.5 * (limits["motion"] + limits["rest"])
+    found = steady_state(BOTH, drive, *ROUGH)
+    a = found.array
+    v = all_states(a, found.slide, found.stick, found.given, a.unknown(a.at_v[:1]))[0]
+    return {"particles": BOTH, "motion": limits["motion"], "rest": limits["rest"], "drive": drive,
+            "least": v[0], "greatest": v[1]}  # fmt: skip
+
+
+def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
+    """Arrays too long for all disks to roll."""
+    limits: dict[str, Any] = outcome.tables["limits"]
+    outcome.tables["rest_or_motion"] = both
+    for case in (DYNAMIC, STATIC):
+        t, coherent = _of(limits, case), theory.rolling_length(0.0, *case)
+        long = t["particles"] > coherent + 1.0
+        gap = 1.0 - t["motion"][long] / t["rest"][long]  # the path may miss even lower ones
+        # forces in units of one disk's friction
+        printed, exact = (
+            (t[column] - t["friction_rest"])[long] * t["particles"][long] / case[2]
+            for column in ("friction_11", "friction_exact")
+        )
+        name = f"µ = {case[1]:g}, µ' = {case[2]:g}"
+        outcome.claims += [
+            Claim(
+                f"{name}: greatest L_1 in {long.sum()} longer arrays as motion begins",
+                float(t["rolling"][long].max()),
+                theory=coherent,
+                tolerance=1.0,
+                paper="L_1^c, whatever L",
+                note=f"least: {t['rolling'][long].min()}; theory: T' = µ' N' where disks roll all"
+                " along the array; mode 3 begins up to a disk earlier or later",
+            ),
+            Claim(
+                f"{name}: greatest drive at rest, farthest (11) from it [friction of one disk]",
+                float(printed[np.abs(printed).argmax()]),
+                paper="(11)",
+                disputed=True,
+                note=f"{t['friction_11'][-1] / t['friction_rest'][-1] - 1.0:.1%} of µ_g at"
+                f" L = {t['particles'][-1]}; (11) lets the braking block rub like a disk and leaves"
+                " out the factor 1 − µ µ' where the modes meet",
+            ),
+            Claim(
+                f"{name}: the same with these factors",
+                float(exact[np.abs(exact).argmax()]),
+                theory=0.0,
+                tolerance=0.5,  # L_1^c is a whole number, the limit of the program is not
+                note="the contact where the modes meet sticks and bears less than µ N, so that this"
+                " is no exact limit either",
+            ),
+            Claim(
+                f"{name}: drives below the greatest at rest at which the array can also move:"
+                " largest share found",
+                float(gap.max()),
+                paper="one limit, since µ_s = µ_d",
+                disputed=True,
+                note=f"at L = {t['particles'][long][gap.argmax()]}; 0 while all disks roll",
+            ),
+        ]
+    outcome.claims += [
+        Claim(
+            f"disks in mode 2 as motion begins, all {limits['particles'].size} arrays",
+            float(limits["mode_2"].sum()),
+            theory=0.0,
+            tolerance=0.0,
+            paper="mode 2 disappears at v̇ = 0",
+        ),
+        Claim(
+            f"{BOTH} disks, µ = µ' = {ROUGH[1]:g}, N_L = {both['drive'][0]:.5f} between both"
+            " limits: least v̇ over all contact states",
+            float(both["least"][0]),
+            theory=0.0,
+            tolerance=1e-9,
+            note=f"the greatest is {both['greatest'][0]:.6f}: exact Coulomb friction with a single"
+            " coefficient allows rest and motion under the same drive",
+        ),
+    ]
+
+
+def _one_more(outcome: Outcome) -> None:
+    """A drive that moves L disks and not L + 1; what it does to L + 1 that are already moving."""
+    brake, mu, _, block = DYNAMIC
+    rows = []
+    for n in (3, 6, 10, 15):
+        fewer, more = (theory.least_drive(k, brake, mu, block) for k in (n, n + 1))
+        drive = 0.5 * (fewer + more)
+        inertia = theory.rolling_array(n + 1, brake, mu, block)[0]
+        moving, resting = (steady_state(k, drive, *DYNAMIC) for k in (n, n + 1))
+        stopping = evolve(n + 1, drive, *DYNAMIC, np.ones(n + 1), 1.0)
+        rows.append((n, drive, moving.acceleration, resting.acceleration, stopping.velocity[-1],
+                     stopping.time[-1], inertia / (more - drive)))  # fmt: skip
+    names = ("particles", "drive", "acceleration", "acceleration_one_more", "velocity_in_the_end",
+             "stops_at", "stops_at_theory")  # fmt: skip
+    t = dict(zip(names, np.array(rows).T))
+    outcome.tables["one_more"] = t
+    outcome.claims += [
+        Claim(
+            "L = 3, 6, 10, 15 between the least drives of L and L + 1: least v̇ of L disks",
+            float(t["acceleration"].min()),
+            note="above 0: all of them move",
+        ),
+        Claim(
+            "the same drives on L + 1 disks at rest: greatest v̇",
+            float(np.abs(t["acceleration_one_more"]).max()),
+            theory=0.0,
+            tolerance=1e-9,
+            paper="the addition of one particle can immobilize the system",
+        ),
+        Claim(
+            "and on L + 1 that roll at v = 1: greatest velocity in the end",
+            float(np.abs(t["velocity_in_the_end"]).max()),
+            theory=0.0,
+            tolerance=1e-9,
+        ),
+        Claim(
+            "time in which they stop, over v m_e/(N_c − N_L): worst relative difference from 1",
+            float(np.abs(t["stops_at"] / t["stops_at_theory"] - 1.0).max()),
+            theory=0.0,
+            tolerance=1e-9,
+            note=f"{t['stops_at'][0]:.3g} to {t['stops_at'][-1]:.3g} √(r/g)",
+        ),
+    ]
+
+
+def _length(outcome: Outcome, quick: bool) -> None:
+    """µ_g against L at a driving force proportional to L, where v̇ is nearly the same."""
+    sizes = (5, 10, 20, 40, 80) if quick else (2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160)
+    found = [steady_state(n, PER_DISK * n, *DYNAMIC) for n in sizes]
+    t: dict[str, Any] = {
+        "particles": np.array(sizes), "friction": np.array([s.friction for s in found]),
+        "acceleration": np.array([s.acceleration for s in found]),
+    }  # fmt: skip
+    t |= {f"mode_{i + 1}": np.array([s.modes[i] for s in found]) for i in range(3)}
+    outcome.tables["length"] = t
+    mu_plane = DYNAMIC[2]
+    left = (mu_plane - t["friction"]) * t["particles"]
+    long = t["particles"] >= 40
+    # the first L_1 disks bear less than µ'; all others bear it
+    rolling = [mu_plane * k - s.tangential_plane[:k].sum() for k, s in zip(t["mode_1"], found)]
+    outcome.claims += [
+        Claim.relative(
+            f"N_L = {PER_DISK:g} L: (µ' − µ_g) L at L = {sizes[-1]}, all due to the rolling disks",
+            float(left[-1]),
+            float(rolling[-1]),
+            0.05,  # the ends of mode 3, T_L − T_k times µ'
+            paper="asymptotically tends to µ'",
+            note=f"{left[long][0]:.3f} at L = {t['particles'][long][0]}: µ_g nears µ' as 1/L",
+        ),
+        Claim(
+            f"L_1 from L = {t['particles'][long][0]} to {sizes[-1]}: greatest less least",
+            float(np.ptp(t["mode_1"][long])),
+            theory=0.0,
+            tolerance=1.0,  # v̇ still falls a little
+            paper="the length of the first domain does not change with that of the array",
+        ),
+    ]
+
+
+# ---------------------------------------------------------------------- two coefficients
+def _moves(size: int, drive: float, velocity: float) -> bool:
+    """Whether disks that roll with ``velocity`` go on under C2, or begin to, with 0."""
+    end = evolve(
+        size, drive, *DYNAMIC, np.full(size, velocity), velocity, "C2",
+        mu_static=STATIC[1], mu_plane_static=STATIC[2], keep_closed=True,
+    )  # fmt: skip
+    if velocity == 0.0:
+        return end.steady.acceleration > 1e-12
+    return bool(end.velocity[-1] > 0.5 * velocity)
+
+
+def _hysteresis(size: int) -> dict[str, float]:
+    """The drive that starts an array under C2, and that at which it stops."""
+    found = {}
+    for name, velocity in (("start", 0.0), ("stop", 1.0)):
+        low, high = 0.0, 1.2 * STATIC[2] * size
+        while high - low > 1e-9 * high:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if _moves(size, middle, velocity) else (middle, high)
+        found[name] = high
+    start, stop = (theory.least_drive(size, *case[:2], case[3]) for case in (STATIC, DYNAMIC))
+    return {"particles": size, **found, "start_theory": start, "stop_theory": stop}
+
+
+def _two_coefficients(outcome: Outcome, quick: bool) -> None:
+    h: dict[str, Any] = outcome.tables["hysteresis"]
+    limits: dict[str, Any] = outcome.tables["limits"]
+    fast, slow = _of(limits, STATIC), _of(limits, DYNAMIC)
+    n = fast["particles"]
+    difference = fast["friction_rest"] - slow["friction_beginning"]
+    outcome.tables["difference"] = {
+        "particles": n, "difference": difference,
+        "difference_11": fast["friction_11"] - slow["friction_11"],
+    }  # fmt: skip
+    coherent = theory.rolling_length(0.0, *STATIC)
+    short = h["particles"] <= coherent - 1.0
+    last = int(n[n <= coherent][-1])
+    total = dict(zip(n, difference * n))
+    closed = [
+        theory.least_drive(k, *STATIC[:2], STATIC[3])
+        - theory.least_drive(k, *DYNAMIC[:2], DYNAMIC[3])
+        for k in (last, last - 1)
+    ]
+    also = (
+        "also beyond L_1^c of µ_d: what rolls sticks to the plane with µ'_s, so that all disks go"
+        " on rolling, and (11) with µ'_d does not apply"
+    )
+    most = 200 if quick else 1000
+    longest = (_rest(most, STATIC) - _rest(most, DYNAMIC)) / most
+    outcome.claims += [
+        *(
+            Claim(
+                f"C2, all disks roll: drive at which runs {word}, worst relative difference from"
+                f" the closed form with µ_{index}",
+                float(np.abs(h[name][mine] / h[f"{name}_theory"][mine] - 1.0).max()),
+                theory=0.0,
+                tolerance=1e-8,  # of the bisection
+                paper=f"(8) with µ_{index}",
+                note=note,
+            )
+            for name, word, index, mine, note in (
+                ("start", "begin to move from rest", "s", short, ""),
+                ("stop", "stop, when rolling", "d", slice(None), also),
+            )
+        ),
+        Claim(
+            f"(µ_g^s − µ_g^d) L of {last} disks over that of {last - 1}",
+            float(total[last] / total[last - 1]),
+            theory=closed[0] / closed[1],
+            tolerance=1e-9,
+            paper="increases exponentially with L_1",
+            note=f"theory: of λ_s^(L−1) − λ_d^(L−1); λ_s is {theory.growth(STATIC[1]):.3f}",
+        ),
+        Claim(
+            f"µ_g^s − µ_g^d at L = {most}, both the greatest at rest",
+            longest,
+            theory=STATIC[2] - DYNAMIC[2],
+            tolerance=theory.rolling_length(0.0, *DYNAMIC) * DYNAMIC[2] / most,
+            paper="µ'_s − µ'_d",
+        ),
+    ]
+
+
+_TEXT = (
+    "While all disks roll, the greatest driving force at which the array can rest (a linear"
+    " program over all forces that friction allows) is also the least at which it moves, and both"
+    " are the closed form. So the paper is right that one disk more can immobilise an array: a"
+    " drive between the limits of L and L + 1 moves the one and not the other, and L + 1 disks"
+    " that already roll stop in the time that follows from (7).\n\n"
+    "Where an array is too long for all disks to roll, mode 2 is indeed absent at v̇ = 0; modes 1"
+    " and 3 then turn equally fast, loops of sticking contacts close, and the limits part: exact"
+    " Coulomb friction with a single coefficient allows rest and motion under the same drive, and"
+    " what happens depends on the past. There is no one static µ_g for (11) to give; it is within"
+    " about a disk's friction of the greatest. Drives in motion are those of one exact path, so"
+    " that the least may lie still lower.\n\n"
+    "µ_g against L is shown twice: at v̇ = 0, where it grows by λ per disk and then saturates,"
+    " and at a driving force proportional to L, where v̇ is nearly constant, L_1 stays the same"
+    " and µ_g nears µ' as 1/L.\n\n"
+    "With two coefficients (C2, rule stick) runs from rest begin to move where (8) with µ_s and"
+    " the blocks' µ'' says, and rolling ones stop where it says with µ_d. But a rolling disk"
+    " sticks to the plane with µ'_s: rolling arrays go on rolling far beyond L_1^c of µ_d, and"
+    " stop at forces that (11) with µ'_d does not give. That µ_g^s − µ_g^d approaches µ'_s − µ'_d"
+    " is true of (11) and of the limits of rest."
+)
+
+
+def _figure_limits(tables: dict[str, Any]) -> Any:
+    figure, (left, right) = new_figure(1, 2, width=4.8)
+    for case, colour, marker in ((DYNAMIC, COLOURS[1], "o"), (STATIC, COLOURS[2], "s")):
+        t = _of(tables["limits"], case)
+        name = f"µ = {case[1]:g}, µ' = {case[2]:g}"
+        left.loglog(t["particles"], t["friction_rest"], marker, color=colour, mfc="none",
+                    label=f"{name}: greatest at rest")  # fmt: skip
+        left.loglog(
+            t["particles"], t["friction_beginning"], ".", color=colour, label="as motion begins"
+        )
+        left.loglog(
+            t["particles"], t["friction_11"], color=colour, lw=0.8, label="(8), (11) as printed"
+        )
+        left.axhline(case[2], color=GREY, lw=0.8, ls=":")
+    left.set(xlabel="L", ylabel="µ$_g$ at v̇ = 0")
+    left.legend(fontsize=7, loc="lower right")
+    t = tables["length"]
+    right.semilogx(
+        t["particles"], t["friction"], "o", color=COLOURS[3], label=f"N$_L$ = {PER_DISK:g} L"
+    )
+    t = _of(tables["limits"], DYNAMIC)
+    right.semilogx(t["particles"], t["friction_rest"], "o", color=COLOURS[1], mfc="none",
+                   label="greatest at rest")  # fmt: skip
+    right.axhline(DYNAMIC[2], color=GREY, lw=0.8, ls=":")
+    right.annotate("µ'", (2.0, DYNAMIC[2]), (0, -10), textcoords="offset points", color=GREY)
+    right.set(xlabel="L", ylabel="µ$_g$")
+    right.legend()
+    return figure
+
+
+def _figure_difference(tables: dict[str, Any]) -> Any:
+    figure, (left, right) = new_figure(1, 2, width=4.8)
+    h, d = tables["hysteresis"], tables["difference"]
+    n = np.arange(2, 31)
+    brake, mu, _, block = DYNAMIC
+    for name, coefficient, colour, marker in (
+        ("start", STATIC[1], COLOURS[2], "s"),
+        ("stop", mu, COLOURS[1], "o"),
+    ):
+        left.semilogy(
+            h["particles"], h[name], marker, color=colour, mfc="none", label=f"runs {name}"
+        )
+        line = np.array([theory.least_drive(int(k), brake, coefficient, block) for k in n])
+        left.semilogy(n[line < 20], line[line < 20], color=colour, lw=0.8,
+                      label=f"all roll, µ = {coefficient:g}")  # fmt: skip
+    left.set(xlabel="L", ylabel="N$_L$ [m g]")
+    left.legend()
+    right.loglog(d["particles"], d["difference"], "o", color=COLOURS[0], label="exact", mfc="none")
+    right.loglog(
+        d["particles"], d["difference_11"], color=COLOURS[3], lw=0.8, label="(8), (11) as printed"
+    )
+    right.axhline(STATIC[2] - DYNAMIC[2], color=GREY, lw=0.8, ls=":")
+    right.annotate("µ'$_s$ − µ'$_d$", (2.0, STATIC[2] - DYNAMIC[2]), (0, -12),
+                   textcoords="offset points", color=GREY)  # fmt: skip
+    right.set(xlabel="L", ylabel="µ$_g^s$ − µ$_g^d$")
+    right.legend(loc="lower right")
+    return figure
+
+
+EXPERIMENT = Experiment("statics", "The static limit, and µ_g against L", run)
