@@ -18,8 +18,8 @@ from hardgrain.errors import InputError
 from hardgrain.papers import PAPERS
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import new_figure
-from hardgrain.parallel import pmap, workers
 from hardgrain.papers.reproduce import number, reproduce
+from hardgrain.parallel import pmap, workers
 
 
 def good(quick: bool) -> Outcome:

@@ -3,8 +3,8 @@
 Four linear programs for a contact in 2D, six in 3D, all over the same constraints. They are dealt
 out in shares of consecutive contacts: neighbours have their extremes near each other, so the basis
 that one leaves serves the next. The shares do not depend on the number of processes, nor do the
-results. Two kinds of program need not be solved: a contact outside all self-balanced forces has its
-force fixed, and a normal force that vanishes in any extremal state found so far has its least value.
+results. Not to be solved: a normal force that vanishes in any extremal state found so far has its
+least value.
 """
 
 from __future__ import annotations
@@ -61,8 +61,13 @@ def bounds(space: ForceSpace, processes: int | None = 1, side: Side = "inside") 
     a, b, g, k = space.polytope(side)
     shares = [range(i, min(i + _SHARE, m)) for i in range(0, m, _SHARE)]
     found = pmap(partial(_share, a, b, csr_array(g), k, dim), shares, processes)
-    low, high = (np.concatenate([f[i] for f in found] or [np.zeros((0, dim))]) for i in (0, 1))
-    return Bounds(p.unit * low, p.unit * high, *(sum(f[i] for f in found) for i in (2, 3)))
+    none = np.zeros((0, dim))
+    return Bounds(
+        p.unit * np.concatenate([none, *(f[0] for f in found)]),
+        p.unit * np.concatenate([none, *(f[1] for f in found)]),
+        sum(f[2] for f in found),
+        sum(f[3] for f in found),
+    )
 
 
 def _share(

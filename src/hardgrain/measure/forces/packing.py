@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, State
+from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.step.loads import Loads
 
 __all__ = ["Packing", "packing"]
@@ -159,10 +159,11 @@ class Run(Protocol):
     def contacts(self, k: int) -> Contacts | None: ...
 
 
+@runtime_checkable
 class Simulated(Protocol):
     """What is needed of a `hardgrain.Simulation`."""
 
-    model: Any
+    model: Model
     state: State
     dt: float
 
@@ -173,7 +174,7 @@ def packing(source: Run | Simulated | Packing, step: int = -1) -> Packing:
         return source
     if isinstance(source, str | os.PathLike):
         raise InputError(f"{os.fspath(source)!r} is a path; open it first, with hardgrain.RunFile")
-    if hasattr(source, "state"):
+    if isinstance(source, Simulated):
         model, state, dt = source.model, source.state, source.dt
         # loads at the middle of the step whose impulses the contacts hold
         external = np.hstack(Loads(model, dt).at(replace(state, step=max(state.step - 1, 0))))
@@ -184,8 +185,9 @@ def packing(source: Run | Simulated | Packing, step: int = -1) -> Packing:
             f"frame {step} of the run was stored without its contacts, and so without forces; give"
             " another, or write more of them with output.contacts_every"
         )
-    scenario, model, frame = json.loads(source.header["scenario"]), source.model, source[step]
-    return _packing(model, contacts, frame.position, scenario["dt"], _gravity(model, scenario))
+    scenario, kept = json.loads(source.header["scenario"]), source.model
+    position = source[step].position
+    return _packing(kept, contacts, position, scenario["dt"], _gravity(kept, scenario))
 
 
 def _gravity(model: Mapping[str, Any], scenario: Any) -> Floats:
@@ -210,7 +212,7 @@ def _packing(
     ):
         if laws[:, column].any():
             raise InputError(
-                f"the packing has {name}; the set of possible forces is known for Coulomb's law only"
+                f"the packing has {name}; which forces are possible is known for Coulomb's law only"
             )
     n, radius = model["radius"].size, model["radius"]
     keep = (c.normal_impulse() > 0.0) | (c.gap <= 0.0)

@@ -1,6 +1,6 @@
 """Linear programs over one set of possible forces: HiGHS, each going on from the last one's basis.
 
-All objectives share the constraints A x = b, x ≥ 0, so the basis that is optimal for one is feasible
+All objectives share the constraints A x = b, x ≥ 0. The basis that is optimal for one is feasible
 for the next, and the primal simplex method goes on from there: some thirty pivots instead of a
 thousand. Only costs change between two programs.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import highspy
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
 from hardgrain.errors import RunError
@@ -48,8 +49,8 @@ class Program:
         self._solver.passModel(lp)
         self._costly = np.zeros(0, dtype=np.int32)
 
-    def minimise(self, columns: Floats, costs: Floats) -> float:
-        """The least value of Σ costs x[columns]; −inf without bound, inf if there is no x at all."""
+    def minimise(self, columns: ArrayLike, costs: ArrayLike) -> float:
+        """The least value of Σ costs x[columns]; −inf without bound, inf if there is no x."""
         h = self._solver
         h.changeColsCost(self._costly.size, self._costly, np.zeros(self._costly.size))
         self._costly = np.asarray(columns, dtype=np.int32)

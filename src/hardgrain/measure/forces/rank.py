@@ -39,4 +39,5 @@ def rank(a: Any) -> int:
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
-    return rows - int((factors.U.diagonal() < 0.0).sum())
+    below = int((factors.U.diagonal() < 0.0).sum())
+    return int(rows - below)

@@ -169,8 +169,7 @@ class ForceSpace:
         whole = block_array([[a, None], [eye_array(n), eye_array(n)]], format="csc")
         program = Program(whole, np.concatenate([np.zeros(a.shape[0]), np.ones(n)]))
         program.minimise(np.arange(n), -np.ones(n))
-        grows: NDArray[np.bool_] = (program.x[:n] > 1e-6).reshape(-1, k).any(axis=1)
-        return grows
+        return np.asarray((program.x[:n] > 1e-6).reshape(-1, k).any(axis=1))
 
 
 def force_space(
