@@ -159,14 +159,69 @@ def test_flipping_of_whole_arrays(name: str, rule: Any) -> None:
 def test_ranges_are_those_over_all_states(drive: float) -> None:
     """Exhaustive search proves that the solution is unique, or finds the same range."""
     s = steady_state(5, drive, *FIG10[2:])
-    assert s.acceleration_range == pytest.approx(s.proof(), abs=1e-8)
+    assert s.acceleration_range == pytest.approx(s.exhaustive_range(), abs=1e-8)
     assert s.unique == (drive not in (1.1, 1.2, 1.45))
     assert s.unique == (s.redundant == 0)
 
 
 def test_exhaustive_search_finds_the_only_solution() -> None:
     s = steady_state(3, 4.565952675621004, 2.0, 0.01, 0.1, 0.5)
-    assert s.proof() == pytest.approx(s.acceleration_range, abs=1e-6)
+    assert s.exhaustive_range() == pytest.approx(s.acceleration_range, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "low", "high"),
+    [
+        ((7, 2.3805, 0.01, 0.3, 0.3, 0.01), 0.0803084, 0.0816595),
+        ((3, 2.8134489805349077, 0.5, 0.2, 0.8, 0.3), 0.0711, 0.2512),
+        ((1, 3.2427633919202523, 2.0, 0.01, 0.8, 0.8), 0.0, 1.2428),
+    ],
+)
+def test_solutions_with_other_contact_states_are_found(
+    given: tuple[Any, ...], low: float, high: float
+) -> None:
+    """Each of them is determinate; there are two all the same."""
+    s = steady_state(*given)
+    assert not s.unique
+    assert s.acceleration_range == pytest.approx((low, high), abs=1e-4)
+    assert s.acceleration_range == pytest.approx(s.exhaustive_range(), abs=1e-5)
+    for other in s.others:
+        obeys_all_laws(other)
+
+
+def test_c2_is_hardly_ever_unique() -> None:
+    s = steady_state(5, 3.0, 0.01, 0.3, 0.3, 0.01, law="C2", mu_static=0.6, rule="slide")
+    assert not s.unique
+    low, high = s.exhaustive_range()
+    assert low - 1e-6 <= s.acceleration_range[0] < s.acceleration_range[1] <= high + 1e-6
+
+
+def test_pieces_end_where_they_must() -> None:
+    all_drives = pieces(10, *FIG3[2:], 0.0, 600.0)
+    last = float(all_drives.drive[int(all_drives.closed.argmin())])  # N_c
+    assert 0.0 < last < 600.0
+    steady_state(10, last - 1e-6, *FIG3[2:])
+    with pytest.raises(ContactLost):
+        steady_state(10, last + 1e-6, *FIG3[2:])
+    turned = pieces(7, 0.01, 0.3, 0.3, 0.01, 0.0, 2.3805)  # where there are two solutions
+    assert turned.drive.max() <= 2.3805
+    with pytest.raises(hardgrain.InputError, match="low is 'a'; it must be a number"):
+        pieces(10, 0.01, 0.1, 0.2, 0.001, "a", 8.0)  # type: ignore[arg-type]
+
+
+def test_results_can_be_read() -> None:
+    s = steady_state(*FIG3)
+    assert repr(s) == (
+        "<10 disks driven by 2.5: µ_g = 0.163986217652, v̇ = 0.0850137823481, modes (4, 1, 5)>"
+    )
+    assert "segments, the last from t = " in repr(evolve(*FIG3, np.zeros(10), 1.0))
+    assert "pieces, drive 0.06" in repr(pieces(10, 0.01, 0.1, 0.2, 0.001, 0.0, 8.0))
+
+
+def test_a_slow_start_is_a_fast_one_slowed_down() -> None:
+    omega, v = starts(1, 10)[0]
+    fast, slow = (evolve(*FIG3, s * omega, s * v, keep_closed=True) for s in (1.0, 1e-11))
+    assert slow.time == pytest.approx(1e-11 * fast.time, rel=1e-6)
 
 
 def test_range_in_the_window() -> None:
@@ -355,7 +410,7 @@ def test_c2_solutions_lie_in_the_range_over_all_states() -> None:
     rules: list[tuple[Any, int]] = [("stick", 0), ("slide", 0), *(("random", k) for k in range(5))]
     found = [steady_state(*FIG10, law="C2", mu_static=0.9, rule=rule, seed=k) for rule, k in rules]
     s = found[0]
-    low, high = s.proof()
+    low, high = s.exhaustive_range()
     for s in found:
         assert low - 1e-8 <= s.acceleration <= high + 1e-8
     assert high - low > 0.1
@@ -374,12 +429,12 @@ def test_pieces_are_steady_states() -> None:
     p = pieces(10, 0.01, 0.1, 0.2, 0.001, 0.0, 8.0)
     assert p.acceleration[0] == pytest.approx(0.0, abs=1e-12)
     assert (np.diff(p.drive) > 0.0).all()
-    assert p.unique.sum() == p.unique.size - 1  # a window from 1.39 to 1.60
+    assert p.determinate.sum() == p.determinate.size - 1  # a window from 1.39 to 1.60
     for k, share in enumerate(np.random.default_rng(0).uniform(0.1, 0.9, p.inertia.size)):
         drive = (1.0 - share) * p.drive[k] + share * p.drive[k + 1]
         s = steady_state(10, drive, 0.01, 0.1, 0.2, 0.001)
-        assert s.unique == p.unique[k]
-        if not s.unique:
+        assert s.determinate == p.determinate[k]
+        if not s.determinate:
             low, high = s.acceleration_range
             assert low - 1e-12 <= np.interp(drive, p.drive, p.acceleration) <= high + 1e-12
             continue
@@ -397,7 +452,7 @@ def test_there_are_no_pieces_at_rest(case: tuple[Any, ...]) -> None:
 
 def test_a_longer_array_is_solved_too() -> None:
     s = steady_state(1000, 30.0, 0.01, 0.006, 0.01, 0.001)
-    assert s.unique
+    assert s.determinate
     obeys_all_laws(s)
 
 

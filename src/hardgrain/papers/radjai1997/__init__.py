@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["EXPERIMENTS", "evolve", "pieces", "steady_state"]
+__all__ = ["EXPERIMENTS", "ContactLost", "evolve", "pieces", "steady_state"]
 
 # modules, one experiment each, in the order of the paper
 _EXPERIMENTS = (
@@ -23,7 +23,7 @@ _EXPERIMENTS = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("evolve", "pieces", "steady_state"):
+    if name in ("ContactLost", "evolve", "pieces", "steady_state"):
         return getattr(importlib.import_module(f"{__name__}.array"), name)
     if name == "EXPERIMENTS":
         return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
@@ -32,6 +32,6 @@ def __getattr__(name: str) -> Any:
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.papers.experiment import Experiment
-    from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+    from hardgrain.papers.radjai1997.array import ContactLost, evolve, pieces, steady_state
 
     EXPERIMENTS: list[Experiment]

@@ -12,11 +12,11 @@ from hardgrain.step.exact import drive as _drive
 from hardgrain.step.exact import events
 from hardgrain.step.exact.array import Array, Floats
 from hardgrain.step.exact.drive import Pieces
-from hardgrain.step.exact.events import History
+from hardgrain.step.exact.events import ContactLost, History
 from hardgrain.step.exact.law import Coulomb, Rule
 from hardgrain.step.exact.solution import Solution
 
-__all__ = ["evolve", "pieces", "steady_state"]
+__all__ = ["ContactLost", "evolve", "pieces", "steady_state"]
 
 Law = Literal["C1", "C2"]
 
@@ -31,7 +31,7 @@ def steady_state(
     law: Law = "C1",
     **options: Any,
 ) -> Solution:
-    """The steady state that an array at rest takes at once; under C1, from any start.
+    """The steady state that an array at rest takes at once; under C1, if unique, from any start.
 
     Forces in units of a disk's weight; coefficients of friction are numbers, or one for each
     contact. Options are those of `evolve`.
@@ -90,9 +90,10 @@ def pieces(
     high: float,
     *,
     inertia: float = 0.5,
+    block_mass: float = 0.0,
 ) -> Pieces:
     """The steady states under C1 for all driving forces between ``low`` and ``high``, exactly."""
-    array = Array(particles, high, brake, inertia=inertia)
+    array = Array(particles, 0.0, brake, inertia=inertia, block_mass=block_mass)
     return _drive.pieces(array, array.coefficients(mu, mu_plane, mu_block), low, high)
 
 

@@ -35,7 +35,7 @@ def run(quick: bool) -> Outcome:
         "drive": lines.drive[:-1], "drive_end": lines.drive[1:],
         "acceleration": lines.acceleration[:-1], "acceleration_end": lines.acceleration[1:],
         "friction": lines.friction[:-1], "friction_end": lines.friction[1:],
-        "m_e": lines.inertia, "mu_e": lines.effective_friction, "unique": lines.unique,
+        "m_e": lines.inertia, "mu_e": lines.effective_friction, "unique": lines.determinate,
         "L_1": modes[:, 0], "L_2": modes[:, 1], "L_3": modes[:, 2],
     }  # fmt: skip
     _ends(outcome, lines, modes)
@@ -164,7 +164,7 @@ def _changes(outcome: Outcome, lines: Pieces) -> None:
     naming = Array(FIG9["particles"], HIGH, FIG9["brake"])
     for k in range(1, lines.inertia.size):
         which = np.flatnonzero(lines.states[k] != lines.states[k - 1])
-        if not (lines.unique[k] and lines.unique[k - 1]):
+        if not (lines.determinate[k] and lines.determinate[k - 1]):
             kinds.append("window")
         elif which[0] == naming.contacts - 1:
             kinds.append("block")
@@ -175,8 +175,8 @@ def _changes(outcome: Outcome, lines: Pieces) -> None:
     step = np.diff(lines.inertia)
     is_step = np.abs(step) > 1e-9
     wide = np.diff(lines.drive)
-    narrow = int(np.where(lines.unique, wide, np.inf).argmin())
-    inside = np.flatnonzero(~lines.unique)
+    narrow = int(np.where(lines.determinate, wide, np.inf).argmin())
+    inside = np.flatnonzero(~lines.determinate)
     window = lines.drive[inside[0]], lines.drive[inside[-1] + 1]
     found = steady_state(drive=float(np.mean(window)), **FIG9)
     low, high = found.acceleration_range
@@ -222,7 +222,7 @@ def _forms(outcome: Outcome, lines: Pieces, modes: NDArray[np.int_], every: int)
     """Each piece by two steady states on it, and each mode's share of it, against closed forms."""
     n, brake, mu, mu_plane, mu_block = FIG9.values()
     columns = ("drive", "L_1", "L_2", "L_3", "m_1", "m_2", "m_3", "F_1", "F_2", "F_3")
-    unique = np.flatnonzero(lines.unique)
+    unique = np.flatnonzero(lines.determinate)
     rows, distance = [], []
     for k in unique[::every]:
         ends = lines.drive[k] + np.array([0.1, 0.9]) * (lines.drive[k + 1] - lines.drive[k])

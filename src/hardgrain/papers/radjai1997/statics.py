@@ -436,7 +436,7 @@ def _figure_limits(tables: dict[str, Any]) -> Any:
         )
         left.axhline(case[2], color=GREY, lw=0.8, ls=":")
     left.set(xlabel="L", ylabel="µ$_g$ at v̇ = 0")
-    left.legend(fontsize=7, loc="lower right")
+    left.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
     t = tables["length"]
     right.semilogx(
         t["particles"], t["friction"], "o", color=COLOURS[3], label=f"N$_L$ = {PER_DISK:g} L"

@@ -39,7 +39,7 @@ def window(alpha: float) -> Floats:
     the same sign or none, and that is what it takes to begin to slip. So all of them are found
     with every contact active, whatever their history.
     """
-    low, high = steady_state(*FIG3, **static(alpha, "slide")).proof()
+    low, high = steady_state(*FIG3, **static(alpha, "slide")).exhaustive_range()
     return (DRIVE - BRAKE) / PARTICLES - np.array([high, low])
 
 

@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 
 from hardgrain.errors import InputError, RunError
 
-__all__ = ["HELD", "STICKS", "Array", "Floats", "States"]
+__all__ = ["HELD", "STICKS", "Array", "Floats", "States", "Undetermined", "not_negative"]
 
 Floats = NDArray[np.float64]
 States = NDArray[np.int8]
@@ -58,12 +58,12 @@ class Array:
         if particles < 1:
             raise InputError(f"particles is {particles}; at least 1 is needed")
         self.particles = n = int(particles)
-        self.drive = _not_negative("drive", drive)
-        self.brake = _not_negative("brake", brake)
-        self.inertia = _not_negative("inertia", inertia)
+        self.drive = not_negative("drive", drive)
+        self.brake = not_negative("brake", brake)
+        self.inertia = not_negative("inertia", inertia)
         if self.inertia == 0.0:
             raise InputError("inertia is 0; it must be above 0")
-        self.block_mass = _not_negative("block_mass", block_mass)
+        self.block_mass = not_negative("block_mass", block_mass)
         self.contacts = 2 * n + 1
 
         # Unknowns: T_0, then v̇, ω̇, T', N, T of each disk. Equations: for each disk its contact
@@ -194,7 +194,7 @@ def _sparse(shape: tuple[int, int], parts: list[tuple[Any, Any, float]]) -> csr_
     return csr_array((data, (rows, columns)), shape=shape)
 
 
-def _not_negative(name: str, value: float) -> float:
+def not_negative(name: str, value: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):

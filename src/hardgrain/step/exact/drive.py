@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.step.exact.array import Array, Floats, States
+from hardgrain.step.exact.array import Array, Floats, States, not_negative
 from hardgrain.step.exact.pivot import Stretch, complementary, walk
 from hardgrain.step.exact.solution import Solution
 
@@ -32,17 +32,27 @@ class Pieces:
     inertia: Floats  # (n,) m_e
     effective_friction: Floats  # (n,) µ_e = F_e / L
     states: States  # (n, 2 L + 1)
-    unique: NDArray[np.bool_]  # (n,) whether the contact states leave one set of forces only
+    determinate: NDArray[np.bool_]  # (n,) whether the contact states leave one set of forces
+    closed: NDArray[np.bool_]  # (n,) whether all contacts press; else some are held by a pull
+
+    def __repr__(self) -> str:
+        m, mu, n = self.inertia, self.effective_friction, self.inertia.size
+        return (
+            f"<{n} pieces, drive {self.drive[0]:g} to {self.drive[-1]:g}: m_e {m[0]:.6g} to"
+            f" {m[-1]:.6g}, µ_e {mu[0]:.6g} to {mu[-1]:.6g}>"
+        )
 
 
 def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     """The steady states of C1 for all driving forces between ``low`` and ``high``.
 
-    Where the array does not move nothing is linear: from the drive at which it stops on. The
-    array's own drive does not matter. Where v̇ is not unique these are states at the edge of what
-    is possible, and the drive may go back and forth.
+    They begin where the array begins to move; its own drive does not matter. Where v̇ is not unique
+    this is one branch, followed down from ``high``: the drive may turn back on it, and where it
+    would leave ``high`` again the branch ends. A contact that would open is held, and ``closed``
+    says where: the least such drive is the paper's N_c.
     """
-    if not 0.0 <= low < high:
+    low, high = not_negative("low", low), not_negative("high", high)
+    if not low < high:
         raise InputError(f"low is {low:g} and high {high:g}; low must be from 0 up, below high")
 
     def driven(drive: float) -> Array:
@@ -60,12 +70,15 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     lines: list[tuple[float, float]] = []
     kept: list[Solution] = []
     for stretch in walk(bare, mu, rest, states, high, low, load=1.0):
+        if stretch.begin >= high and stretch.end > high:
+            break
         at_rest, rate = stretch.x[v]  # v̇ = at_rest + rate drive
-        end, still = stretch.end, at_rest + stretch.end * rate <= _STILL
+        end = min(stretch.end, high)
+        still = at_rest + end * rate <= _STILL
         if still:
             end = -at_rest / rate
         if not corners:
-            corners.append(_corner(stretch, high, v, plane))
+            corners.append(_corner(stretch, min(stretch.begin, high), v, plane))
         if stretch.begin != end:
             per_acceleration = stretch.x[plane, 1].sum() / rate
             lines.append((per_acceleration, stretch.x[plane, 0].sum() - per_acceleration * at_rest))
@@ -73,7 +86,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
             middle = stretch.at(0.5 * (stretch.begin + end))
             half = driven(0.5 * (stretch.begin + end))
             kept.append(Solution.checked(half, middle, stretch.states, mu, mu, rest))
-        if still:
+        if still or stretch.end > high:
             break
     drive, acceleration, friction = np.array(corners[::-1]).T
     slope, effective = np.array(lines[::-1]).T
@@ -85,7 +98,8 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
         n + slope,
         effective / n,
         np.array([s.states for s in kept[::-1]]),
-        np.array([s.unique for s in kept[::-1]]),
+        np.array([s.determinate for s in kept[::-1]]),
+        np.array([not s.lost for s in kept[::-1]]),
     )
 
 

@@ -36,6 +36,11 @@ class History:
     solutions: list[Solution]  # (n,) forces, accelerations and contact states of each segment
     lost: list[tuple[str, float]]  # contacts that had to be kept closed, and when first
 
+    def __repr__(self) -> str:
+        if not self.solutions:
+            return "<no segment>"
+        return f"<{len(self.time)} segments, the last from t = {self.time[-1]:g} on: {self.steady}>"
+
     @property
     def friction(self) -> Floats:
         """µ_g of each segment (n,)."""
@@ -48,7 +53,7 @@ class History:
 
     @property
     def states(self) -> States:
-        """Contact states of each segment (n, 2 L + 1): 0 sticks, ±1 slides."""
+        """Contact states of each segment (n, 2 L + 1): 0 sticks, ±1 slides, 2 held closed."""
         return np.array([s.states for s in self.solutions])
 
     @property
@@ -58,7 +63,7 @@ class History:
 
     @property
     def unique(self) -> bool:
-        """Whether in every segment the contact states leave one set of forces only."""
+        """Whether in every segment no other forces obey the law, as far as was found."""
         return all(s.unique for s in self.solutions)
 
     def friction_at(self, time: ArrayLike) -> Floats:
@@ -73,8 +78,8 @@ class ContactLost(RunError):
 
     def __init__(self, contact: str, time: float, history: History) -> None:
         super().__init__(
-            f"the contact of {contact} opens at t = {time:g}; the exact solver keeps all contacts"
-            " closed: lower the driving force or friction, or give keep_closed=True to go on"
+            f"the contact of {contact} opens at t = {time:g}: no forces were found that press at"
+            " all contacts; lower the driving force or friction, or give keep_closed=True to go on"
         )
         self.contact, self.time, self.history = contact, time, history
 
@@ -109,11 +114,14 @@ def evolve(
             np.array(times), np.array(omegas), np.array(velocities), solutions, list(lost.items())
         )
 
-    fastest = max(1.0, float(np.abs(omega).max()), abs(v))
+    fastest = max(float(np.abs(omega).max()), abs(v))
     for _ in range(200 * array.contacts):
         slip = array.slips(omega, v)
         given = np.where(np.abs(slip) <= _NO_SLIP * fastest, 0, np.sign(slip)).astype(np.int8)
-        found = law.solve(array, given, rng)
+        try:
+            found = law.solve(array, given, rng)
+        except RunError as error:
+            raise RunError(f"at t = {t:g}, after {len(times)} events: {error}") from None
         for contact in found.lost:
             if not keep_closed:
                 raise ContactLost(contact, t, history())

@@ -8,6 +8,10 @@ no for each direction in which a contact may slide. HiGHS solves both.
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -53,6 +57,8 @@ class Polytope:
     def least(self, objective: Floats) -> float:
         """The least value of a linear function; −inf if there is none."""
         found = linprog(objective, **self._program)
+        if found.status == 4:  # too tight for its scale
+            found = linprog(objective, **self._program | {"options": {}})
         if found.status == 3:
             return -np.inf
         return _value(found)
@@ -97,7 +103,7 @@ def with_states(
 def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: Any) -> Floats:
     """Least and greatest value of linear functions over all contact states (n, 2).
 
-    Exhaustive, by branch and bound, and so a proof; for arrays of some twenty disks at most.
+    Exhaustive, by branch and bound, to some 10⁻⁶; for arrays of some twenty disks at most.
     Arguments as in `Solution`; all contacts press.
     """
     active = given == 0
@@ -134,7 +140,9 @@ def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: 
     def least(row: Floats) -> float:
         objective = np.concatenate([row, np.zeros(2 * k)])
         bounds = Bounds(np.where(real, -np.inf, 0.0), np.where(real, np.inf, 1.0))
-        return _value(milp(objective, integrality=~real, bounds=bounds, constraints=limits))
+        with _silent():
+            found = milp(objective, integrality=~real, bounds=bounds, constraints=limits)
+        return _value(found)
 
     return np.array([(least(r), -least(-r)) for r in rows.toarray()]).reshape(-1, 2)
 
@@ -157,6 +165,20 @@ def _cone(array: Array, mu: Floats, which: NDArray[np.bool_]) -> list[_Part]:
     [(up, level_up, _)] = _equals(array, mu, which)
     [(down, level_down, _)] = _equals(array, -mu, which)
     return [(up, -np.inf, level_up), (down, level_down, np.inf)]
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """HiGHS prints a line of its own now and then, past all options."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _value(found: Any) -> float:

@@ -27,7 +27,8 @@ class Coulomb:
     are several, and a rule picks one:
 
     stick   first all are held with µ_s; of those that give way the fastest slides with µ_d from
-            then on, and so forth until none gives way (if that goes round in a circle: slide)
+            then on, and so forth until none gives way (should that go round in a circle:
+            slide; should it find no forces: random)
     slide   the solution of C1 with µ_d, which is always one of C2
     random  trial and error from random states, Appendix A of the paper; for C1 it is a second way
             to the same solution
@@ -54,10 +55,18 @@ class Coulomb:
             if found is None:
                 raise RunError("trial and error found no contact states; give another rule")
             x, states = found
-        elif self.rule == "slide" or np.array_equal(self.slide, self.stick):
-            x, states = complementary(array, self.slide, given)
         else:
-            x, states = self._stick(array, given)
+            plain = self.rule == "slide" or np.array_equal(self.slide, self.stick)
+            try:
+                if plain:
+                    x, states = complementary(array, self.slide, given)
+                else:
+                    x, states = self._stick(array, given)
+            except RunError:
+                found = flip(array, self.slide, self.stick, given, rng)
+                if found is None:
+                    raise
+                x, states = found
         return Solution.checked(array, x, states, self.slide, self.stick, given)
 
     def _stick(self, array: Array, given: States) -> tuple[Floats, States]:

@@ -12,9 +12,10 @@ the solution on:
 
 Behind the change t may have to grow again; the sign is such that what has just become free departs
 from zero. The path meets no set of states twice, for it could be walked back from there in only one
-way; that needs ties to be absent, which a generic d does (all d but a set of measure zero). So the
-method cannot cycle. The same walk along the driving force instead of t gives the solution as an
-exact piecewise linear function of the drive.
+way: the method does not cycle. That needs ties to be absent, as they are for all d but a set of
+measure zero while forces depend on d (not where nothing can press, such as a block that is not
+pushed); should it fail, another d is tried. The same walk along the driving force instead of t
+gives the solution as an exact piecewise linear function of the drive.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from hardgrain.errors import RunError
 from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
 from hardgrain.step.exact.indeterminacy import with_states
 
-__all__ = ["Stretch", "complementary", "walk"]
+__all__ = ["Stretch", "at_rest", "complementary", "walk", "walked"]
 
 _ATTEMPTS = 20
 _AGAIN = 5  # of these, to do without a pull; each costs as much as the first
@@ -60,29 +61,17 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
     """
     pulled: tuple[Floats, States] | None = None
     for attempt in range(_ATTEMPTS):
-        # Generic, so that no two contacts change at once. Where friction is so strong that a walk
-        # may end nowhere, or with a pull that need not be, another one starts elsewhere.
-        rng = np.random.default_rng(attempt)
-        push = rng.uniform(1.0, 2.0, array.contacts)
-        if attempt > 0:
-            push *= rng.choice([-1.0, 1.0], array.contacts)
-        start = np.where(given == 0, np.sign(push), given).astype(np.int8)
-        try:
-            start = _all_slide(array, mu, start)
-            *_, last = walk(array, mu, given, start, math.inf, 0.0, push=push)
-        except RunError:
-            continue
-        room, _ = _margins(array, mu, given, last.states, push, last.x)
-        if room.min() > -_ACCURACY * np.abs(last.x[:, 0]).max() - _WEIGHT:
-            if (last.states != HELD).all():
-                return last.at(0.0), last.states
+        found = walked(array, mu, given, attempt)
+        if found is not None:
+            if (found[1] != HELD).all():
+                return found
             if pulled is None:
-                pulled = last.at(0.0), last.states
-                if (still := _at_rest(array, mu, given)) is not None:
+                pulled = found
+                if (still := at_rest(array, mu, given)) is not None:
                     return still
         if pulled is not None and (attempt >= _AGAIN or given.all()):
             break
-    found = pulled or _at_rest(array, mu, given)
+    found = pulled or at_rest(array, mu, given)
     if found is not None:
         return found
     raise RunError(
@@ -90,7 +79,28 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
     )
 
 
-def _at_rest(array: Array, mu: Floats, given: States) -> tuple[Floats, States] | None:
+def walked(array: Array, mu: Floats, given: States, attempt: int) -> tuple[Floats, States] | None:
+    """The same by one walk, which depends on ``attempt``, or None if it ends nowhere.
+
+    Where friction is so strong that a walk may end nowhere, or with a pull that need not be,
+    another one starts elsewhere; where there are several solutions it may find another.
+    """
+    rng = np.random.default_rng(attempt)
+    push = rng.uniform(1.0, 2.0, array.contacts)  # generic: no two contacts change at once
+    if attempt > 0:
+        push *= rng.choice([-1.0, 1.0], array.contacts)
+    start = np.where(given == 0, np.sign(push), given).astype(np.int8)
+    try:
+        start = _all_slide(array, mu, start)
+        *_, last = walk(array, mu, given, start, math.inf, 0.0, push=push)
+    except RunError:
+        return None
+    room, _ = _margins(array, mu, given, last.states, push, last.x)
+    x = last.at(0.0)
+    return (x, last.states) if room.min() > -_ACCURACY * np.abs(x).max() - _WEIGHT else None
+
+
+def at_rest(array: Array, mu: Floats, given: States) -> tuple[Floats, States] | None:
     """Forces under which nothing begins to slip, if there are any: one linear program."""
     if given.any():
         return None

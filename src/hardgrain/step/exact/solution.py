@@ -12,11 +12,16 @@ from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import RunError
 from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.step.exact.flip import flip
 from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states
+from hardgrain.step.exact.pivot import at_rest, walked
 
 __all__ = ["Solution"]
 
 _ROUNDING = 1e-9  # relative to the largest unknown; of a force or an acceleration
+_WAYS = 8  # tried for other solutions; where there were two, each way found either as often
+_SHORT = 4  # disks up to which all contact states are searched
+_SEARCHED = 2e-6  # what the search may be wrong by
 _WEIGHT = 1e-15  # of a disk's weight, which is there if all unknowns vanish
 
 
@@ -29,7 +34,7 @@ class Solution:
 
     array: Array
     x: Floats  # unknowns, in the order of `Array`
-    states: States  # (2 L + 1,) 0: sticks, ±1: slides; contacts in the order of `Array`
+    states: States  # (2 L + 1,) 0: sticks, ±1: slides, 2: held; contacts in the order of `Array`
     slide: Floats  # (2 L + 1,) µ_d
     stick: Floats  # (2 L + 1,) µ_s
     given: States  # (2 L + 1,) direction of the slip that there was, 0: none
@@ -47,6 +52,13 @@ class Solution:
         found = cls(array, x, states.astype(np.int8), slide, stick, given)
         found._check()
         return found
+
+    def __repr__(self) -> str:
+        held = f", held closed: {', '.join(self.lost)}" if self.lost else ""
+        return (
+            f"<{self.array.particles} disks driven by {self.array.drive:g}: µ_g ="
+            f" {self.friction:.12g}, v̇ = {self.acceleration:.12g}, modes {self.modes}{held}>"
+        )
 
     # ------------------------------------------------------------------ forces and accelerations
     @property
@@ -101,8 +113,9 @@ class Solution:
     def modes(self) -> tuple[int, int, int]:
         """L_1, L_2, L_3: how many disks are in each domain, from the braking block on.
 
-        In the first all roll on the plane; the third begins with the first disk behind it that
-        rolls on a neighbour (or rests on a block) and reaches to the driving block.
+        For an array that moves forward. In the first all roll on the plane; the third begins with
+        the first disk behind it that rolls on a neighbour (or rests on a block) and reaches to the
+        driving block.
         """
         sticks = self.states == STICKS
         rolls, counter = sticks[1::2], sticks[0:-1:2] | sticks[2::2]
@@ -180,34 +193,80 @@ class Solution:
         return with_states(self.array, self.states, self.slide, self.stick, self.given)
 
     @cached_property
-    def unique(self) -> bool:
+    def determinate(self) -> bool:
         """Whether these contact states leave but one set of forces and accelerations."""
         return self.redundant == 0 or self._polytope.is_point(_ROUNDING * np.abs(self.x).max())
 
+    @cached_property
+    def others(self) -> list[Solution]:
+        """Solutions with other contact states, as far as other ways to one have found any.
+
+        Walks that start elsewhere and, under C2, trial and error.
+        """
+        a, given = self.array, self.given
+        found = [walked(a, self.slide, given, k) for k in range(_WAYS)]
+        found.append(at_rest(a, self.stick, given))
+        if not np.array_equal(self.slide, self.stick):
+            for k in range(_WAYS):
+                rng = np.random.default_rng(k)
+                found.append(flip(a, self.slide, self.stick, given, rng, trials=500))
+        different: list[Solution] = []
+        for x, states in filter(None, found):
+            other = Solution.checked(a, x, states, self.slide, self.stick, given)
+            if len(other.lost) > len(self.lost):
+                continue
+            if all(not np.array_equal(other.states, s.states) for s in (self, *different)):
+                different.append(other)
+        size = _ROUNDING * np.abs(self.x).max()
+        return [s for s in different if np.abs(s.x - self.x).max() > size]
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether no other forces obey the law, as far as was found.
+
+        The contact states leave one set, and other ways to a solution lead to the same. Of short
+        arrays all states are searched; of longer ones `exhaustive_range` does so.
+        """
+        if not self.determinate or self.others:
+            return False
+        low, high = self.acceleration_range
+        return high - low <= _SEARCHED
+
     def _range(self, rows: Any, constant: Floats | float = 0.0) -> Floats:
         """Least and greatest value of some linear functions of the unknowns (n, 2)."""
-        value = rows @ self.x + constant
-        if self.unique:
-            return np.stack([value, value], axis=1)
-        found = self._polytope.extremes(rows) + np.reshape(constant, (-1, 1))
-        # the solution itself is one of them, whatever the rounding of the linear programs
-        return np.stack([np.minimum(found[:, 0], value), np.maximum(found[:, 1], value)], axis=1)
+        shift = np.reshape(constant, (-1, 1))
+        found = []
+        for s in (self, *self.others):  # a solution is one of them, whatever the rounding
+            found += [(rows @ s.x)[:, None] + shift] * 2
+            if not s.determinate:
+                found.append(s._polytope.extremes(rows) + shift)
+        low, high = np.min([f[:, 0] for f in found], 0), np.max([f[:, -1] for f in found], 0)
+        if self.array.particles <= _SHORT and not self.lost:
+            try:
+                least, greatest = self._exhaustive(rows).T + shift.T
+            except RunError:  # its tolerances may hide a single solution
+                least, greatest = low, high
+            # it is exact to `_SEARCHED` only
+            low = np.where(least < low - _SEARCHED, least, low)
+            high = np.where(greatest > high + _SEARCHED, greatest, high)
+        return np.stack([low, high], axis=1)
 
     @cached_property
     def acceleration_range(self) -> tuple[float, float]:
-        """The least and the greatest v̇ that these contact states leave possible."""
+        """The least and the greatest v̇ of all solutions found."""
         low, high = self._range(self.array.unknown(self.array.at_v[:1]))[0]
         return float(low), float(high)
 
-    def proof(self) -> tuple[float, float]:
-        """The least and the greatest v̇ over all contact states, by exhaustive search.
+    def exhaustive_range(self) -> tuple[float, float]:
+        """The least and the greatest v̇ over all contact states, by branch and bound, to 10⁻⁶.
 
         For arrays of some twenty disks at most: ten take a second, twenty a minute.
         """
-        a = self.array
-        v = a.unknown(a.at_v[:1])
-        low, high = all_states(a, self.slide, self.stick, self.given, v)[0]
+        low, high = self._exhaustive(self.array.unknown(self.array.at_v[:1]))[0]
         return float(low), float(high)
+
+    def _exhaustive(self, rows: Any) -> Floats:
+        return all_states(self.array, self.slide, self.stick, self.given, rows)
 
     @cached_property
     def friction_range(self) -> tuple[float, float]:
