@@ -43,6 +43,7 @@ _COMPILED = (
     "solve",
     "step",
     "measure",
+    "measure/forces/walk",
 )
 
 # Folders of other versions: the newest are kept, for switching between branches; younger ones
