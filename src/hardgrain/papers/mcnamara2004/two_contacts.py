@@ -192,7 +192,7 @@ def _scene(angle: float, rng: np.random.Generator) -> Scene:
 
 
 def _settle(case: tuple[float, int, float]) -> tuple[float, float, float] | None:
-    """R and T at the left wall and the residual, once the disk rests [m g]; None: it still rolls."""
+    """R and T at the left wall and the residual, once the disk rests [m g]; None: it rolls on."""
     angle, seed, dt = case
     scene = _scene(angle, np.random.default_rng(seed))
     solver = GaussSeidel(stop="residual", tolerance=TIGHT, sweeps=100_000)
