@@ -1,10 +1,20 @@
 """The least and the greatest that each component of each contact force can be.
 
-Four linear programs for a contact in 2D, six in 3D, all over the same constraints. They are dealt
-out in shares of consecutive contacts: neighbours have their extremes near each other, so the basis
-that one leaves serves the next. The shares do not depend on the number of processes, nor do the
-results. Not to be solved: a normal force that vanishes in any extremal state found so far has its
-least value.
+Four linear programs for a contact in 2D, six in 3D, all over the same constraints. Contacts that
+share a grain have their extremes near each other, so the basis that one leaves serves the next:
+they are taken along the network (reverse Cuthill–McKee) and dealt out in shares, each of which
+starts from the same first member. The shares do not depend on the number of processes, nor do the
+results.
+
+Not to be solved:
+- components that no self-balanced state changes: they are those of the first member;
+- what grows without limit: known from the self-balanced states alone;
+- the least normal force of a contact that is open in any member found so far: 0;
+- the greatest tangential force if the contact slides where its normal force is greatest: no other
+  member has more.
+
+In 3D pyramids inside the round cones give ranges within the true ones, pyramids outside ranges
+around them; the true ones are a matter of `hardgrain.measure.forces.conic`.
 """
 
 from __future__ import annotations
@@ -13,28 +23,34 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hardgrain.measure.forces.cone import Side
-from hardgrain.measure.forces.program import Program
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.measure.forces.packing import Packing
+from hardgrain.measure.forces.program import Basis, Program, rays
+from hardgrain.measure.forces.rank import null_vector
+from hardgrain.measure.forces.space import UNBOUNDED, ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 
-__all__ = ["Bounds", "bounds"]
+__all__ = ["Bounds", "along_network", "bounds"]
 
 _SHARE = 64  # contacts whose programs go on from one another
 _NONE = 1e-9  # a normal force below has vanished [unit of force]
+_FIXED = 1e-9  # change of a component by a self-balanced state whose largest weight is 1
+_EDGE = 1e-12  # a contact this near to sliding slides [unit of force]
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of all components, and the extremal states that were found with them."""
+    """Bounds of all components [force]: ±inf without limit, nan if no forces balance the load."""
 
     low: Floats  # (m, dim) R first, then T
     high: Floats  # (m, dim)
-    programs: int  # linear programs solved
-    pivots: int
+    programs: int  # that had to be solved
+    pivots: int  # of the simplex method, or iterations of the conic solver
 
     @property
     def normal_min(self) -> Floats:
@@ -54,39 +70,105 @@ class Bounds:
         return self.high[:, 1] if self.high.shape[1] == 2 else self.high[:, 1:]
 
 
-def bounds(space: ForceSpace, processes: int | None = 1, side: Side = "inside") -> Bounds:
-    """Bounds of every component; in 3D those of the pyramids inside or outside the cones."""
+def bounds(
+    space: ForceSpace, processes: int | None = 1, side: Side = "inside", exact: bool = False
+) -> Bounds:
+    """Bounds of every component; in 3D those of the pyramids on one side of the cones, or exact."""
     p = space.packing
-    m, dim = p.contacts, p.dim
+    if exact and p.dim == 3:
+        from hardgrain.measure.forces.conic import conic_bounds
+
+        return conic_bounds(space, processes)
     a, b, g, k = space.polytope(side)
-    shares = [range(i, min(i + _SHARE, m)) for i in range(0, m, _SHARE)]
-    found = pmap(partial(_share, a, b, csr_array(g), k, dim), shares, processes)
-    none = np.zeros((0, dim))
-    return Bounds(
-        p.unit * np.concatenate([none, *(f[0] for f in found)]),
-        p.unit * np.concatenate([none, *(f[1] for f in found)]),
-        sum(f[2] for f in found),
-        sum(f[3] for f in found),
-    )
+    first = Program(a, b)
+    low, high = np.full((2, p.contacts, p.dim), np.nan)
+    if not first.feasible() or not p.contacts:
+        return Bounds(low, high, 1, first.pivots)
+    x = first.x
+    gone = x.reshape(-1, k).sum(axis=1) < _NONE
+    low[gone, 0] = 0.0
+    weights = blocks(g, p.dim, k)
+    _limitless(a, weights, low, high)
+    fixed = (np.abs(g @ null_vector(a)) < _FIXED).reshape(low.shape)
+    low[fixed] = high[fixed] = (g @ x).reshape(low.shape)[fixed]
+    order = along_network(p)
+    shares = [order[i : i + _SHARE] for i in range(0, p.contacts, _SHARE)]
+    task = partial(_share, a, b, weights, first.basis, low, high)
+    programs, pivots = 1, first.pivots
+    for share, part in zip(shares, pmap(task, shares, processes)):
+        low[share], high[share] = part[0], part[1]
+        programs, pivots = programs + part[2], pivots + part[3]
+    low[:, 0] = np.maximum(low[:, 0], 0.0)
+    return Bounds(p.unit * low, p.unit * np.maximum(low, high), programs, pivots)
+
+
+def along_network(p: Packing) -> NDArray[np.intp]:
+    """All contacts, those that share something movable near each other (m,)."""
+    touching = csr_array(abs(p.matrix))
+    pairs = (touching.T @ touching).tocoo()
+    m = p.contacts
+    shared = csr_array((np.ones(pairs.nnz), (pairs.row // p.dim, pairs.col // p.dim)), shape=(m, m))
+    return np.asarray(reverse_cuthill_mckee(shared, symmetric_mode=True), dtype=np.intp)
+
+
+def blocks(g: csr_array, dim: int, k: int) -> Floats:
+    """What each generator of a contact gives to each of its components (m, dim, k)."""
+    entries = g.tocoo()
+    weights = np.zeros((g.shape[1] // k, dim, k))
+    weights[entries.col // k, entries.row % dim, entries.col % k] = entries.data
+    return weights
+
+
+def _limitless(a: csc_array, weights: Floats, low: Floats, high: Floats) -> None:
+    """Enter ±inf for what self-balanced states change without limit."""
+    program, k = rays(a), weights.shape[2]
+    for contact in np.flatnonzero((program.x > UNBOUNDED).reshape(-1, k).any(axis=1)):
+        columns = np.arange(k * contact, k * (contact + 1))
+        for e, w in enumerate(weights[contact]):
+            if program.minimise(columns, -w) < -UNBOUNDED:
+                high[contact, e] = np.inf
+            if e and program.minimise(columns, w) < -UNBOUNDED:
+                low[contact, e] = -np.inf
 
 
 def _share(
-    a: csc_array, b: Floats, g: csr_array, k: int, dim: int, contacts: range
+    a: csc_array,
+    b: Floats,
+    weights: Floats,
+    basis: Basis,
+    low: Floats,
+    high: Floats,
+    contacts: NDArray[np.intp],
 ) -> tuple[Floats, Floats, int, int]:
-    program = Program(a, b)
-    low, high = np.empty((len(contacts), dim)), np.empty((len(contacts), dim))
-    gone = np.zeros(a.shape[1] // k, dtype=bool)  # R = 0 in some member
+    """What is nan in the bounds of some contacts, and how many programs and pivots it took."""
+    program = Program(a, b, start=basis)
+    low, high = low.copy(), high.copy()
+    m, _, k = weights.shape
+    gone = np.zeros(m, dtype=bool)  # R = 0 in some member
     programs = pivots = 0
-    for i, contact in enumerate(contacts):
+    for contact in contacts:
         columns = np.arange(k * contact, k * (contact + 1))
-        weights = g[dim * contact : dim * (contact + 1), columns].toarray()
         # greatest first: what makes R great makes T great; then least
-        for extreme, sign in ((high, -1.0), (low, 1.0)):
-            for e in range(dim):
-                if sign > 0.0 and e == 0 and gone[contact]:
-                    extreme[i, e] = 0.0
+        for extreme, sign in ((high, 1.0), (low, -1.0)):
+            for e, w in enumerate(weights[contact]):
+                if not np.isnan(extreme[contact, e]):
                     continue
-                extreme[i, e] = sign * program.minimise(columns, sign * weights[e])
+                if extreme is low and e == 0 and gone[contact]:
+                    low[contact, 0] = 0.0
+                    continue
+                extreme[contact, e] = -sign * program.minimise(columns, -sign * w)
                 programs, pivots = programs + 1, pivots + program.pivots
-                gone |= program.x.reshape(-1, k).sum(axis=1) < _NONE
-    return low, high, programs, pivots
+                x = program.x
+                gone |= x.reshape(m, k).sum(axis=1) < _NONE
+                if extreme is high and e == 0:
+                    _sliding(x[columns], weights[contact], low[contact], high[contact])
+    return low[contacts], high[contacts], programs, pivots
+
+
+def _sliding(x: Floats, weights: Floats, low: Floats, high: Floats) -> None:
+    """Where R is greatest: T too, if all weight is on the generators with the most of it."""
+    for e in range(1, low.size):
+        for extreme, sign in ((high, 1.0), (low, -1.0)):
+            most = (sign * weights[e]).max()
+            if np.isnan(extreme[e]) and (most - sign * weights[e]) @ x < _EDGE:
+                extreme[e] = sign * most * high[0]

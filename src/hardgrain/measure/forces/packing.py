@@ -131,6 +131,14 @@ class Packing:
         return matrix
 
     @cached_property
+    def arms(self) -> Floats:
+        """The radius for an equation of torques, 1 for one of forces (rows,): all become forces."""
+        arms = np.ones(self.free.shape)
+        arms[: self.radius.size, self.dim :] = self.radius[:, None]
+        arms_of_rows: Floats = arms.ravel()[self.rows]
+        return arms_of_rows
+
+    @cached_property
     def load(self) -> Floats:
         """What the forces found exert on the bodies, c F (rows,)."""
         load: Floats = self.matrix @ self.components.ravel()
@@ -141,10 +149,8 @@ class Packing:
         """The largest force that is not balanced, in units of ``unit``; nan if it is not known."""
         if self.external is None:
             return float("nan")
-        out = self.load + self.external.ravel()[self.rows]
-        arm = np.ones(self.free.shape)
-        arm[: self.radius.size, self.dim :] = self.radius[:, None]  # torque as a force there
-        known = np.abs(out / arm.ravel()[self.rows])[np.isfinite(out)]
+        out = (self.load + self.external.ravel()[self.rows]) / self.arms
+        known = np.abs(out)[np.isfinite(out)]
         return float(known.max() / self.unit) if known.size else float("nan")
 
 

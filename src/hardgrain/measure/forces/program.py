@@ -1,29 +1,44 @@
 """Linear programs over one set of possible forces: HiGHS, each going on from the last one's basis.
 
-All objectives share the constraints A x = b, x ≥ 0. The basis that is optimal for one is feasible
-for the next, and the primal simplex method goes on from there: some thirty pivots instead of a
-thousand. Only costs change between two programs.
+All objectives share the constraints A x = b, 0 ≤ x ≤ u. The basis that is optimal for one is
+feasible for the next, and the primal simplex method goes on from there: some thirty pivots instead
+of a thousand. Only costs change between two programs.
 """
 
 from __future__ import annotations
 
 import highspy
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
 from hardgrain.errors import RunError
 from hardgrain.scene.model import Floats
 
-__all__ = ["FEASIBLE", "Program"]
+__all__ = ["FEASIBLE", "Basis", "Program", "rays"]
 
 FEASIBLE = 1e-9  # how far the constraints may be missed, in the unit of force
 
+Basis = tuple[NDArray[np.int8], NDArray[np.int8]]  # the status of each column and of each row
+
+_STATUS = [highspy.HighsBasisStatus(i) for i in range(5)]
+_BASIC = int(highspy.HighsBasisStatus.kBasic)
+
+
+def rays(a: csc_array) -> Program:
+    """The program over self-balanced weights {0 ≤ x ≤ 1, A x = 0}, at the one with most of them."""
+    columns = a.shape[1]
+    program = Program(a, np.zeros(a.shape[0]), np.ones(columns))
+    program.minimise(np.arange(columns), -np.ones(columns))
+    return program
+
 
 class Program:
-    """Minimise linear functions over {x ≥ 0, A x = b}, one after the other."""
+    """Minimise linear functions over {0 ≤ x ≤ u, A x = b}, one after the other."""
 
-    def __init__(self, a: csc_array, b: Floats) -> None:
+    def __init__(
+        self, a: csc_array, b: Floats, upper: Floats | None = None, start: Basis | None = None
+    ) -> None:
         rows, columns = a.shape
         self._solver = highspy.Highs()
         for name, value in (
@@ -40,7 +55,7 @@ class Program:
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = columns, rows
         lp.col_cost_, lp.col_lower_ = np.zeros(columns), np.zeros(columns)
-        lp.col_upper_ = np.full(columns, highspy.kHighsInf)
+        lp.col_upper_ = np.full(columns, highspy.kHighsInf) if upper is None else upper
         lp.row_lower_ = lp.row_upper_ = b
         a = csc_array(a)
         a.sort_indices()
@@ -48,6 +63,11 @@ class Program:
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = a.indptr, a.indices, a.data
         self._solver.passModel(lp)
         self._costly = np.zeros(0, dtype=np.int32)
+        if start is not None:
+            basis = highspy.HighsBasis()
+            basis.col_status, basis.row_status = ([_STATUS[i] for i in part] for part in start)
+            basis.valid = True
+            self._solver.setBasis(basis)
 
     def minimise(self, columns: ArrayLike, costs: ArrayLike) -> float:
         """The least value of Σ costs x[columns]; −inf without bound, inf if there is no x."""
@@ -57,16 +77,23 @@ class Program:
         h.changeColsCost(self._costly.size, self._costly, np.asarray(costs, dtype=float))
         h.run()
         status = h.getModelStatus()
-        if status == highspy.HighsModelStatus.kOptimal:
+        if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
             return float(h.getInfo().objective_function_value)
-        if status in (
-            highspy.HighsModelStatus.kUnbounded,
-            highspy.HighsModelStatus.kUnboundedOrInfeasible,
-        ):
+        if status == highspy.HighsModelStatus.kUnbounded:
             return -np.inf
         if status == highspy.HighsModelStatus.kInfeasible:
             return np.inf
         raise RunError(f"HiGHS ended a linear program with {h.modelStatusToString(status)}")
+
+    def feasible(self) -> bool:
+        """Whether there is an x at all; then ``x`` is one."""
+        return self.minimise([], []) < np.inf
+
+    def confine(self, columns: NDArray[np.bool_]) -> None:
+        """Let only these differ from zero from now on; to undo it, name all of them."""
+        upper = np.where(columns, highspy.kHighsInf, 0.0)
+        every = np.arange(columns.size, dtype=np.int32)
+        self._solver.changeColsBounds(columns.size, every, np.zeros(columns.size), upper)
 
     @property
     def x(self) -> Floats:
@@ -77,6 +104,18 @@ class Program:
     def reduced_costs(self) -> Floats:
         """Of the last minimum: how much it would rise with each variable."""
         return np.array(self._solver.getSolution().col_dual)
+
+    @property
+    def basis(self) -> Basis:
+        """Where the last program ended; another with the same constraints can start there."""
+        basis = self._solver.getBasis()
+        columns = np.array([int(s) for s in basis.col_status], dtype=np.int8)
+        return columns, np.array([int(s) for s in basis.row_status], dtype=np.int8)
+
+    @property
+    def basic(self) -> NDArray[np.bool_]:
+        """Which variables are in the basis of the last minimum (columns,)."""
+        return np.asarray(self.basis[0] == _BASIC)
 
     @property
     def pivots(self) -> int:

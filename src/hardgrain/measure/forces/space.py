@@ -14,25 +14,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csc_array, csr_array, eye_array
+from scipy.sparse import csc_array, csr_array, diags_array, hstack
 
 from hardgrain.errors import InputError
 from hardgrain.measure.forces.cone import Side, generators
 from hardgrain.measure.forces.packing import Packing, Run, Simulated, packing
-from hardgrain.measure.forces.program import Program
+from hardgrain.measure.forces.program import Program, rays
 from hardgrain.measure.forces.rank import rank
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     from hardgrain.measure.forces.bounds import Bounds
+    from hardgrain.measure.forces.members import Which
+    from hardgrain.measure.forces.sample import Method, Sample
 
-__all__ = ["SLIDES", "ForceSpace", "force_space"]
+__all__ = ["SLIDES", "UNBOUNDED", "ForceSpace", "force_space"]
 
 SLIDES = 1e-9  # ε of the paper: a contact slides if µ R − |T| < ε times the unit of force
+
+UNBOUNDED = 1e-6  # a self-balanced state counts if it has so much where the most is 1
+_SCALE = 1e7  # a weight that never exceeds 1/_SCALE vanishes [unit of force]
+
+_SIDES: tuple[Side, ...] = ("inside", "outside")  # where a member is looked for, in 3D
 
 Balance = Literal["state", "loads"]
 
@@ -50,6 +57,11 @@ class ForceSpace:
             raise InputError(f"balance is {self.balance!r}; give state or loads")
         if self.balance == "loads" and self.packing.external is None:
             raise InputError("balance is 'loads', but the packing does not know its loads")
+        if self.balance == "loads" and not np.isfinite(self._load).all():
+            raise InputError(
+                "balance is 'loads', but a run file keeps neither the forces on pistons nor other"
+                " external ones: give the simulation, or take balance='state'"
+            )
 
     # ------------------------------------------------------------------ counting
     @property
@@ -70,7 +82,8 @@ class ForceSpace:
     @cached_property
     def nullity(self) -> int:
         """Dimension of the null space of the contact matrix."""
-        return self.packing.dim * self.contacts - rank(self.packing.matrix)
+        p = self.packing
+        return p.dim * p.contacts - rank(self.equations()[0])
 
     @property
     def expected(self) -> int:
@@ -97,79 +110,111 @@ class ForceSpace:
         return int(self.slides().sum())
 
     # ------------------------------------------------------------------ what is possible
-    def bounds(self, processes: int | None = 1, side: Side = "inside") -> Bounds:
-        """The least and the greatest of every component (`hardgrain.measure.forces.bounds`)."""
+    def bounds(
+        self, processes: int | None = 1, side: Side = "inside", exact: bool = False
+    ) -> Bounds:
+        """The least and the greatest of every component (`hardgrain.measure.forces.bounds`).
+
+        In 3D those of the pyramids inside or outside the cones, or with ``exact`` of round cones.
+        """
         from hardgrain.measure.forces.bounds import bounds
 
-        return bounds(self, processes, side)
+        return bounds(self, processes, side, exact)
+
+    def sample(
+        self, count: int, seed: int = 0, method: Method = "hit-and-run", **options: Any
+    ) -> Sample:
+        """Members of F, uniform or as the engine finds them (`hardgrain.measure.forces.sample`)."""
+        from hardgrain.measure.forces.sample import sample
+
+        return sample(self, count, seed, method, **options)
+
+    def member(
+        self, which: Which = "least", to: Floats | None = None, stiffness: float = 1.0
+    ) -> Floats:
+        """Components (m, dim) of one member of F (`hardgrain.measure.forces.members`)."""
+        from hardgrain.measure.forces.members import member
+
+        return member(self, which, to, stiffness)
 
     # ------------------------------------------------------------------ the polytope
     def polytope(self, side: Side = "inside") -> tuple[csc_array, Floats, csr_array, int]:
         """A, b, the generators G and their number at a contact: F/unit = G x, x ≥ 0, A x = b."""
         p = self.packing
-        g, k = generators(p.dim, p.friction, self.faces, side)
-        load = p.load
-        if self.balance == "loads":
-            assert p.external is not None
-            load = -p.external.ravel()[p.rows]
-        return csc_array(p.matrix @ g), load / p.unit, g, k
+        g, k = generators(p.components, p.friction, self.faces, side)
+        c, load = self.equations()
+        return csc_array(c @ g), load, g, k
+
+    def equations(self) -> tuple[csr_array, Floats]:
+        """c and the load: c F/unit = load; torques over radii, so that all are forces."""
+        p = self.packing
+        return csr_array(diags_array(1.0 / p.arms) @ p.matrix), self._load / p.arms / p.unit
+
+    @property
+    def _load(self) -> Floats:
+        """What the contacts have to exert on the bodies (rows,)."""
+        p = self.packing
+        if self.balance == "loads" and p.external is not None:
+            return -p.external.ravel()[p.rows]
+        return p.load
 
     @cached_property
     def _support(self) -> tuple[Floats | None, NDArray[np.bool_]]:
         """A member as far inside as there is one (weights x), and which weights can be > 0.
 
         max Σ y with 0 ≤ y ≤ 1, y ≤ x, A x = λ b, λ ≥ 1: its solution has y = 0 exactly for those
-        weights that vanish in every member (Freund, Roundy and Todd). None: F is empty.
+        weights that vanish in every member (Freund, Roundy and Todd). None: F is empty. The limit
+        of λ makes it those that never exceed 1/λ: a residual alone opens no contact.
         """
-        a, b, _, _ = self.polytope()
-        n = a.shape[1]
-        one = eye_array(n)
-        # variables x − y ≥ 0, y, 1 − y ≥ 0, λ − 1 ≥ 0
-        whole = block_array([[a, a, None, -b[:, None]], [None, one, one, None]], format="csc")
-        right = np.concatenate([b, np.ones(n)])
-        program = Program(whole, right)
-        value = program.minimise(np.arange(n, 2 * n), -np.ones(n))
-        if value == np.inf:
-            return None, np.zeros(n, dtype=bool)
-        x = program.x
-        y, scale = x[n : 2 * n], 1.0 + x[3 * n]
-        return (x[:n] + y) / scale, y > 0.5
+        for side in _SIDES[: self.packing.dim - 1]:
+            a, b, _, _ = self.polytope(side)
+            n = a.shape[1]
+            # variables x − y, y, λ − 1
+            whole = hstack([a, a, -b[:, None]], format="csc")
+            upper = np.concatenate([np.full(n, np.inf), np.ones(n), [_SCALE - 1.0]])
+            program = Program(whole, b, upper)
+            if program.minimise(np.arange(n, 2 * n), -np.ones(n)) < np.inf:
+                x = program.x
+                y, scale = x[n : 2 * n], 1.0 + x[2 * n]
+                return (x[:n] + y) / scale, y > 0.5
+        return None, np.zeros(n, dtype=bool)
 
     @property
     def empty(self) -> bool:
-        """No forces balance the load: the packing cannot be at rest."""
+        """No forces balance the load: the packing cannot be at rest.
+
+        In 3D: not even with friction a little greater, by pyramids around the cones.
+        """
         return self._support[0] is None
 
     @cached_property
     def always(self) -> NDArray[np.int8]:
         """What each contact counts in every member (m,): 1 must slide, 2 must be open, else 0."""
-        k = self.polytope()[3]
-        can = self._support[1].reshape(-1, k)
-        some, all_ = can.any(axis=1), can.all(axis=1)
-        if self.packing.dim == 3:  # inside a pyramid are sums of three edges and more
-            all_ = can.sum(axis=1) >= 3
-        return np.where(~some, 2, np.where(~all_, 1, 0)).astype(np.int8)
+        can = self._support[1].reshape(-1, self.polytope()[3])
+        # edges of a pyramid are on the cone, all sums of several inside it
+        slides = (can.sum(axis=1) == 1) | (self.packing.friction == 0.0)
+        return np.where(~can.any(axis=1), 2, np.where(slides, 1, 0)).astype(np.int8)
 
     @cached_property
     def dimension(self) -> int:
-        """dim F: of the null space, less what contacts that must slide or be open take away."""
+        """dim F: of the null space, less what contacts that must slide or be open take away.
+
+        −1: F is empty.
+        """
         if self.empty:
             return -1
-        a, _, g, _ = self.polytope()
-        can = self._support[1]
-        if can.all():
+        if not self.always.any():
             return self.nullity
+        a, _, g, k = self.polytope()
+        can = self._support[1].reshape(-1, k)
+        can = np.where(can.sum(axis=1, keepdims=True) > 1, True, can).ravel()
         return rank(csc_array(g)[:, can]) - rank(a[:, can])
 
     @cached_property
     def unbounded(self) -> NDArray[np.bool_]:
         """Contacts whose force can grow without limit (m,): wedged, against themselves."""
         a, _, _, k = self.polytope()
-        n = a.shape[1]
-        whole = block_array([[a, None], [eye_array(n), eye_array(n)]], format="csc")
-        program = Program(whole, np.concatenate([np.zeros(a.shape[0]), np.ones(n)]))
-        program.minimise(np.arange(n), -np.ones(n))
-        return np.asarray((program.x[:n] > 1e-6).reshape(-1, k).any(axis=1))
+        return np.asarray((rays(a).x > UNBOUNDED).reshape(-1, k).any(axis=1))
 
 
 def force_space(
