@@ -44,6 +44,7 @@ _COMPILED = (
     "step",
     "measure",
     "measure/forces/walk",
+    "papers/mcnamara2004/implicit",
 )
 
 # Folders of other versions: the newest are kept, for switching between branches; younger ones
