@@ -30,7 +30,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from hardgrain.measure.forces.cone import Side
 from hardgrain.measure.forces.packing import Packing
 from hardgrain.measure.forces.program import Basis, Program, rays
-from hardgrain.measure.forces.rank import null_vector
+from hardgrain.measure.forces.rank import null_vectors
 from hardgrain.measure.forces.space import UNBOUNDED, ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
@@ -89,7 +89,7 @@ def bounds(
     low[gone, 0] = 0.0
     weights = blocks(g, p.dim, k)
     _limitless(a, weights, low, high)
-    fixed = (np.abs(g @ null_vector(a)) < _FIXED).reshape(low.shape)
+    fixed = (np.abs(g @ null_vectors(a)[:, 0]) < _FIXED).reshape(low.shape)
     low[fixed] = high[fixed] = (g @ x).reshape(low.shape)[fixed]
     order = along_network(p)
     shares = [order[i : i + _SHARE] for i in range(0, p.contacts, _SHARE)]

@@ -11,11 +11,11 @@ from functools import partial
 import clarabel
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array, vstack
+from scipy.sparse import csc_array, csc_matrix, csr_array, diags_array, eye_array, vstack
 
 from hardgrain.errors import RunError
 from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.rank import null_vector
+from hardgrain.measure.forces.rank import independent, null_vectors
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
@@ -34,14 +34,16 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
     shape = np.ones((m, dim))
     shape[:, 1:] = p.friction[:, None]
     a, b = space.equations()
-    a = csc_array(a @ diags_array(shape.ravel()))
+    a = csr_array(a @ diags_array(shape.ravel()))
+    rows = independent(a, b)
+    a, b = csc_array(a[rows]), b[rows]
     low, high = np.full((2, m, dim), np.nan)
     if not m:
         return Bounds(low, high, 0, 0)
     first, y, iterations = _Cones(a, b, m, dim).minimise(0, 0.0)
     if first == np.inf:
         return Bounds(low, high, 1, iterations)
-    fixed = (np.abs(null_vector(a)) < _FIXED).reshape(m, dim) | (shape == 0.0)
+    fixed = (np.abs(null_vectors(a)[:, 0]) < _FIXED).reshape(m, dim) | (shape == 0.0)
     low[fixed] = high[fixed] = (shape * y)[fixed]
     shares = [np.arange(i, min(i + _SHARE, m)) for i in range(0, m, _SHARE)]
     programs = 1

@@ -21,6 +21,12 @@ FEASIBLE = 1e-9  # how far the constraints may be missed, in the unit of force
 
 Basis = tuple[NDArray[np.int8], NDArray[np.int8]]  # the status of each column and of each row
 
+_DONE = (
+    highspy.HighsModelStatus.kOptimal,
+    highspy.HighsModelStatus.kModelEmpty,
+    highspy.HighsModelStatus.kUnbounded,
+    highspy.HighsModelStatus.kInfeasible,
+)
 _STATUS = [highspy.HighsBasisStatus(i) for i in range(5)]
 _BASIC = int(highspy.HighsBasisStatus.kBasic)
 
@@ -75,8 +81,7 @@ class Program:
         h.changeColsCost(self._costly.size, self._costly, np.zeros(self._costly.size))
         self._costly = np.asarray(columns, dtype=np.int32)
         h.changeColsCost(self._costly.size, self._costly, np.asarray(costs, dtype=float))
-        h.run()
-        status = h.getModelStatus()
+        status = self._run()
         if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
             return float(h.getInfo().objective_function_value)
         if status == highspy.HighsModelStatus.kUnbounded:
@@ -84,6 +89,19 @@ class Program:
         if status == highspy.HighsModelStatus.kInfeasible:
             return np.inf
         raise RunError(f"HiGHS ended a linear program with {h.modelStatusToString(status)}")
+
+    def _run(self) -> highspy.HighsModelStatus:
+        """Go on from the last basis; if that leads nowhere, once more from the beginning."""
+        h = self._solver
+        h.run()
+        if h.getModelStatus() not in _DONE:
+            h.clearSolver()
+            h.setOptionValue("simplex_strategy", 1)  # dual, which HiGHS trusts most
+            h.setOptionValue("presolve", "on")
+            h.run()
+            h.setOptionValue("simplex_strategy", 4)
+            h.setOptionValue("presolve", "off")
+        return h.getModelStatus()
 
     def feasible(self) -> bool:
         """Whether there is an x at all; then ``x`` is one."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
 
 from hardgrain.scene.model import Floats
 
-__all__ = ["null_vector", "rank"]
+__all__ = ["independent", "null_vectors", "rank"]
 
 _DENSE = 400  # rows up to which singular values are computed
+_SAME = 1e-9  # how far equal forces may differ [unit of force]
 _SMALL = 1e-9  # singular values below this share of the largest count as zero
 
 
@@ -36,13 +39,13 @@ def rank(a: Any) -> int:
     return int(rows - below)
 
 
-def null_vector(a: Any, seed: int = 0) -> Floats:
-    """A random vector of the null space of a sparse matrix, largest entry 1; or all zeros.
+def null_vectors(a: Any, count: int = 1) -> Floats:
+    """Random vectors of the null space of a sparse matrix (columns, count), largest entry 1.
 
-    A normal random vector less its projection on the rows. A component of it vanishes, but for
-    chance, only if it does so in the whole null space.
+    Normal random vectors less their projections on the rows. A component vanishes, but for chance,
+    only if it does so in the whole null space. All zeros: there is none.
     """
-    z: Floats = np.random.default_rng(seed).standard_normal(a.shape[1])
+    z: Floats = np.random.default_rng(0).standard_normal((a.shape[1], count))
     if a.shape[0] and a.shape[0] <= _DENSE:
         z = z - np.linalg.lstsq(a.toarray(), a @ z, rcond=_SMALL)[0]
     elif a.shape[0]:
@@ -50,8 +53,26 @@ def null_vector(a: Any, seed: int = 0) -> Floats:
         factors, before = _factors(a, 1e-10), np.inf
         while (left := float(np.abs(a @ z).max(initial=0.0))) < 0.1 * before:
             z, before = z - a.T @ factors.solve(a @ z), left
-    largest = float(np.abs(z).max(initial=0.0))
-    return z / largest if largest > _SMALL else np.zeros_like(z)
+    largest = np.abs(z).max(axis=0, initial=0.0)
+    return np.where(largest > _SMALL, z / np.maximum(largest, _SMALL), 0.0)
+
+
+def independent(a: Any, b: Floats) -> NDArray[np.intp]:
+    """Rows of a x = b that say everything; all of them if they contradict each other.
+
+    A sphere with one contact is not turned about its normal, and a grain without friction not at
+    all: such equations say 0 = 0, up to rounding, which a linear program must not take for more.
+    """
+    rows = np.flatnonzero(np.diff(a.tocsr().indptr) | (np.abs(b) > _SAME))
+    a, b = a[rows], b[rows]
+    missing = rows.size - rank(a)
+    if not missing:
+        return rows
+    z = null_vectors(a.T.tocsr(), missing)
+    if np.abs(z.T @ b).max() > _SAME:
+        return rows
+    out = qr(z.T, mode="r", pivoting=True)[1][:missing]
+    return np.delete(rows, out)
 
 
 def _factors(a: Any, shift: float) -> Any:

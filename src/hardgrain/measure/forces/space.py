@@ -24,7 +24,7 @@ from hardgrain.errors import InputError
 from hardgrain.measure.forces.cone import Side, generators
 from hardgrain.measure.forces.packing import Packing, Run, Simulated, packing
 from hardgrain.measure.forces.program import Program, rays
-from hardgrain.measure.forces.rank import rank
+from hardgrain.measure.forces.rank import independent, rank
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
@@ -140,10 +140,19 @@ class ForceSpace:
     # ------------------------------------------------------------------ the polytope
     def polytope(self, side: Side = "inside") -> tuple[csc_array, Floats, csr_array, int]:
         """A, b, the generators G and their number at a contact: F/unit = G x, x ≥ 0, A x = b."""
-        p = self.packing
-        g, k = generators(p.components, p.friction, self.faces, side)
-        c, load = self.equations()
-        return csc_array(c @ g), load, g, k
+        if side not in self._polytopes:
+            p = self.packing
+            g, k = generators(p.components, p.friction, self.faces, side)
+            c, load = self.equations()
+            a = csr_array(c @ g)
+            rows = independent(a, load)
+            self._polytopes[side] = csc_array(a[rows]), load[rows], g, k
+        return self._polytopes[side]
+
+    @cached_property
+    def _polytopes(self) -> dict[Side, tuple[csc_array, Floats, csr_array, int]]:
+        """Those made so far."""
+        return {}
 
     def equations(self) -> tuple[csr_array, Floats]:
         """c and the load: c F/unit = load; torques over radii, so that all are forces."""
