@@ -22,7 +22,10 @@ __all__ = ["Which", "interior", "member"]
 
 Which = Literal["least", "nearest", "elastic"]
 
-_FARTHEST = 1e6  # a slack below 1/this of the unit of force counts as none
+# λ at most: a slack that never exceeds 1/λ of the unit of force counts as none. Where numbers of
+# such different sizes are too much for the solver, the next is tried.
+_SCALES = (1e6, 1e5, 1e4, 1e3)
+_WORST = 1e-8  # accuracy of a member, relative and in the unit of force; 10⁻¹² is tried
 
 
 def member(
@@ -65,7 +68,10 @@ def member(
         block_array([[c], [-eye_array(dim * m)]]),
         np.concatenate([load, np.zeros(dim * m)]),
         [clarabel.ZeroConeT(load.size), *[clarabel.SecondOrderConeT(dim)] * m],
+        worst=_WORST,
     )
+    if y is None:
+        raise RunError(f"Clarabel found no member to within {_WORST:g}")
     return space.packing.unit * (shape * y).reshape(m, dim)
 
 
@@ -81,8 +87,8 @@ def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
     p = space.packing
     m, dim = p.contacts, p.dim
     c, load, shape = _cones(space)
-    one, n = eye_array(m), np.arange(m)
-    normal = csr_array((np.ones(m), (dim * n, n)), shape=(dim * m, m))  # where each R is
+    one, k = eye_array(m), np.arange(m)
+    normal = csr_array((np.ones(m), (dim * k, k)), shape=(dim * m, m))  # where each R is
     rows = block_array(  # of (R, T/µ), y, z and λ
         [
             [c, None, None, -load[:, None]],
@@ -95,19 +101,22 @@ def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
             [-eye_array(dim * m), normal, None, None],
         ]
     )
-    none, full = np.zeros(m), np.ones(m)
-    limits = np.concatenate([none, full, none, full, none, [-1.0, _FARTHEST]])
-    x = _minimise(
-        csc_array((rows.shape[1], rows.shape[1])),
-        np.concatenate([np.zeros(dim * m), -np.ones(2 * m), [0.0]]),
-        rows,
-        np.concatenate([np.zeros(load.size), limits, np.zeros(dim * m)]),
-        [
+    n = rows.shape[1]
+    gain = np.concatenate([np.zeros(dim * m), -np.ones(2 * m), [0.0]])
+    zero, full = np.zeros(m), np.ones(m)
+    for scale in _SCALES:
+        limits = np.concatenate([zero, full, zero, full, zero, [-1.0, scale]])
+        right = np.concatenate([np.zeros(load.size), limits, np.zeros(dim * m)])
+        cones = [
             clarabel.ZeroConeT(load.size),
             clarabel.NonnegativeConeT(limits.size),
             *[clarabel.SecondOrderConeT(dim)] * m,
-        ],
-    )
+        ]
+        x = _minimise(csc_array((n, n)), gain, rows, right, cones, worst=1e-3)
+        if x is not None:
+            break
+    else:
+        raise RunError("Clarabel found no member inside F")
     y, z = x[dim * m : -1].reshape(2, m)
     slides = (y < 0.5) | (p.friction == 0.0)
     counts = np.where(z < 0.5, 2, np.where(slides, 1, 0)).astype(np.int8)
@@ -123,20 +132,24 @@ def _cones(space: ForceSpace) -> tuple[csr_array, Floats, Floats]:
     return c @ diags_array(shape.ravel()), load, shape.ravel()
 
 
-def _minimise(form: Any, linear: Floats, rows: Any, right: Floats, cones: list[Any]) -> Floats:
-    """Where ½ x·form x + linear·x is least among the x with right − rows x in the cones."""
+def _minimise(
+    form: Any, linear: Floats, rows: Any, right: Floats, cones: list[Any], worst: float
+) -> Floats | None:
+    """Where ½ x·form x + linear·x is least among the x with right − rows x in the cones.
+
+    None: it was not found to within ``worst``.
+    """
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
     settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = 1e-12
-    settings.max_iter = 500
+    settings.reduced_tol_feas = worst
+    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = worst
     solver = clarabel.DefaultSolver(
         csc_array(form), linear, csc_array(rows), right, cones, settings
     )
     solution = solver.solve()
     status = str(solution.status)
-    if "PrimalInfeasible" in status:
+    if status == "PrimalInfeasible":
         raise InputError("no forces balance the load of this packing, so F has no member")
-    if "Solved" not in status and status != "InsufficientProgress":
-        raise RunError(f"Clarabel ended a convex program with {status}")
-    return np.array(solution.x)
+    return np.array(solution.x) if status in ("Solved", "AlmostSolved") else None

@@ -31,20 +31,27 @@ _LEAST = 1e-200  # a slack that rounding has brought to zero or below
 
 
 @device
-def _chord(w, u):  # type: ignore[no-untyped-def]
-    """Where w + λ u leaves the cone, backwards and forwards."""
-    a = u[0] * u[0] - u[1] * u[1] - u[2] * u[2]
-    b = u[0] * w[0] - u[1] * w[1] - u[2] * w[2]
-    c = max(w[0] * w[0] - w[1] * w[1] - w[2] * w[2], 0.0)
-    root = math.sqrt(max(b * b - a * c, 0.0))
-    if b >= 0.0:
-        q = -(b + root)
-        low = c / q if q < 0.0 else -math.inf
-        high = q / a if a < 0.0 else math.inf
-    else:
-        q = root - b
-        high = c / q
-        low = q / a if a < 0.0 else -math.inf
+def _tighten(cone, slope, i, j, low, high):  # type: ignore[no-untyped-def]
+    """The part of [low, high] in which w + λ u, w of cone j and u of direction i, is in it."""
+    w, w_1, w_2 = cone[j, 0], cone[j, 1], cone[j, 2]
+    u, u_1, u_2 = slope[i, j, 0], slope[i, j, 1], slope[i, j, 2]
+    a = u * u - u_1 * u_1 - u_2 * u_2
+    b = u * w - u_1 * w_1 - u_2 * w_2
+    c = max(w * w - w_1 * w_1 - w_2 * w_2, 0.0)
+    # most cones hold both ends already; infinite ends give nan
+    before = not ((a * low + 2.0 * b) * low + c >= 0.0 and w + low * u >= 0.0)
+    after = not ((a * high + 2.0 * b) * high + c >= 0.0 and w + high * u >= 0.0)
+    if before or after:
+        root = math.sqrt(max(b * b - a * c, 0.0))
+        if b >= 0.0:
+            q = -(b + root)
+            back = c / q if q < 0.0 else -math.inf
+            forth = q / a if a < 0.0 else math.inf
+        else:
+            q = root - b
+            forth = c / q
+            back = q / a if a < 0.0 else -math.inf
+        low, high = max(low, back), min(high, forth)
     return low, high
 
 
@@ -73,10 +80,10 @@ def walk(
         for j in range(slack.size):
             r = slack_slope[i, j] / slack[j]
             greatest, least = max(greatest, r), min(least, r)
-        low, high = -1.0 / greatest, -1.0 / least  # ∓inf if none
+        low = -1.0 / greatest if greatest > 0.0 else -math.inf
+        high = -1.0 / least if least < 0.0 else math.inf
         for j in range(cone.shape[0]):
-            back, forth = _chord(cone[j], cone_slope[i, j])
-            low, high = max(low, back), min(high, forth)
+            low, high = _tighten(cone, cone_slope, i, j, low, high)
         if math.isinf(high) or math.isinf(low):
             return gone, False
         step = low + (high - low) * at[t]
