@@ -1,0 +1,210 @@
+"""What ``hardgrain forces`` tells of a packing: figures, a table of contacts, and text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hardgrain.errors import InputError
+from hardgrain.io.runfile import RunFile
+from hardgrain.measure.forces.bounds import Bounds
+from hardgrain.measure.forces.sample import Sample
+from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.run.unique import formula
+from hardgrain.show.forces import indeterminacy
+
+__all__ = ["as_csv", "as_text", "columns", "count", "local", "members", "plain", "sampled"]
+
+NAMED = 6  # contacts that a line of text names before it only counts them
+
+ELASTIC = 2.0 / 7.0  # k_t/k_n of the elastic member, as of soft particles by default
+
+During = Callable[[str, Callable[[], Any]], Any]
+
+
+def count(run: RunFile, step: int, space: ForceSpace, during: During) -> dict[str, Any]:
+    """What there is, and what can be counted; forces in the packing's unit."""
+    if space.contacts == 0:
+        raise InputError(f"frame {step} of {run.path} has no contacts, and so no forces")
+    p, frame = space.packing, run[step]
+    empty = during("looking for possible forces", lambda: space.empty)
+    unbounded = during("looking for forces without bound", lambda: space.unbounded)
+    slides, always, found = space.slides(), space.always, p.components / p.unit
+    weighs = bool(run.model["gravity"].any())
+    return {
+        "file": str(run.path),
+        "frame": step % len(run),
+        "step": frame.step,
+        "time": frame.time,
+        "dimensions": p.dim,
+        "grains": int(p.radius.size),
+        "N": space.grains,
+        "M": space.contacts,
+        "unit": {"force": p.unit, "is": f"mean {'weight' if weighs else 'normal force'}"},
+        "residual": space.residual,
+        "balance": space.balance,
+        "empty": empty,
+        "dim_F": space.dimension,
+        "null_space": space.nullity,
+        "expected": space.expected,
+        "formula": formula(p),
+        "found": {
+            "sliding": int((slides == 1).sum()),
+            "without_force": int((slides == 2).sum()),
+            "M_s": space.sliding,
+            "mean_normal": float(found[:, 0].mean()),
+            "greatest_normal": float(found[:, 0].max()),
+            "norm": float(np.linalg.norm(found)),
+        },
+        "always": {"sliding": int((always == 1).sum()), "open": int((always == 2).sum())},
+        "unbounded": [f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(unbounded)],
+    }
+
+
+def local(space: ForceSpace, bounds: Bounds, cone: str) -> dict[str, Any]:
+    """Local indeterminacies, (23) of McNamara and Herrmann."""
+    normal, tangential = indeterminacy(space, bounds)
+
+    def figures(d: Any) -> dict[str, float]:
+        some = d[np.isfinite(d)]
+        mean, greatest = (some.mean(), some.max()) if some.size else (math.nan, math.nan)
+        return {"mean": float(mean), "greatest": float(greatest)}
+
+    pyramids = space.packing.dim == 3 and cone != "round"
+    none = float(((normal == 0.0) & (tangential == 0.0)).mean())
+    return {
+        "normal": figures(normal),
+        "tangential": figures(tangential),
+        "share_with_none": none,
+        "pyramids": {"faces": space.faces, "side": cone} if pyramids else None,
+        "programs": bounds.programs,
+    }
+
+
+def members(space: ForceSpace) -> dict[str, Any]:
+    """Norms of two special members, and how far from them the forces found are."""
+    unit, found = space.packing.unit, space.packing.components
+    states = {"least": space.member("least"), "elastic": space.member("elastic", stiffness=ELASTIC)}
+    return {
+        which: {
+            "norm": float(np.linalg.norm(state)) / unit,
+            "distance": float(np.linalg.norm(state - found)) / unit,
+        }
+        for which, state in states.items()
+    }
+
+
+def sampled(drawn: Sample, seed: int) -> dict[str, Any]:
+    """Radius of F, (38), and what is to be said against the sample."""
+    return {
+        "method": drawn.method,
+        "count": len(drawn.states),
+        "seed": seed,
+        "radius": drawn.radius,
+        "warning": drawn.warning,
+    }
+
+
+# ---------------------------------------------------------------------- contacts
+def columns(space: ForceSpace, bounds: Bounds | None) -> dict[str, list[Any]]:
+    """A row for each contact, column by column; forces in the units of the run."""
+    p = space.packing
+    names = ("normal", "tangential") if p.dim == 2 else ("normal", "tangential_1", "tangential_2")
+    table: dict[str, list[Any]] = {
+        "first": p.first.tolist(),
+        "second": p.second.tolist(),
+        "friction": p.friction.tolist(),
+        "state": [("sticks", "slides", "no force")[k] for k in space.slides()],
+        "in_every_state": [("", "slides", "open")[k] for k in space.always],
+    }
+    for e, name in enumerate(names):
+        table[name] = p.components[:, e].tolist()
+        if bounds is not None:
+            table[f"{name}_min"] = bounds.low[:, e].tolist()
+            table[f"{name}_max"] = bounds.high[:, e].tolist()
+    return table
+
+
+def as_csv(table: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values()))
+    return text.getvalue()
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold: infinite and unknown figures become null."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# ---------------------------------------------------------------------- for a reader
+def as_text(facts: dict[str, Any]) -> str:
+    """One line for each answer."""
+    kind = facts["unit"]["is"]
+    unit = "m̄g" if kind == "mean weight" else "R̄"
+    found, always, wedged = facts["found"], facts["always"], facts["unbounded"]
+    treated = {
+        "state": "kept as an external force, so that the forces found are possible",
+        "loads": "left out, so that the forces found are possible only up to it",
+    }[facts["balance"]]
+    unknown = math.isnan(facts["residual"])
+    residual = "not known" if unknown else f"{facts['residual']:.2g} {unit} at most"
+    possible = (
+        f"{'yes' if facts['dim_F'] == 0 else 'no'}: dim F = {facts['dim_F']}, of the null space"
+        f" {facts['null_space']}, {facts['formula']} = {facts['expected']}"
+    )
+    if facts["empty"]:
+        possible = "no forces at all balance the load: F is empty, the packing is not stable"
+    slide = f"{found['sliding']} contacts slide, {found['without_force']} bear no force"
+    most = f" of at most {facts['null_space']}" if found["M_s"] <= facts["null_space"] else ""
+    names = ", ".join(wedged[:NAMED]) + (", …" if len(wedged) > NAMED else "")
+    lines = [
+        ("packing", f"{facts['file']}, frame {facts['frame']}, time {facts['time']:.6g}"),
+        (
+            "size",
+            f"{facts['grains']} {'disks' if facts['dimensions'] == 2 else 'spheres'}, N ="
+            f" {facts['N']} of them in contact, M = {facts['M']} contacts",
+        ),
+        ("unit", f"{unit} = {facts['unit']['force']:.6g}, the {kind}"),
+        ("unbalanced", f"{residual}, {treated}"),
+        ("unique?", possible),
+        ("sliding", f"{slide}: M_s = {found['M_s']}{most}"),
+        ("always", f"{always['sliding']} contacts must slide, {always['open']} must be open"),
+        ("unbounded", f"{len(wedged)} contacts, wedged: {names}" if wedged else "no force"),
+        (
+            "normal force",
+            f"mean {found['mean_normal']:.4g}, greatest {found['greatest_normal']:.4g} {unit}",
+        ),
+    ]
+    if (d := facts.get("local")) is not None:
+        for name, one in (("δ_R", d["normal"]), ("δ_T", d["tangential"])):
+            text = f"mean {one['mean']:.4g}, greatest {one['greatest']:.4g} {unit}"
+            lines.append((name, text + (", of those bounded" if wedged else "")))
+        if (c := d["pyramids"]) is not None:
+            less = "smaller" if c["side"] == "inside" else "larger"
+            text = f"by pyramids of {c['faces']} faces {c['side']} the cones, if anything {less}"
+            lines.append(("bounds", f"{text} than the true ranges"))
+        share = f"{d['share_with_none']:.1%} of the contacts"
+        lines.append(("determined", f"{share}: δ_R = δ_T = 0"))
+    if (d := facts.get("global")) is not None:
+        for name, one in (("d_R", d["normal"]), ("d_T", d["tangential"])):
+            lines.append((name, f"mean {one['mean']:.4g}, greatest {one['greatest']:.4g} {unit}"))
+    if (s := facts.get("sample")) is not None:
+        text = f"radius {s['radius']:.4g} {unit} by {s['count']} states, {s['method']}"
+        lines.append(("sample", text + (f"; {s['warning']}" if s["warning"] else "")))
+    if (m := facts.get("members")) is not None:
+        text = f"found {found['norm']:.4g} {unit}" + "".join(
+            f"; {which} {one['norm']:.4g}, {one['distance']:.4g} away" for which, one in m.items()
+        )
+        lines.append(("norm of F", text))
+    return "\n".join(f"{name + ':':<13} {text}" for name, text in lines)
