@@ -35,7 +35,7 @@ from hardgrain.measure.forces.space import UNBOUNDED, ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 
-__all__ = ["Bounds", "along_network", "bounds"]
+__all__ = ["Bounds", "along_network", "blocks", "bounds", "still", "without_limit"]
 
 _SHARE = 64  # contacts whose programs go on from one another
 _NONE = 1e-9  # a normal force below has vanished [unit of force]
@@ -88,8 +88,9 @@ def bounds(
     gone = x.reshape(-1, k).sum(axis=1) < _NONE
     low[gone, 0] = 0.0
     weights = blocks(g, p.dim, k)
-    _limitless(a, weights, low, high)
-    fixed = (np.abs(g @ null_vectors(a)[:, 0]) < _FIXED).reshape(low.shape)
+    limitless = without_limit(a, weights)
+    low[limitless[..., 0]], high[limitless[..., 1]] = -np.inf, np.inf
+    fixed = still(a, g, p.dim)
     low[fixed] = high[fixed] = (g @ x).reshape(low.shape)[fixed]
     order = along_network(p)
     shares = [order[i : i + _SHARE] for i in range(0, p.contacts, _SHARE)]
@@ -119,16 +120,21 @@ def blocks(g: csr_array, dim: int, k: int) -> Floats:
     return weights
 
 
-def _limitless(a: csc_array, weights: Floats, low: Floats, high: Floats) -> None:
-    """Enter ±inf for what self-balanced states change without limit."""
-    program, k = rays(a), weights.shape[2]
-    for contact in np.flatnonzero((program.x > UNBOUNDED).reshape(-1, k).any(axis=1)):
+def still(a: csc_array, g: csr_array, dim: int) -> NDArray[np.bool_]:
+    """Components that no self-balanced state changes (m, dim)."""
+    return np.asarray(np.abs(g @ null_vectors(a)[:, 0]) < _FIXED).reshape(-1, dim)
+
+
+def without_limit(a: csc_array, weights: Floats) -> NDArray[np.bool_]:
+    """Components that self-balanced states lower or raise without limit (m, dim, 2)."""
+    program, (m, dim, k) = rays(a), weights.shape
+    limitless = np.zeros((m, dim, 2), dtype=bool)
+    for contact in np.flatnonzero((program.x > UNBOUNDED).reshape(m, k).any(axis=1)):
         columns = np.arange(k * contact, k * (contact + 1))
         for e, w in enumerate(weights[contact]):
-            if program.minimise(columns, -w) < -UNBOUNDED:
-                high[contact, e] = np.inf
-            if e and program.minimise(columns, w) < -UNBOUNDED:
-                low[contact, e] = -np.inf
+            for end, sign in enumerate((1.0, -1.0)):
+                limitless[contact, e, end] = program.minimise(columns, sign * w) < -UNBOUNDED
+    return limitless
 
 
 def _share(

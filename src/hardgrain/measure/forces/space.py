@@ -29,6 +29,7 @@ from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     from hardgrain.measure.forces.bounds import Bounds
+    from hardgrain.measure.forces.extremal import Choice, Extremal
     from hardgrain.measure.forces.members import Which
     from hardgrain.measure.forces.sample import Method, Sample
 
@@ -120,6 +121,14 @@ class ForceSpace:
         from hardgrain.measure.forces.bounds import bounds
 
         return bounds(self, processes, side, exact)
+
+    def extremal(
+        self, choice: Choice = "nearest", seed: int = 0, processes: int | None = 1
+    ) -> Extremal:
+        """States with each component at its ends (`hardgrain.measure.forces.extremal`)."""
+        from hardgrain.measure.forces.extremal import extremal
+
+        return extremal(self, choice, seed, processes)
 
     def sample(
         self, count: int, seed: int = 0, method: Method = "hit-and-run", **options: Any
@@ -215,8 +224,8 @@ class ForceSpace:
         if not self.always.any():
             return self.nullity
         a, _, g, k = self.polytope()
-        can = self._support[1].reshape(-1, k)
-        can = np.where(can.sum(axis=1, keepdims=True) > 1, True, can).ravel()
+        edges = self._support[1].reshape(-1, k)
+        can = (edges | (edges.sum(axis=1, keepdims=True) > 1)).ravel()
         return rank(csc_array(g)[:, can]) - rank(a[:, can])
 
     @cached_property
