@@ -42,7 +42,7 @@ def settled(tmp_path_factory):
 
 
 def test_the_table_and_the_pictures(hardgrain, settled):
-    result = hardgrain("forces", settled, "--samples", 50, "--processes", 1)
+    result = hardgrain("forces", settled, "--samples", 50, "--global", "--processes", 1)
     assert result.code == 0
     assert result.err == ""
     with hg.RunFile(settled) as file:
@@ -51,7 +51,7 @@ def test_the_table_and_the_pictures(hardgrain, settled):
     assert f"M = {space.contacts} contacts" in text
     assert f"dim F = {space.dimension}, of the null space {space.nullity}" in text
     assert f"2M − 3N = {2 * space.contacts - 3 * space.grains}" in text
-    for line in ("unbalanced:", "sliding:", "always:", "δ_R:", "δ_T:", "sample:", "norm of F:"):
+    for line in ("unbalanced:", "sliding:", "δ_R:", "δ_T:", "d_R:", "sample:", "norm of F:"):
         assert f"\n{line}" in text
     folder = Path("settled-forces")
     names = sorted(path.name for path in folder.iterdir())

@@ -13,12 +13,24 @@ import numpy as np
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.forces.bounds import Bounds
+from hardgrain.measure.forces.extremal import Extremal
 from hardgrain.measure.forces.sample import Sample
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.run.unique import formula
+from hardgrain.scene.model import Floats
 from hardgrain.show.forces import indeterminacy
 
-__all__ = ["as_csv", "as_text", "columns", "count", "local", "members", "plain", "sampled"]
+__all__ = [
+    "as_csv",
+    "as_text",
+    "columns",
+    "count",
+    "diameters",
+    "local",
+    "members",
+    "plain",
+    "sampled",
+]
 
 NAMED = 6  # contacts that a line of text names before it only counts them
 
@@ -69,21 +81,31 @@ def count(run: RunFile, step: int, space: ForceSpace, during: During) -> dict[st
 def local(space: ForceSpace, bounds: Bounds, cone: str) -> dict[str, Any]:
     """Local indeterminacies, (23) of McNamara and Herrmann."""
     normal, tangential = indeterminacy(space, bounds)
-
-    def figures(d: Any) -> dict[str, float]:
-        some = d[np.isfinite(d)]
-        mean, greatest = (some.mean(), some.max()) if some.size else (math.nan, math.nan)
-        return {"mean": float(mean), "greatest": float(greatest)}
-
     pyramids = space.packing.dim == 3 and cone != "round"
     none = float(((normal == 0.0) & (tangential == 0.0)).mean())
     return {
-        "normal": figures(normal),
-        "tangential": figures(tangential),
+        "normal": _figures(normal),
+        "tangential": _figures(tangential),
         "share_with_none": none,
         "pyramids": {"faces": space.faces, "side": cone} if pyramids else None,
         "programs": bounds.programs,
     }
+
+
+def diameters(found: Extremal) -> dict[str, Any]:
+    """Global indeterminacies, (24), between the extremal states that are nearest to each other."""
+    return {
+        "normal": _figures(found.normal),
+        "tangential": _figures(found.tangential),
+        "share_not_unique": found.flat,
+    }
+
+
+def _figures(values: Floats) -> dict[str, float]:
+    """Of those that are bounded."""
+    some = values[np.isfinite(values)]
+    mean, greatest = (some.mean(), some.max()) if some.size else (math.nan, math.nan)
+    return {"mean": float(mean), "greatest": float(greatest)}
 
 
 def members(space: ForceSpace) -> dict[str, Any]:
@@ -199,6 +221,8 @@ def as_text(facts: dict[str, Any]) -> str:
     if (d := facts.get("global")) is not None:
         for name, one in (("d_R", d["normal"]), ("d_T", d["tangential"])):
             lines.append((name, f"mean {one['mean']:.4g}, greatest {one['greatest']:.4g} {unit}"))
+        text = f"{d['share_not_unique']:.1%} are not unique; d is between the nearest"
+        lines.append(("extremes", text))
     if (s := facts.get("sample")) is not None:
         text = f"radius {s['radius']:.4g} {unit} by {s['count']} states, {s['method']}"
         lines.append(("sample", text + (f"; {s['warning']}" if s["warning"] else "")))

@@ -103,6 +103,9 @@ def forces(
                 what = f"bounds of {space.contacts} contact forces"
                 bounds = during(what, lambda: _bounds(space, processes, cone))
                 facts["local"] = facts_of.local(space, bounds, cone)
+            if diameters:
+                states = during("extremal states", lambda: space.extremal(processes=processes))
+                facts["global"] = facts_of.diameters(states)
             if samples is not None:
                 drawn = during(f"{samples} samples", lambda: space.sample(samples, seed, method))
                 facts["sample"] = facts_of.sampled(drawn, seed)
