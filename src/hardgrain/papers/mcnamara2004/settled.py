@@ -21,7 +21,7 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 
 __all__ = ["DT", "at_rest", "settled"]
 
-DT = 0.02  # [√(r/g)]
+DT = 0.04  # [√(r/g)]
 SWEEPS = 100  # of the fall; the worst overlap is then some 10⁻³ r
 # root-mean-square speeds that end the fall, that are worth a tight solution, that are rest [√(g r)]
 SLOW, CALM, STILL = 1e-2, 1e-7, 1e-9
