@@ -14,7 +14,7 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["independent", "null_vectors", "rank"]
 
-_DENSE = 400  # rows up to which singular values are computed
+_DENSE = 60  # rows up to which singular values are computed: beyond, counting is far cheaper
 _SAME = 1e-9  # how far equal forces may differ [unit of force]
 _SMALL = 1e-9  # singular values below this share of the largest count as zero
 
