@@ -162,7 +162,7 @@ def test_what_cannot_be_is_said_in_a_sentence(hardgrain, settled, tmp_path):
         ([sticky], "has cohesion"),
         ([settled, "--json", "--csv"], "only one can be printed"),
         ([settled, "--csv", "--count"], "give one of them"),
-        ([settled, "--count", "-o", "text.h5"], "text.h5 cannot be written"),
+        ([settled, "--count", "-o", "text.h5"], "text.h5 cannot be made a folder"),
     ):
         result = hardgrain("forces", *arguments)
         assert result.code == 2, arguments

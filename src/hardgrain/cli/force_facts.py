@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.forces.bounds import Bounds
 from hardgrain.measure.forces.extremal import Extremal
@@ -41,8 +40,6 @@ During = Callable[[str, Callable[[], Any]], Any]
 
 def count(run: RunFile, step: int, space: ForceSpace, during: During) -> dict[str, Any]:
     """What there is, and what can be counted; forces in the packing's unit."""
-    if space.contacts == 0:
-        raise InputError(f"frame {step} of {run.path} has no contacts, and so no forces")
     p, frame = space.packing, run[step]
     empty = during("looking for possible forces", lambda: space.empty)
     unbounded = during("looking for forces without bound", lambda: space.unbounded)
@@ -187,7 +184,6 @@ def as_text(facts: dict[str, Any]) -> str:
     )
     if facts["empty"]:
         possible = "no forces at all balance the load: F is empty, the packing is not stable"
-    slide = f"{found['sliding']} contacts slide, {found['without_force']} bear no force"
     most = f" of at most {facts['null_space']}" if found["M_s"] <= facts["null_space"] else ""
     names = ", ".join(wedged[:NAMED]) + (", …" if len(wedged) > NAMED else "")
     lines = [
@@ -200,8 +196,12 @@ def as_text(facts: dict[str, Any]) -> str:
         ("unit", f"{unit} = {facts['unit']['force']:.6g}, the {kind}"),
         ("unbalanced", f"{residual}, {treated}"),
         ("unique?", possible),
-        ("sliding", f"{slide}: M_s = {found['M_s']}{most}"),
-        ("always", f"{always['sliding']} contacts must slide, {always['open']} must be open"),
+        (
+            "sliding",
+            f"{found['sliding']} contacts, without force {found['without_force']}: M_s ="
+            f" {found['M_s']}{most}",
+        ),
+        ("must slide", f"{always['sliding']} contacts, must be open {always['open']}"),
         ("unbounded", f"{len(wedged)} contacts, wedged: {names}" if wedged else "no force"),
         (
             "normal force",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["forces"]
 
 T = TypeVar("T")
+# CPU time of all bounds of a packing of 100 contacts, and how it grows with contacts, in 2D [s]
+COST, GROWTH = 0.23, 2.55
 Cone = Literal["inside", "outside", "round"]
 
 
@@ -91,6 +93,8 @@ def forces(
         folder = Path(f"{file.stem}-forces")
     with RunFile(file) as run, _progress() as during:
         space = _space(run, step, balance, faces)
+        if folder is not None:  # before the work that may be lost
+            _make(folder)
         facts = facts_of.count(run, step, space, during)
         if samples is not None and facts["unbounded"] and method == "hit-and-run":
             raise InputError(
@@ -100,8 +104,7 @@ def forces(
         if not facts["empty"]:
             facts["members"] = during("special members", lambda: facts_of.members(space))
             if not only_count:
-                what = f"bounds of {space.contacts} contact forces"
-                bounds = during(what, lambda: _bounds(space, processes, cone))
+                bounds = during(_task(space), lambda: _bounds(space, processes, cone))
                 facts["local"] = facts_of.local(space, bounds, cone)
             if diameters:
                 states = during("extremal states", lambda: space.extremal(processes=processes))
@@ -110,29 +113,50 @@ def forces(
                 drawn = during(f"{samples} samples", lambda: space.sample(samples, seed, method))
                 facts["sample"] = facts_of.sampled(drawn, seed)
         table = facts_of.columns(space, bounds)
-        written = ""
+        files: list[str] = []
         if folder is not None:
             files = during(
                 "pictures", lambda: _write(folder, run, step, space, bounds, facts, table)
             )
-            written = f"\nwritten to {folder}: {', '.join(files)}"
     if as_json:
         print(_json(facts | {"contacts": table}))
     elif as_csv:
         print(facts_of.as_csv(table), end="")
     else:
         print(facts_of.as_text(facts))
-        print(written)
+        print(f"\nwritten to {folder}: {', '.join(files)}")
 
 
 def _space(run: RunFile, step: int, balance: Any, faces: int) -> ForceSpace:
     from hardgrain.measure import force_space
 
     try:
-        return force_space(run, step, balance=balance, faces=faces)
+        space = force_space(run, step, balance=balance, faces=faces)
     except IndexError:
         last = len(run) - 1
         raise InputError(f"--step is {step}; {run.path} has the frames 0 to {last}") from None
+    if space.contacts == 0:
+        raise InputError(f"frame {step} of {run.path} has no contacts, and so no forces")
+    return space
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+
+
+def _task(space: ForceSpace) -> str:
+    """What takes so long, and in 2D how long."""
+    from hardgrain.parallel import cores
+    from hardgrain.run.progress import duration
+
+    what = f"bounds of {space.contacts} contact forces"
+    if space.packing.dim == 3:
+        return what
+    seconds = COST * (space.contacts / 100.0) ** GROWTH / cores()
+    return f"{what}, about {duration(seconds)}" if seconds > 5.0 else what
 
 
 def _bounds(space: ForceSpace, processes: int | None, cone: Cone) -> Bounds:
@@ -181,7 +205,6 @@ def _write(
     from hardgrain.show.forces import draw_histograms, draw_indeterminacy
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / "contacts.csv").write_text(as_csv(table))
         (folder / "forces.json").write_text(_json(facts) + "\n")
     except OSError as error:
