@@ -153,8 +153,10 @@ class _Body:
         slack = [f[:, self.edge, 0]]
         if f.shape[2] == 2:
             slack += [limit + t[..., 0], limit - t[..., 0]]
-            return np.concatenate(slack, axis=1), np.zeros((len(f), 0, 3))
-        return slack[0], np.concatenate([limit[..., None], t], axis=2)
+            cone = np.zeros((len(f), 0, 3))
+        else:
+            cone = np.concatenate([limit[..., None], t], axis=2)
+        return np.ascontiguousarray(np.concatenate(slack, axis=1)), np.ascontiguousarray(cone)
 
 
 def _body(space: ForceSpace) -> _Body:
