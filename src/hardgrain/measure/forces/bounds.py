@@ -1,10 +1,10 @@
 """The least and the greatest that each component of each contact force can be.
 
-Four linear programs for a contact in 2D, six in 3D, all over the same constraints. Contacts that
-share a grain have their extremes near each other, so the basis that one leaves serves the next:
-they are taken along the network (reverse Cuthill–McKee) and dealt out in shares, each of which
-starts from the same first member. The shares do not depend on the number of processes, nor do the
-results.
+Four linear programs for a contact in 2D, six in 3D, all over the same constraints. Each starts from
+the best of the extremal members found before. Contacts that share a grain have their extremes near
+each other: they are taken along the network (reverse Cuthill–McKee) and dealt out in shares, which
+all begin with the same first member. The shares do not depend on the number of processes, nor do
+the results.
 
 Not to be solved:
 - components that no self-balanced state changes: they are those of the first member;
@@ -35,9 +35,9 @@ from hardgrain.measure.forces.space import UNBOUNDED, ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 
-__all__ = ["Bounds", "along_network", "blocks", "bounds", "still", "without_limit"]
+__all__ = ["Bounds", "Members", "along_network", "blocks", "bounds", "still", "without_limit"]
 
-_SHARE = 64  # contacts whose programs go on from one another
+_SHARE = 64  # contacts whose programs start from one another
 _NONE = 1e-9  # a normal force below has vanished [unit of force]
 _FIXED = 1e-9  # change of a component by a self-balanced state whose largest weight is 1
 _EDGE = 1e-12  # a contact this near to sliding slides [unit of force]
@@ -94,7 +94,7 @@ def bounds(
     low[fixed] = high[fixed] = (g @ x).reshape(low.shape)[fixed]
     order = along_network(p)
     shares = [order[i : i + _SHARE] for i in range(0, p.contacts, _SHARE)]
-    task = partial(_share, a, b, weights, first.basis, low, high)
+    task = partial(_share, a, b, weights, first.end, low, high)
     programs, pivots = 1, first.pivots
     for share, part in zip(shares, pmap(task, shares, processes)):
         low[share], high[share] = part[0], part[1]
@@ -148,9 +148,10 @@ def _share(
 ) -> tuple[Floats, Floats, int, int]:
     """What is nan in the bounds of some contacts, and how many programs and pivots it took."""
     program = Program(a, b, start=basis)
+    program.feasible()
     low, high = low.copy(), high.copy()
-    m, _, k = weights.shape
-    gone = np.zeros(m, dtype=bool)  # R = 0 in some member
+    m, dim, k = weights.shape
+    members = Members(program, 1 + 2 * dim * contacts.size)
     programs = pivots = 0
     for contact in contacts:
         columns = np.arange(k * contact, k * (contact + 1))
@@ -159,16 +160,43 @@ def _share(
             for e, w in enumerate(weights[contact]):
                 if not np.isnan(extreme[contact, e]):
                     continue
-                if extreme is low and e == 0 and gone[contact]:
+                if extreme is low and e == 0 and members.least(columns) < _NONE:
                     low[contact, 0] = 0.0
                     continue
+                members.go_to_best(columns, -sign * w)
                 extreme[contact, e] = -sign * program.minimise(columns, -sign * w)
                 programs, pivots = programs + 1, pivots + program.pivots
-                x = program.x
-                gone |= x.reshape(m, k).sum(axis=1) < _NONE
+                x = members.add()
                 if extreme is high and e == 0:
                     _sliding(x[columns], weights[contact], low[contact], high[contact])
     return low[contacts], high[contacts], programs, pivots
+
+
+class Members:
+    """Extremal members found so far, with their bases: a program starts from the best of them."""
+
+    def __init__(self, program: Program, room: int) -> None:
+        self._program = program
+        self._bases = [program.basis]
+        self._x = np.empty((room, program.x.size))
+        self._x[0] = program.x
+
+    def add(self) -> Floats:
+        """Keep where the program is now, and tell it."""
+        x = self._x[len(self._bases)] = self._program.x
+        self._bases.append(self._program.basis)
+        return x
+
+    def least(self, columns: NDArray[np.intp]) -> float:
+        """The least sum of some weights among the members."""
+        return float(self._x[: len(self._bases), columns].sum(axis=1).min())
+
+    def go_to_best(self, columns: NDArray[np.intp], costs: Floats) -> None:
+        """To the member with the least costs, if it has less than the one where the program is."""
+        value = self._x[: len(self._bases), columns] @ costs
+        best = int(value.argmin())
+        if value[best] < value[-1] - _NONE:
+            self._program.basis = self._bases[best]
 
 
 def _sliding(x: Floats, weights: Floats, low: Floats, high: Floats) -> None:

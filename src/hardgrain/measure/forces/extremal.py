@@ -105,7 +105,7 @@ def extremal(
     wanted = ~(fixed | without_limit(a, weights).any(axis=2))
     order = along_network(p)
     shares = [order[i : i + _SHARE] for i in range(0, m, _SHARE)]
-    task = partial(_share, a, b, g, weights, first.basis, wanted, choice, seed)
+    task = partial(_share, a, b, g, weights, first.end, wanted, choice, seed)
     for share, (found, counts) in zip(shares, pmap(task, shares, processes)):
         at = [(contact, e) for contact in share for e in range(dim) if wanted[contact, e]]
         for (contact, e), pair, count in zip(at, found, counts):

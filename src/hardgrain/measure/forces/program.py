@@ -73,7 +73,7 @@ class Program:
             basis = highspy.HighsBasis()
             basis.col_status, basis.row_status = ([_STATUS[i] for i in part] for part in start)
             basis.valid = True
-            self._solver.setBasis(basis)
+            self.basis = basis
 
     def minimise(self, columns: ArrayLike, costs: ArrayLike) -> float:
         """The least value of Σ costs x[columns]; −inf without bound, inf if there is no x."""
@@ -124,16 +124,25 @@ class Program:
         return np.array(self._solver.getSolution().col_dual)
 
     @property
-    def basis(self) -> Basis:
-        """Where the last program ended; another with the same constraints can start there."""
-        basis = self._solver.getBasis()
+    def basis(self) -> highspy.HighsBasis:
+        """Where the last program ended; the next one can start from there, too."""
+        return self._solver.getBasis()
+
+    @basis.setter
+    def basis(self, basis: highspy.HighsBasis) -> None:
+        self._solver.setBasis(basis)
+
+    @property
+    def end(self) -> Basis:
+        """The same as plain arrays, for another process."""
+        basis = self.basis
         columns = np.array([int(s) for s in basis.col_status], dtype=np.int8)
         return columns, np.array([int(s) for s in basis.row_status], dtype=np.int8)
 
     @property
     def basic(self) -> NDArray[np.bool_]:
         """Which variables are in the basis of the last minimum (columns,)."""
-        return np.asarray(self.basis[0] == _BASIC)
+        return np.asarray(self.end[0] == _BASIC)
 
     @property
     def pivots(self) -> int:
