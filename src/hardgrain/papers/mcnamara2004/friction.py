@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from hardgrain.measure.forces.bounds import along_network, blocks
 from hardgrain.measure.forces.packing import Packing, packing
 from hardgrain.measure.forces.program import Program
 from hardgrain.measure.forces.space import ForceSpace
@@ -76,24 +76,23 @@ _TEXT = (
     "A packing analysed with more friction than it was made with keeps its state and gains others;"
     " with less, it can rest down to some µ, below which no forces balance it.\n\n"
     "With N all forces grow with the height of the packing, and ranges with them. In packings of"
-    f" more than {FEW} contacts the ranges of {FEW}, evenly spaced in the list of all, stand for"
+    f" more than {FEW} contacts the ranges of {FEW}, evenly spaced along the network, stand for"
     " all of them."
 )
 
 
 # ---------------------------------------------------------------------- measures
 def _ranges(space: ForceSpace) -> tuple[Floats, Floats]:
-    """δ_R and δ_T [m̄g] of all contacts, or of a `FEW` of them, evenly spaced in the list."""
+    """δ_R and δ_T [m̄g] of all contacts, or of a `FEW` of them, evenly spaced along the network."""
     a, b, g, k = space.polytope()
-    g, program = csr_array(g), Program(a, b)
+    weights, program = blocks(g, 2, k), Program(a, b)
     m = space.contacts
     found = []
-    for contact in np.unique(np.linspace(0, m - 1, min(FEW, m)).astype(int)):
+    for contact in along_network(space.packing)[np.linspace(0, m - 1, min(FEW, m)).astype(int)]:
         columns = np.arange(k * contact, k * (contact + 1))
-        weights = g[2 * contact : 2 * contact + 2, columns].toarray()
-        found.append(
-            [-program.minimise(columns, -w) - program.minimise(columns, w) for w in weights]
-        )
+        found.append([
+            -program.minimise(columns, -w) - program.minimise(columns, w) for w in weights[contact]
+        ])  # fmt: skip
     normal, tangential = np.array(found).T
     return normal, tangential
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.measure.forces.bounds import Bounds
 from hardgrain.measure.forces.space import ForceSpace, force_space
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
@@ -73,20 +74,24 @@ def _measure(case: tuple[int, int, tuple[int, ...]]) -> dict[int, dict[str, Any]
     """All measures of one packing, by the number of faces."""
     count, seed, pyramids = case
     sim = settled(count, MU, seed, dim=3)
+    exact = force_space(sim).bounds(exact=True) if len(pyramids) > 1 else None
     found = {}
     for faces in pyramids:
         space = force_space(sim, faces=faces)
-        found[faces] = {"spheres": count, "seed": seed, "faces": faces} | _bounded(space)
+        found[faces] = {"spheres": count, "seed": seed, "faces": faces} | _bounded(space, exact)
     return found
 
 
-def _bounded(space: ForceSpace) -> dict[str, Any]:
+def _bounded(space: ForceSpace, exact: Bounds | None) -> dict[str, Any]:
     """Counts, and bounds from both sides; forces in mean weights."""
     unit, force = space.packing.unit, space.packing.components
     inner, outer = space.bounds(side="inside"), space.bounds(side="outside")
     kinds = space.slides()
     outside = np.maximum(outer.low - force, force - outer.high)
-    nested = np.maximum(outer.low - inner.low, inner.high - outer.high)
+    between = mean = np.nan
+    if exact is not None:
+        between = max(_outside(exact, outer), _outside(inner, exact)) / unit
+        mean = float((exact.normal_max - exact.normal_min).mean() / unit)
     ranges = {
         f"{side}_{name}": (bounds.high - bounds.low)[:, columns] / unit
         for side, bounds in (("inner", inner), ("outer", outer))
@@ -97,11 +102,17 @@ def _bounded(space: ForceSpace) -> dict[str, Any]:
         "nullity": space.nullity, "dimension": space.dimension,
         "sliding": int((kinds == 1).sum()), "open": int((kinds == 2).sum()),
         "always": int((space.always > 0).sum()), "residual": space.residual,
-        "outside": float(outside.max() / unit), "nested": float(nested.max() / unit),
+        "outside": float(outside.max() / unit), "nested": _outside(inner, outer) / unit,
+        "between": between, "exact": mean,
         "mean_normal": float(force[:, 0].mean() / unit),
         **{f"mean_{name}": float(values.mean()) for name, values in ranges.items()},
         "normal": force[:, 0] / unit, **ranges,
     }  # fmt: skip
+
+
+def _outside(narrow: Bounds, wide: Bounds) -> float:
+    """The furthest that bounds go beyond others that should contain them [force]."""
+    return float(np.maximum(wide.low - narrow.low, narrow.high - wide.high).max())
 
 
 def _disks(case: tuple[int, int]) -> float:
@@ -154,6 +165,12 @@ def _claims(outcome: Outcome, largest: int, disks: list[float]) -> None:
             max(0.0, float(np.append(t["nested"], p["nested"]).max())), theory=0.0, tolerance=1e-7,
         ),
         Claim(
+            f"exact bounds of {int(p['spheres'][0])} spheres, by a conic solver: furthest outside"
+            f" those of {int(p['faces'].min())} to {int(p['faces'].max())} faces [m̄g]",
+            max(0.0, float(p["between"].max())), theory=0.0, tolerance=1e-6,
+            note=f"mean δ_R is {p['exact'][0]:.4g} m̄g",
+        ),
+        Claim(
             f"mean δ_R of {largest} spheres, {FACES} faces, middle of both sides [m̄g]",
             0.5 * (low + high), error=0.5 * (high - low),
             note=f"between {low:.4g} and {high:.4g}: the error is half of the gap",
@@ -194,8 +211,7 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
     faces = np.asarray(p["faces"], dtype=float)
     right.plot(faces, p["mean_inner_normal"], "o", color=COLOURS[1], label="inside")
     right.plot(faces, p["mean_outer_normal"], "s", color=COLOURS[2], label="outside")
-    inner, outer = np.asarray(p["mean_inner_normal"]), np.asarray(p["mean_outer_normal"])
-    right.axhspan(inner.max(), outer.min(), color=COLOURS[6], alpha=0.5, lw=0, label="the truth")
+    right.axhline(p["exact"][0], color=COLOURS[0], label="round cones, conic solver")
     right.set(xlabel="faces k", ylabel="mean δ_R [m̄g]", xscale="log", title="20 spheres")
     right.set_xticks(faces, [f"{k:.0f}" for k in faces])
     right.minorticks_off()
