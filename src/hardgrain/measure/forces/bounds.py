@@ -150,7 +150,7 @@ def _share(
     program = Program(a, b, start=basis)
     program.feasible()
     low, high = low.copy(), high.copy()
-    m, dim, k = weights.shape
+    _, dim, k = weights.shape
     members = Members(program, 1 + 2 * dim * contacts.size)
     programs = pivots = 0
     for contact in contacts:
