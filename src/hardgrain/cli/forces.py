@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +93,7 @@ def forces(
     folder = output
     if folder is None and not (as_json or as_csv):
         folder = Path(f"{file.stem}-forces")
-    with RunFile(file) as run, _progress() as during:
+    with RunFile(file) as run, _at_once(), _progress() as during:
         space = _space(run, step, balance, faces)
         if folder is not None:  # before the work that may be lost
             _make(folder)
@@ -166,6 +168,19 @@ def _bounds(space: ForceSpace, processes: int | None, cone: Cone) -> Bounds:
 
 
 @contextmanager
+def _at_once() -> Iterator[None]:
+    """Ctrl-C ends the process: a linear program, which may take a minute, hears nothing else."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def _progress() -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
     """On a terminal, a line that says what is being done and for how long."""
     from rich.console import Console
@@ -174,6 +189,7 @@ def _progress() -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
     console = Console(stderr=True, highlight=False)
     look = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*look, console=console, transient=True, disable=not console.is_terminal) as line:
+        console.show_cursor(True)  # Ctrl-C leaves no time for it
 
         def during(what: str, task: Callable[[], T]) -> T:
             shown = line.add_task(what, total=None)
