@@ -11,9 +11,9 @@ everywhere. Lengths are in r, the largest radius, forces in m̄ g, the mean weig
 What the paper does not say is a field of `Setup`: the width of the box, the grid and how far its
 points are shifted at random (an exact grid falls as columns). Where it stops, "negligible kinetic
 energy", is here a hundred steps of quiet; the forces of rigid disks are then converged until they
-balance to 10⁻⁹ m̄ g, and soft disks are left to creep for 14 times γ/k. The paper's soft disks have
-k = 1.2·10⁵ m̄ g/r and γ = 7.7·10⁴ (m̄ g/r) √(r/g), for which critical would be 490: γ is taken as
-printed, 157 times critical, along and across contacts, in implicit steps (`implicit`).
+balance to 10⁻⁹ m̄ g, and soft disks are left to creep until they balance to 10⁻⁶ m̄ g. The paper's
+soft disks have k = 1.2·10⁵ m̄ g/r and γ = 7.7·10⁴ (m̄ g/r) √(r/g), where critical would be 490: γ is
+taken as printed, 157 times critical, along and across contacts, in implicit steps (`implicit`).
 
 A packing takes one or two seconds and is kept in the cache folder with its bounds, so that the
 experiments share them and an interrupted run goes on where it was.
@@ -24,6 +24,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -55,16 +56,21 @@ __all__ = [
 ]  # fmt: skip
 
 FAMILIES = ("CD-1", "MD-1", "CD-2", "MD-2")
-SEEDS, SEEDS_QUICK = 60, 3  # the paper's number
+SEEDS, SEEDS_QUICK = 60, 2  # the paper's number, and fewer
 
 FRICTION = 0.3
 STIFFNESS, DAMPING = 1.2e5, 7.7e4  # [m̄ g/r], [(m̄ g/r) √(r/g)]
 DT = 0.01  # a grain that has fallen all the way moves by a tenth of r in it [√(r/g)]
 STEPS = 100  # of quiet that end a fall
-MOST = 60.0  # by then they rest: the fall takes 9 [√(r/g)]
+# The paper ends a fall at 6 √(L_y/g), L_y the height of the grid, if a grain still rolls. From then
+# on all velocities are set to zero every so many steps, until nothing begins to move any more.
+MOST, ROUND, ROUNDS = 38.0, 50, 400  # [√(r/g)], steps, how often at most
 BALANCED = 1e-9  # unbalanced force of rigid disks [m̄ g]
-# Soft disks creep to rest with exp(−t k/γ); sliding contacts keep sliding as they do so.
-CREEP, CREEP_STEP = 14.0, 0.1  # [γ/k]
+SWEEPS_SOFT = 800  # a step while soft disks fall
+# Soft disks creep to rest with exp(−t k/γ), and contacts that slide go on sliding as they do. Too
+# late the creep is slower than what unfinished sweeps do, and contacts at their limit come off it.
+CREPT = 1e-6  # unbalanced force that ends it [m̄ g]
+CREEP_STEP, CREEP_STEPS = 0.1, 250  # length of a step [γ/k], and at most so many
 CREEP_SWEEPS, CREEP_TOLERANCE = 5000, 1e-9  # [m̄ g]
 
 A = TypeVar("A")
@@ -132,8 +138,10 @@ def _rigid(setup: Setup, scene: Scene, start: State, least: float) -> Packing:
     sim = Simulation(scene, dt=DT, solver=solver, seed=setup.seed, start=start)
     while sim.state.time < least or not sim.quiet(setup.quiet, STEPS):
         sim.step()
-        if sim.state.time > MOST:
-            raise RunError(f"disks with seed {setup.seed} did not come to rest within {MOST:g}")
+        if sim.state.time > MOST and sim.state.step % ROUND == 0:
+            sim.state.velocity[:], sim.state.spin[:] = 0.0, 0.0
+            if sim.state.time > MOST + ROUNDS * ROUND * DT:
+                raise RunError(f"disks with seed {setup.seed} did not come to rest")
     # the same forces, converged: grains are held where they are but for rounding
     solver = GaussSeidel(sweeps=50_000, stop="residual", tolerance=1e-11)
     for _ in range(20):
@@ -157,23 +165,29 @@ def _soft(setup: Setup, scene: Scene, start: State, falls: bool) -> Packing:
     if falls:
         quiet = 0
         while quiet < STEPS or disks.time < 10.0:
-            disks.step(DT, 1e-6, setup.sweeps)
+            disks.step(DT, 1e-8, SWEEPS_SOFT)
             slow = math.sqrt(2.0 * disks.kinetic / total) < 10.0 * setup.quiet
             quiet = quiet + 1 if slow else 0
-            if disks.time > MOST:
-                raise RunError(f"soft disks with seed {setup.seed} did not come to rest")
-    for _ in range(round(CREEP / CREEP_STEP)):
+            if disks.time > MOST and round(disks.time / DT) % ROUND == 0:
+                disks.v[:] = 0.0
+                if disks.time > MOST + ROUNDS * ROUND * DT:
+                    raise RunError(f"soft disks with seed {setup.seed} did not come to rest")
+    for _ in range(CREEP_STEPS):
         disks.step(CREEP_STEP * creep, CREEP_TOLERANCE, CREEP_SWEEPS)
-    return disks.packing(1.0)
+        if (found := disks.packing(1.0)).residual < CREPT:
+            break
+    return found
 
 
 # ---------------------------------------------------------------------- kept on disk
 _PACKAGE = Path(__file__).resolve().parents[2]
 _ARRAYS = tuple(f.name for f in fields(Packing) if f.name != "unit")
-# sources that decide what is kept, besides the compiled ones, which name the cache folder
+# sources that decide what is kept
 _SOURCES = {
-    "packing": ("papers/mcnamara2004/pipeline.py", "papers/mcnamara2004/implicit.py", "scene/*.py",
-                "measure/forces/packing.py"),
+    "packing": (
+        "papers/mcnamara2004/pipeline.py", "papers/mcnamara2004/implicit.py", "scene/*.py",
+        "law/*.py", "contact/*.py", "solve/*.py", "step/*.py", "measure/forces/packing.py",
+    ),
     "forces": ("measure/forces/*.py",),
 }  # fmt: skip
 
@@ -188,17 +202,27 @@ def _version(of: str) -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
+def _folder() -> Path:
+    """Beside the compiled kernels; what other versions have left there is removed."""
+    base = cache_folder().parent if cache_folder().name.startswith("kernels-") else cache_folder()
+    folder = base / f"mcnamara2004-{_version('packing')}"
+    for old in base.glob("mcnamara2004-*"):
+        if old != folder:
+            shutil.rmtree(old, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def kept(setup: Setup, family: str, what: str, make: Callable[[], Arrays]) -> Arrays:
     """Arrays from a file, made and written there if it is not yet."""
-    key = (setup, family, what, _version("packing"), what == "packing" or _version("forces"))
-    folder = cache_folder() / "mcnamara2004"
-    path = folder / f"{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.npz"
+    key = (setup, family, what, what == "packing" or _version("forces"))
+    path = _folder() / f"{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.npz"
     try:
         with np.load(path) as file:
             return dict(file)
     except (OSError, ValueError, EOFError, BadZipFile):
         arrays = make()
-    folder.mkdir(exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.npz")
     np.savez(part, **arrays)  # type: ignore[arg-type]
     part.replace(path)  # whole or not at all
