@@ -339,6 +339,17 @@ def test_the_elastic_wedge_in_closed_form() -> None:
         assert np.abs(found[:, 1]) == pytest.approx(abs(0.5 * s - a * c), abs=1e-8)
 
 
+def test_springs_that_neither_open_nor_slide_are_a_linear_network(corner: ForceSpace) -> None:
+    rough = replace(corner.packing, friction=np.full(3, 5.0))
+    space = ForceSpace(rough, balance="loads")
+    c, load = space.equations()
+    spring = np.tile([1.0, 0.4, 0.4], 3)  # k_n, k_t, k_t
+    moved = np.linalg.lstsq((c * spring).toarray() @ c.T, load, rcond=None)[0]
+    forces = (spring * (c.T @ moved)).reshape(3, 3)
+    assert slack(space, forces).min() > 0.1
+    assert space.member("elastic", stiffness=0.4) == pytest.approx(forces, abs=1e-8)
+
+
 def test_members_that_are_not() -> None:
     space = wedge(0.5, 0.4)
     with pytest.raises(InputError, match="no member"):

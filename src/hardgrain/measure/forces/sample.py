@@ -18,7 +18,6 @@ Nothing makes these samples uniform.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
@@ -60,7 +59,7 @@ class Sample:
     residual: Floats  # (count,) largest unbalanced force of each [unit]
     unit: float  # of force: the mean weight of a grain
     spread: Floats  # (m, dim) split R̂ of each component: 1 if all chains agree
-    effective: Floats  # (m, dim) how many independent samples tell as much of its mean
+    effective: Floats  # (m, dim) independent samples that tell as much of its mean as the walks
     dropped: int = 0  # samples that did not get back into F
     steps: int = 0  # of all walks, or sweeps of all solves
 
@@ -121,8 +120,9 @@ def sample(
     """
     if count < 1:
         raise InputError(f"count is {count}; give at least 1")
-    if chains < 1:
-        raise InputError(f"chains is {chains}; give at least 1")
+    for name, value in (("chains", chains), ("thin", thin)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} is {value}; give at least 1")
     if method == "hit-and-run":
         return _hit_and_run(space, count, seed, chains, thin, processes)
     if method == "perturb":
@@ -202,9 +202,8 @@ def _hit_and_run(
         # the farthest of each stretch: chains that start apart and agree have mixed
         far = np.square(np.linalg.solve(root, (pilot - pilot.mean(axis=0)).T)).sum(axis=0)
         starts = [i[far[i].argmax()] for i in np.array_split(np.arange(len(pilot)), chains)]
-        jobs = [(pilot[i], (seed, k + 1)) for k, i in enumerate(starts)]
-        found = pmap(partial(_chain, body, root, total, thin), jobs, processes)
-        y, steps = np.stack(found)[:, -records:], chains * total * thin
+        y = _walks(body, root, pilot[starts], total, thin, (seed, 1), processes)[:, -records:]
+        steps = chains * total * thin
     states = body.origin + y @ body.basis
     spread, effective = mixing(states)
     evenly = np.arange(each) * records // each
@@ -225,7 +224,7 @@ def _learn(body: _Body, seed: int) -> tuple[Floats, Floats]:
     d = len(body.basis)
     centre, hessian = _centre(body)
     root = np.linalg.inv(np.linalg.cholesky(hessian)).T
-    pilot = _walk(body, root, 20 * d + 100, 4 * d, centre, (seed, 0))
+    pilot = _walks(body, root, centre[None], 20 * d + 100, 4 * d, (seed, 0))[0]
     return np.linalg.cholesky(np.atleast_2d(np.cov(pilot.T))), pilot
 
 
@@ -252,37 +251,52 @@ def _centre(body: _Body) -> tuple[Floats, Floats]:
     raise RunError("the centre of F was not found: it may be unbounded")
 
 
-def _chain(
-    body: _Body, root: Floats, records: int, every: int, job: tuple[Floats, tuple[int, ...]]
+def _walks(
+    body: _Body,
+    root: Floats,
+    starts: Floats,
+    records: int,
+    every: int,
+    seed: tuple[int, ...],
+    processes: int | None = 1,
 ) -> Floats:
-    return _walk(body, root, records, every, *job)
+    """Walks from ``starts`` (w, d), recorded each ``every`` steps (w, records, d).
 
-
-def _walk(
-    body: _Body, root: Floats, records: int, every: int, start: Floats, seed: Sequence[int]
-) -> Floats:
-    """A walk from ``start`` (d,), recorded each ``every`` steps (records, d).
-
-    root (d, d): of the covariance with which directions are drawn.
+    root (d, d): of the covariance with which directions are drawn. Matrices are multiplied here and
+    not by the processes that walk, as the last bits depend on how many threads BLAS has.
     """
+    d = len(root)
+    frames = np.random.default_rng(seed).normal(size=(_FRAMES, d, d))
+    directions = np.linalg.qr(frames)[0].reshape(-1, d) @ root.T
+    at = body.walls(body.origin + starts @ body.basis)
+    slopes = body.walls(directions @ body.basis)
+    jobs = [(slack, cone, (*seed, k)) for k, (slack, cone) in enumerate(zip(*at))]
+    gone = pmap(partial(_follow, *slopes, records, every), jobs, processes)
+    y: Floats = starts[:, None] + np.cumsum(gone, axis=1) @ directions
+    return y
+
+
+def _follow(
+    slack_slope: Floats,
+    cone_slope: Floats,
+    records: int,
+    every: int,
+    job: tuple[Floats, Floats, tuple[int, ...]],
+) -> Floats:
+    """How far one walk goes along each direction between two records (records, k)."""
     from hardgrain.measure.forces.walk import walk
 
-    rng, d = np.random.default_rng(seed), start.size
-    frames = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(_FRAMES)]
-    directions = np.concatenate(frames) @ root.T
-    slack, cone = body.walls((body.origin + start @ body.basis)[None])
-    slopes = body.walls(directions @ body.basis)
-    y = np.empty((records, d))
+    slack, cone, seed = job
+    rng, k = np.random.default_rng(seed), len(slack_slope)
+    gone = np.empty((records, k))
     block = max(1, _STEPS // every)
     for i in range(0, records, block):
-        n = min(block, records - i)
-        pick, at = rng.integers(len(directions), size=n * every), rng.random(n * every)
-        gone, ends = walk(slack[0], cone[0], *slopes, pick, at, every)
+        steps = every * min(block, records - i)
+        pick, at = rng.integers(k, size=steps), rng.random(steps)
+        gone[i : i + block], ends = walk(slack, cone, slack_slope, cone_slope, pick, at, every)
         if not ends:
             raise RunError("a force without limit was met, so no distribution is uniform")
-        y[i : i + n] = start + np.cumsum(gone, axis=0) @ directions
-        start = y[i + n - 1]
-    return y
+    return gone
 
 
 def mixing(x: Floats) -> tuple[Floats, Floats]:
