@@ -455,6 +455,16 @@ def test_pyramids_bound_round_cones_from_both_sides() -> None:
     assert (np.array(gaps[1]) < 0.15 * np.array(gaps[0])).all()
 
 
+def test_dimension_in_3d_is_that_of_round_cones() -> None:
+    """Many contacts slide here; pyramids of few faces would have them do so in every member."""
+    space = force_space(settling(3, 0.3, 3, 14))
+    p, exact = space.packing, space.bounds(exact=True)
+    assert space.sliding > 5
+    same = (exact.high - exact.low < CONIC * p.unit).all(axis=1)
+    assert same[space.always > 0].all()  # only what slides in the state and never changes
+    assert replace(space, faces=4).dimension == space.dimension == space.nullity
+
+
 def test_a_sphere_in_a_groove_has_the_closed_form() -> None:
     """In the plane across the groove it is the disk on two walls; along it nothing pushes."""
     angle, mu = 0.5, 0.3

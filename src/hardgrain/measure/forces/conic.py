@@ -20,23 +20,24 @@ from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 
-__all__ = ["conic_bounds"]
+__all__ = ["conic_bounds", "feasible"]
 
 _SHARE = 16  # contacts that one process takes at a time
 _FIXED = 1e-9  # change of a component by a self-balanced state whose largest one is 1
 _ACCURACY = 1e-9  # of the least value, relative and in the unit of force
 
 
+def feasible(space: ForceSpace) -> bool:
+    """Whether there are any forces in the round cones that balance the load."""
+    a, b, shape = _equations(space)
+    return _Cones(a, b, *shape.shape).minimise(0, 0.0)[0] < np.inf
+
+
 def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
     """Bounds of every component with round cones, to about 10⁻⁷ of the unit of force."""
     p = space.packing
     m, dim = p.contacts, p.dim
-    shape = np.ones((m, dim))
-    shape[:, 1:] = p.friction[:, None]
-    a, b = space.equations()
-    a = csr_array(a @ diags_array(shape.ravel()))
-    rows = independent(a, b)
-    a, b = csc_array(a[rows]), b[rows]
+    a, b, shape = _equations(space)
     low, high = np.full((2, m, dim), np.nan)
     if not m:
         return Bounds(low, high, 0, 0)
@@ -54,6 +55,16 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
         programs, iterations = programs + part[2], iterations + part[3]
     low[:, 0] = np.maximum(low[:, 0], 0.0)
     return Bounds(p.unit * low, p.unit * np.maximum(low, high), programs, iterations)
+
+
+def _equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
+    """a and b of a y = b, and (1, µ, …) that make forces of y (m, dim)."""
+    shape = np.ones((space.contacts, space.packing.dim))
+    shape[:, 1:] = space.packing.friction[:, None]
+    c, load = space.equations()
+    a = csr_array(c @ diags_array(shape.ravel()))
+    rows = independent(a, load)
+    return csc_array(a[rows]), load[rows], shape
 
 
 def _share(
@@ -81,6 +92,7 @@ class _Cones:
         self._n, self._shape = n, (m, dim)
         settings = clarabel.DefaultSettings()
         settings.verbose = False
+        settings.max_threads = 1
         settings.presolve_enable = False  # would forbid another objective
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
         whole = vstack([a, -eye_array(n)], format="csc")

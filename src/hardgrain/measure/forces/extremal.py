@@ -14,7 +14,7 @@ taken is a choice:
   generators; ``seed`` picks them.
 
 A face is where all weights with a positive reduced cost vanish. In 3D faces are those of the
-pyramids inside the cones.
+pyramids inside the cones, whose weights are not unique, so that reduced costs say nothing there.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Extremal:
     low: Floats  # (m, dim, m, dim) all components where one of a contact is least [force]
     high: Floats  # (m, dim, m, dim)
     unit: float  # of force
-    vanishing: NDArray[np.intp]  # (m, dim, 2) vanishing reduced costs at the least, the greatest
+    # (m, dim, 2) reduced costs that vanish at the least and the greatest; −1: fixed, or no limit
+    vanishing: NDArray[np.intp]
 
     @property
     def distance(self) -> Floats:
@@ -82,7 +83,8 @@ class Extremal:
     @property
     def flat(self) -> float:
         """Share of the extremal states that are not unique, by vanishing reduced costs."""
-        return float((self.vanishing > 0).mean()) if self.vanishing.size else 0.0
+        solved = self.vanishing[self.vanishing >= 0]
+        return float((solved > 0).mean()) if solved.size else 0.0
 
 
 def extremal(
@@ -96,7 +98,7 @@ def extremal(
     a, b, g, k = space.polytope()
     first = Program(a, b)
     states = np.full((2, m, dim, m, dim), np.nan)
-    vanishing = np.zeros((m, dim, 2), dtype=np.intp)
+    vanishing = np.full((m, dim, 2), -1, dtype=np.intp)
     if not first.feasible() or not m:
         return Extremal(states[0], states[1], p.unit, vanishing)
     weights = blocks(g, dim, k)
@@ -202,6 +204,7 @@ def _quadratic(
     """Where ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if it does not converge."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
     cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(least.size)]
     rows, right = csc_matrix(vstack([a, -h])), np.concatenate([b, -least])

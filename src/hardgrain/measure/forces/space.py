@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, diags_array, hstack
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
 
 from hardgrain.errors import InputError
 from hardgrain.measure.forces.cone import Side, generators
@@ -39,8 +39,6 @@ SLIDES = 1e-9  # ε of the paper: a contact slides if µ R − |T| < ε times th
 
 UNBOUNDED = 1e-6  # a self-balanced state counts if it has so much where the most is 1
 _SCALE = 1e7  # a weight that never exceeds 1/_SCALE vanishes [unit of force]
-
-_SIDES: tuple[Side, ...] = ("inside", "outside")  # where a member is looked for, in 3D
 
 Balance = Literal["state", "loads"]
 
@@ -177,41 +175,51 @@ class ForceSpace:
         return p.load
 
     @cached_property
-    def _support(self) -> tuple[Floats | None, NDArray[np.bool_]]:
-        """A member as far inside as there is one (weights x), and which weights can be > 0.
-
-        max Σ y with 0 ≤ y ≤ 1, y ≤ x, A x = λ b, λ ≥ 1: its solution has y = 0 exactly for those
-        weights that vanish in every member (Freund, Roundy and Todd). None: F is empty. The limit
-        of λ makes it those that never exceed 1/λ: a residual alone opens no contact.
-        """
-        for side in _SIDES[: self.packing.dim - 1]:
-            a, b, _, _ = self.polytope(side)
-            n = a.shape[1]
-            # variables x − y, y, λ − 1
-            whole = hstack([a, a, -b[:, None]], format="csc")
-            upper = np.concatenate([np.full(n, np.inf), np.ones(n), [_SCALE - 1.0]])
-            program = Program(whole, b, upper)
-            if program.minimise(np.arange(n, 2 * n), -np.ones(n)) < np.inf:
-                x = program.x
-                y, scale = x[n : 2 * n], 1.0 + x[2 * n]
-                return (x[:n] + y) / scale, y > 0.5
-        return None, np.zeros(n, dtype=bool)
-
-    @property
     def empty(self) -> bool:
-        """No forces balance the load: the packing cannot be at rest.
+        """No forces balance the load: the packing cannot be at rest."""
+        a, b, _, _ = self.polytope()
+        if Program(a, b).feasible():
+            return False
+        if self.packing.dim == 2:
+            return True
+        from hardgrain.measure.forces.conic import feasible
 
-        In 3D: not even with friction a little greater, by pyramids around the cones.
-        """
-        return self._support[0] is None
+        return not feasible(self)
 
     @cached_property
+    def _inside(self) -> tuple[Floats, NDArray[np.int8]]:
+        """A member as far inside F as there is one (m, dim), and what contacts count in all."""
+        if self.packing.dim == 3:
+            from hardgrain.measure.forces.members import interior
+
+            return interior(self)
+        return self._inside_polytope()
+
+    def _inside_polytope(self) -> tuple[Floats, NDArray[np.int8]]:
+        """The same in 2D, by a linear program.
+
+        max Σ y with 0 ≤ y ≤ 1, y ≤ x, A x = λ b, λ ≥ 1: its solution has y = 0 exactly for those
+        weights that vanish in every member (Freund, Roundy and Todd). The limit of λ makes it those
+        that never exceed 1/λ: a residual alone opens no contact.
+        """
+        a, b, g, k = self.polytope()
+        n = a.shape[1]
+        # variables x − y, y, λ − 1
+        whole = hstack([a, a, -b[:, None]], format="csc")
+        upper = np.concatenate([np.full(n, np.inf), np.ones(n), [_SCALE - 1.0]])
+        program = Program(whole, b, upper)
+        program.minimise(np.arange(n, 2 * n), -np.ones(n))
+        x = program.x
+        y, scale = x[n : 2 * n], 1.0 + x[2 * n]
+        member = self.packing.unit * (g @ (x[:n] + y)).reshape(-1, self.packing.dim) / scale
+        edges = (y > 0.5).reshape(-1, k).sum(axis=1)
+        slides = (edges == 1) | (self.packing.friction == 0.0)
+        return member, np.where(edges == 0, 2, np.where(slides, 1, 0)).astype(np.int8)
+
+    @property
     def always(self) -> NDArray[np.int8]:
         """What each contact counts in every member (m,): 1 must slide, 2 must be open, else 0."""
-        can = self._support[1].reshape(-1, self.polytope()[3])
-        # edges of a pyramid are on the cone, all sums of several inside it
-        slides = (can.sum(axis=1) == 1) | (self.packing.friction == 0.0)
-        return np.where(~can.any(axis=1), 2, np.where(slides, 1, 0)).astype(np.int8)
+        return np.full(self.contacts, 2, dtype=np.int8) if self.empty else self._inside[1]
 
     @cached_property
     def dimension(self) -> int:
@@ -223,10 +231,19 @@ class ForceSpace:
             return -1
         if not self.always.any():
             return self.nullity
-        a, _, g, k = self.polytope()
-        edges = self._support[1].reshape(-1, k)
-        can = (edges | (edges.sum(axis=1, keepdims=True) > 1)).ravel()
-        return rank(csc_array(g)[:, can]) - rank(a[:, can])
+        # what is left of the components: all of a contact, one direction if it slides, or none
+        m, dim = self.contacts, self.packing.dim
+        member, counts = self._inside
+        own = np.arange(dim * m).reshape(m, dim)
+        open_, slides = counts == 2, counts == 1
+        left = eye_array(dim * m, format="csc")[:, own[~open_ & ~slides].ravel()]
+        along = member[slides] / member[slides, :1]
+        column = np.repeat(np.arange(along.shape[0]), dim)
+        edges = csc_array(
+            (along.ravel(), (own[slides].ravel(), column)), shape=(dim * m, len(along))
+        )
+        kept = hstack([left, edges], format="csc")
+        return int(kept.shape[1]) - rank(self.equations()[0] @ kept)
 
     @cached_property
     def unbounded(self) -> NDArray[np.bool_]:
