@@ -106,6 +106,15 @@ def test_forces_of_a_run_at_rest_are_counted() -> None:
     assert (kept["nullity"], kept["verdict"]) == (1, "no")
 
 
+def test_what_is_locked_and_what_is_more_than_grains_is_counted() -> None:
+    """A column whose grains can only go up and down: all friction is left open."""
+    summary = column(hg.GaussSeidel(stop="residual", tolerance=1e-6, sweeps=100_000), 100)
+    u = summary.unique
+    assert u is not None
+    assert u.formula == f"2M − 3N + {2 * COUNT}"
+    assert u.least == u.nullity == COUNT
+
+
 def test_without_friction_contacts_slide_and_counting_does_not_tell() -> None:
     """All is determined here, but not by the null space alone."""
     u = resting(WEDGE, friction=0.0).unique

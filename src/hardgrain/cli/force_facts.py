@@ -33,6 +33,7 @@ __all__ = [
 
 NAMED = 6  # contacts that a line of text names before it only counts them
 
+MOVES = 0.1  # a force not balanced that makes one doubt that all is at rest [unit of force]
 ELASTIC = 2.0 / 7.0  # k_t/k_n of the elastic member, as of soft particles by default
 
 During = Callable[[str, Callable[[], Any]], Any]
@@ -178,6 +179,8 @@ def as_text(facts: dict[str, Any]) -> str:
     }[facts["balance"]]
     unknown = math.isnan(facts["residual"])
     residual = "not known" if unknown else f"{facts['residual']:.2g} {unit} at most"
+    if facts["residual"] > MOVES:
+        residual += " (is it at rest?)"
     possible = (
         f"{'yes' if facts['dim_F'] == 0 else 'no'}: dim F = {facts['dim_F']}, of the null space"
         f" {facts['null_space']}, {facts['formula']} = {facts['expected']}"

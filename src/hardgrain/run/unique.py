@@ -64,10 +64,11 @@ class Uniqueness:
 
 
 def formula(p: Packing) -> str:
-    """How components of forces less equations are counted: 2M − 3N, unless something is locked."""
+    """How components of forces less equations are counted: 2M − 3N, less 1 for a piston, say."""
     dofs = 3 * (p.dim - 1)
-    plain = p.rows.size == dofs * p.grains
-    return f"{p.dim}M − {dofs}N" if plain else f"{p.dim}M − {p.rows.size}"
+    more = p.rows.size - dofs * p.grains  # less where grains cannot move freely
+    rest = f" {'−' if more > 0 else '+'} {abs(more)}" if more else ""
+    return f"{p.dim}M − {dofs}N{rest}"
 
 
 def uniqueness(sim: Simulated, work: float) -> Uniqueness | None:
