@@ -118,11 +118,13 @@ def sample(
     largest unbalanced force is below ``tolerance`` mean weights, or dropped: the laws of contact
     also allow that some grains start to move.
     """
-    if count < 1:
-        raise InputError(f"count is {count}; give at least 1")
-    for name, value in (("chains", chains), ("thin", thin)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} is {value}; give at least 1")
+    for name, value, least in (("count", count, 1), ("chains", chains, 1), ("seed", seed, 0)):
+        if value < least:
+            raise InputError(f"{name} is {value}; give at least {least}")
+    if thin is not None and thin < 1:
+        raise InputError(f"thin is {thin}; give at least 1")
+    if not space.contacts:
+        raise InputError("the packing has no contacts, so there are no forces to sample")
     if method == "hit-and-run":
         return _hit_and_run(space, count, seed, chains, thin, processes)
     if method == "perturb":
@@ -225,7 +227,9 @@ def _learn(body: _Body, seed: int) -> tuple[Floats, Floats]:
     centre, hessian = _centre(body)
     root = np.linalg.inv(np.linalg.cholesky(hessian)).T
     pilot = _walks(body, root, centre[None], 20 * d + 100, 4 * d, (seed, 0))[0]
-    return np.linalg.cholesky(np.atleast_2d(np.cov(pilot.T))), pilot
+    # corrects the guess: the covariance itself may be too thin for its digits
+    rounded = np.atleast_2d(np.cov(np.linalg.solve(root, pilot.T)))
+    return root @ np.linalg.cholesky(rounded), pilot
 
 
 def _centre(body: _Body) -> tuple[Floats, Floats]:
