@@ -49,7 +49,7 @@ def test_the_table_and_the_pictures(hardgrain, settled):
         space = force_space(file)
     text = result.out
     assert f"M = {space.contacts} contacts" in text
-    assert f"dim F = {space.dimension}, of the null space {space.nullity}" in text
+    assert f"no: dim F = {space.dimension}, null space {space.nullity}" in text
     assert f"2M − 3N = {2 * space.contacts - 3 * space.grains}" in text
     for line in ("unbalanced:", "sliding:", "δ_R:", "δ_T:", "d_R:", "sample:", "norm of F:"):
         assert f"\n{line}" in text
@@ -161,7 +161,7 @@ def test_what_cannot_be_is_said_in_a_sentence(hardgrain, settled, tmp_path):
         (["text.h5"], "text.h5"),
         ([sticky], "has cohesion"),
         ([settled, "--json", "--csv"], "only one can be printed"),
-        ([settled, "--csv", "--count"], "give one of them"),
+        ([settled, "--csv", "--count"], "--count leaves out what --csv"),
         ([settled, "--count", "-o", "text.h5"], "text.h5 cannot be made a folder"),
     ):
         result = hardgrain("forces", *arguments)

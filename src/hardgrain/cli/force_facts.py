@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,36 +14,25 @@ from hardgrain.measure.forces.bounds import Bounds
 from hardgrain.measure.forces.extremal import Extremal
 from hardgrain.measure.forces.sample import Sample
 from hardgrain.measure.forces.space import ForceSpace
-from hardgrain.run.unique import formula
+from hardgrain.run import unique
 from hardgrain.scene.model import Floats
 from hardgrain.show.forces import indeterminacy
 
 __all__ = [
-    "as_csv",
-    "as_text",
-    "columns",
-    "count",
-    "diameters",
-    "local",
-    "members",
-    "plain",
+    "as_csv", "as_text", "columns", "count", "diameters", "local", "members", "plain", "possible",
     "sampled",
-]
+]  # fmt: skip
 
 NAMED = 6  # contacts that a line of text names before it only counts them
 
 MOVES = 0.1  # a force not balanced that makes one doubt that all is at rest [unit of force]
 ELASTIC = 2.0 / 7.0  # k_t/k_n of the elastic member, as of soft particles by default
 
-During = Callable[[str, Callable[[], Any]], Any]
 
-
-def count(run: RunFile, step: int, space: ForceSpace, during: During) -> dict[str, Any]:
+def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
     """What there is, and what can be counted; forces in the packing's unit."""
-    p, frame = space.packing, run[step]
-    empty = during("looking for possible forces", lambda: space.empty)
-    unbounded = during("looking for forces without bound", lambda: space.unbounded)
-    slides, always, found = space.slides(), space.always, p.components / p.unit
+    p, frame, counted = space.packing, run[step], unique.count(space)
+    slides, found = space.slides(), p.components / p.unit
     weighs = bool(run.model["gravity"].any())
     return {
         "file": str(run.path),
@@ -58,11 +46,10 @@ def count(run: RunFile, step: int, space: ForceSpace, during: During) -> dict[st
         "unit": {"force": p.unit, "is": f"mean {'weight' if weighs else 'normal force'}"},
         "residual": space.residual,
         "balance": space.balance,
-        "empty": empty,
-        "dim_F": space.dimension,
-        "null_space": space.nullity,
-        "expected": space.expected,
-        "formula": formula(p),
+        "unique": counted.verdict,
+        "null_space": counted.nullity,
+        "expected": counted.least,
+        "formula": counted.formula,
         "found": {
             "sliding": int((slides == 1).sum()),
             "without_force": int((slides == 2).sum()),
@@ -71,8 +58,20 @@ def count(run: RunFile, step: int, space: ForceSpace, during: During) -> dict[st
             "greatest_normal": float(found[:, 0].max()),
             "norm": float(np.linalg.norm(found)),
         },
+    }
+
+
+def possible(space: ForceSpace) -> dict[str, Any]:
+    """Whether any forces balance the load, how many dimensions they have, and what they share."""
+    if space.empty:
+        return {"unique": "empty", "empty": True, "dim_F": -1, "unbounded": []}
+    p, always = space.packing, space.always
+    return {
+        "unique": "yes" if space.dimension == 0 else "no",
+        "empty": False,
+        "dim_F": space.dimension,
         "always": {"sliding": int((always == 1).sum()), "open": int((always == 2).sum())},
-        "unbounded": [f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(unbounded)],
+        "unbounded": [f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(space.unbounded)],
     }
 
 
@@ -140,13 +139,14 @@ def columns(space: ForceSpace, bounds: Bounds | None) -> dict[str, list[Any]]:
         "second": p.second.tolist(),
         "friction": p.friction.tolist(),
         "state": [("sticks", "slides", "no force")[k] for k in space.slides()],
-        "in_every_state": [("", "slides", "open")[k] for k in space.always],
     }
     for e, name in enumerate(names):
         table[name] = p.components[:, e].tolist()
         if bounds is not None:
             table[f"{name}_min"] = bounds.low[:, e].tolist()
             table[f"{name}_max"] = bounds.high[:, e].tolist()
+    if bounds is not None:
+        table["in_every_state"] = [("", "slides", "open")[k] for k in space.always]
     return table
 
 
@@ -172,7 +172,7 @@ def as_text(facts: dict[str, Any]) -> str:
     """One line for each answer."""
     kind = facts["unit"]["is"]
     unit = "m̄g" if kind == "mean weight" else "R̄"
-    found, always, wedged = facts["found"], facts["always"], facts["unbounded"]
+    found, wedged = facts["found"], facts.get("unbounded", [])
     treated = {
         "state": "kept as an external force, so that the forces found are possible",
         "loads": "left out, so that the forces found are possible only up to it",
@@ -181,12 +181,12 @@ def as_text(facts: dict[str, Any]) -> str:
     residual = "not known" if unknown else f"{facts['residual']:.2g} {unit} at most"
     if facts["residual"] > MOVES:
         residual += " (is it at rest?)"
-    possible = (
-        f"{'yes' if facts['dim_F'] == 0 else 'no'}: dim F = {facts['dim_F']}, of the null space"
-        f" {facts['null_space']}, {facts['formula']} = {facts['expected']}"
-    )
-    if facts["empty"]:
-        possible = "no forces at all balance the load: F is empty, the packing is not stable"
+    size = f"null space {facts['null_space']}, {facts['formula']} = {facts['expected']}"
+    if "dim_F" in facts:
+        size = f"dim F = {facts['dim_F']}, {size}"
+    answer = f"{facts['unique']}: {size}"
+    if facts.get("empty"):
+        answer = "no forces at all balance the load: F is empty, the packing is not stable"
     most = f" of at most {facts['null_space']}" if found["M_s"] <= facts["null_space"] else ""
     names = ", ".join(wedged[:NAMED]) + (", …" if len(wedged) > NAMED else "")
     lines = [
@@ -198,19 +198,22 @@ def as_text(facts: dict[str, Any]) -> str:
         ),
         ("unit", f"{unit} = {facts['unit']['force']:.6g}, the {kind}"),
         ("unbalanced", f"{residual}, {treated}"),
-        ("unique?", possible),
+        ("unique?", answer),
         (
             "sliding",
             f"{found['sliding']} contacts, without force {found['without_force']}: M_s ="
             f" {found['M_s']}{most}",
         ),
-        ("must slide", f"{always['sliding']} contacts, must be open {always['open']}"),
-        ("unbounded", f"{len(wedged)} contacts, wedged: {names}" if wedged else "no force"),
         (
             "normal force",
             f"mean {found['mean_normal']:.4g}, greatest {found['greatest_normal']:.4g} {unit}",
         ),
     ]
+    if (a := facts.get("always")) is not None:
+        lines += [
+            ("must slide", f"{a['sliding']} contacts, must be open {a['open']}"),
+            ("unbounded", f"{len(wedged)} contacts, wedged: {names}" if wedged else "no force"),
+        ]
     if (d := facts.get("local")) is not None:
         for name, one in (("δ_R", d["normal"]), ("δ_T", d["tangential"])):
             text = f"mean {one['mean']:.4g}, greatest {one['greatest']:.4g} {unit}"

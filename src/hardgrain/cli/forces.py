@@ -42,7 +42,7 @@ def forces(
         bool, typer.Option("--csv", help="Print a table of all contacts with their bounds.")
     ] = False,
     only_count: Annotated[
-        bool, typer.Option("--count", help="Only count; leave out the bounds, which cost most.")
+        bool, typer.Option("--count", help="Only count, at once: no linear programs.")
     ] = False,
     diameters: Annotated[
         bool, typer.Option("--global", help="Also global indeterminacies, between extremal states.")
@@ -84,8 +84,8 @@ def forces(
     """
     if as_json and as_csv:
         raise InputError("--json and --csv were given; only one can be printed")
-    if as_csv and only_count:
-        raise InputError("--csv prints the bounds that --count leaves out; give one of them")
+    if only_count and (as_csv or diameters or samples is not None):
+        raise InputError("--count leaves out what --csv, --global and --samples are for")
 
     from hardgrain.cli import force_facts as facts_of
     from hardgrain.io.runfile import RunFile
@@ -97,17 +97,17 @@ def forces(
         space = _space(run, step, balance, faces)
         if folder is not None:  # before the work that may be lost
             _make(folder)
-        facts = facts_of.count(run, step, space, during)
-        if samples is not None and facts["unbounded"] and method == "hit-and-run":
-            raise InputError(
-                "--samples cannot be had: F is unbounded, and so without uniform samples"
-            )
-        bounds = None
-        if not facts["empty"]:
+        facts, bounds = facts_of.count(run, step, space), None
+        if not only_count:
+            facts |= during("looking for possible forces", lambda: facts_of.possible(space))
+            if samples is not None and facts["unbounded"] and method == "hit-and-run":
+                raise InputError(
+                    "--samples cannot be had: F is unbounded, and so without uniform samples"
+                )
+        if not facts.get("empty", True):
             facts["members"] = during("special members", lambda: facts_of.members(space))
-            if not only_count:
-                bounds = during(_task(space), lambda: _bounds(space, processes, cone))
-                facts["local"] = facts_of.local(space, bounds, cone)
+            bounds = during(_task(space), lambda: _bounds(space, processes, cone))
+            facts["local"] = facts_of.local(space, bounds, cone)
             if diameters:
                 states = during("extremal states", lambda: space.extremal(processes=processes))
                 facts["global"] = facts_of.diameters(states)

@@ -8,6 +8,7 @@ all others are inside. As long as there is more freedom than edges, other forces
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
     from hardgrain.measure.forces.packing import Packing, Simulated
+    from hardgrain.measure.forces.space import ForceSpace
 
-__all__ = ["Uniqueness", "formula", "uniqueness"]
+__all__ = ["Uniqueness", "count", "uniqueness"]
 
 RANK_WORK = {2: 600.0, 3: 3000.0}  # of the rank, for each contact [contact updates]
 
@@ -63,7 +65,7 @@ class Uniqueness:
         return f"{self.verdict}: equilibrium leaves {free}; {slide}"
 
 
-def formula(p: Packing) -> str:
+def _formula(p: Packing) -> str:
     """How components of forces less equations are counted: 2M − 3N, less 1 for a piston, say."""
     dofs = 3 * (p.dim - 1)
     more = p.rows.size - dofs * p.grains  # less where grains cannot move freely
@@ -82,16 +84,18 @@ def uniqueness(sim: Simulated, work: float) -> Uniqueness | None:
         space = force_space(sim)
     except InputError as refused:
         return Uniqueness(unknown=str(refused))
-    p, m = space.packing, space.contacts
-    if m == 0:
-        return None
-    slides = space.slides()
+    return count(space, work) if space.contacts else None
+
+
+def count(space: ForceSpace, work: float = math.inf) -> Uniqueness:
+    """The same of any packing."""
+    p, slides = space.packing, space.slides()
     return Uniqueness(
-        contacts=m,
+        contacts=space.contacts,
         grains=space.grains,
         least=space.expected,
-        formula=formula(p),
-        nullity=space.nullity if RANK_WORK[p.dim] * m <= work else None,
+        formula=_formula(p),
+        nullity=space.nullity if RANK_WORK[p.dim] * space.contacts <= work else None,
         sliding=space.sliding,
         held=int(((p.dim - 1) * (slides == 1) + p.dim * (slides == 2)).sum()),
     )
