@@ -180,6 +180,7 @@ def test_pistons_and_locked_grains_have_fewer_equations(dim: int) -> None:
     assert free.all()
     assert p.free.sum(axis=1).tolist() == ([1, 3, 0, 1] if dim == 2 else [4, 6, 0, 1])
     assert p.rows.size == p.free.sum()
+    assert p.residual < 1e-9  # with the force on the piston and on what is locked
     expected = by_hand(sim).ravel()[p.rows]
     np.testing.assert_allclose(p.load, expected, atol=TIGHT * np.abs(expected).max())
 
@@ -423,6 +424,17 @@ def test_refusals(tmp_path: Path) -> None:
     unknown = np.full(p.free.shape, np.nan)
     with pytest.raises(InputError, match="keeps neither"):
         force_space(replace(p, external=unknown), balance="loads")
+    for wrong, says in (
+        ({"first": p.second}, "first body"),
+        ({"second": p.second + 2}, "second body"),
+        ({"friction": -p.friction}, "from 0"),
+        ({"friction": p.friction[:1]}, "as many"),
+        ({"normal": 2.0 * p.normal}, "unit vectors"),
+        ({"force": np.nan * p.force}, "finite"),
+        ({"free": p.free[:, :2]}, "3 degrees"),
+    ):
+        with pytest.raises(InputError, match=says):
+            replace(p, **wrong)
     with pytest.raises(InputError, match="nearest, vertex or random"):
         loaded(p).extremal("any")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least 3"):

@@ -13,6 +13,9 @@ Not to be solved:
 - the greatest tangential force if the contact slides where its normal force is greatest: no other
   member has more.
 
+Balance and cones hold to 10⁻⁹ of the unit of force, the tolerance of HiGHS; bounds of well-posed
+packings are right to some 10⁻¹⁰ of it, and forces found lie within them to 10⁻⁹.
+
 In 3D pyramids inside the round cones give ranges within the true ones, pyramids outside ranges
 around them; the true ones are a matter of `hardgrain.measure.forces.conic`.
 """

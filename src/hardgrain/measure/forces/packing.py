@@ -45,10 +45,23 @@ class Packing:
 
     def __post_init__(self) -> None:
         m, dim = self.normal.shape
-        if self.force.shape != (m, dim) or self.first.shape != (m,) or self.second.shape != (m,):
+        n, bodies = self.radius.size, self.free.shape[0]
+        if not self.force.shape == (m, dim) or not (
+            self.first.shape == self.second.shape == self.friction.shape == (m,)
+        ):
             raise InputError(f"a packing with {m} normals needs as many contacts and forces")
+        if dim not in (2, 3) or self.free.shape != (bodies, 3 * dim - 3):
+            raise InputError("a packing needs 3 degrees of freedom for each body in 2D, 6 in 3D")
         if not (np.abs(np.linalg.norm(self.normal, axis=1) - 1.0) < 1e-6).all():
             raise InputError("normals of a packing must be unit vectors")
+        if m and not (self.first.min() >= 0 and self.first.max() < n):
+            raise InputError(f"the first body of each contact must be one of the {n} grains")
+        if m and not (self.second.min() >= 0 and self.second.max() < bodies):
+            raise InputError(f"the second body of each contact must be one of the {bodies} bodies")
+        if not ((self.friction >= 0.0) & (self.friction < np.inf)).all():
+            raise InputError("coefficients of friction must be numbers from 0")
+        if not (np.isfinite(self.force).all() and self.unit > 0.0 and (self.radius > 0.0).all()):
+            raise InputError("forces must be finite; radii and the unit of force positive")
 
     @property
     def dim(self) -> int:
