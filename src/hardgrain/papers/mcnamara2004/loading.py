@@ -163,15 +163,15 @@ def _limit(sim: Simulation) -> _Limit:
     assert p.external is not None
     both = packing(more).external
     assert both is not None
-    step = (both - p.external).ravel()[p.rows] / p.unit
     space = ForceSpace(p, balance="loads")
-    a, b, g, _ = space.polytope()
-    program = Program(csc_array(hstack([a, step[:, None]])), b)
-    load = -program.minimise([a.shape[1]], [-1.0])
+    (c, load), g = space.equations(), space.polytope()[2]
+    step = (both - p.external).ravel()[p.rows] / p.arms / p.unit
+    program = Program(csc_array(hstack([c @ g, step[:, None]])), load)
+    most = -program.minimise([g.shape[1]], [-1.0])
     x, costs = program.x[:-1], program.reduced_costs[:-1]
     components = p.unit * (g @ x).reshape(-1, 2)
     return _Limit(
-        load,
+        most,
         int((x < NOTHING).sum()),
         int((costs > NOTHING).sum()),
         space.expected,
