@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, csr_array, diags_array, eye_array
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.measure.forces.rank import independent
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.scene.model import Floats
 
@@ -129,7 +130,9 @@ def _cones(space: ForceSpace) -> tuple[csr_array, Floats, Floats]:
     shape = np.ones((p.contacts, p.dim))
     shape[:, 1:] = p.friction[:, None]
     c, load = space.equations()
-    return c @ diags_array(shape.ravel()), load, shape.ravel()
+    c = csr_array(c @ diags_array(shape.ravel()))
+    rows = independent(c, load)
+    return c[rows], load[rows], shape.ravel()
 
 
 def _minimise(
