@@ -18,6 +18,7 @@ import hardgrain as hg
 from hardgrain.errors import InputError
 from hardgrain.measure import Packing, force_space
 from hardgrain.measure.forces import bounds as bounds_module
+from hardgrain.measure.forces import extremal as extremal_module
 from hardgrain.measure.forces import rank as rank_module
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.run.scenario import Output
@@ -298,35 +299,41 @@ def test_the_state_counts_as_in_the_paper() -> None:
 TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 
-def cold(space: ForceSpace) -> tuple[Floats, Floats]:
-    """Every bound by a call of its own, in R and T and inequalities, in mean weights (m, 2)."""
-    p = space.packing
-    m = p.contacts
-    a, b = p.matrix / p.arms[:, None], p.load / p.arms / p.unit
-    rows = np.repeat(np.arange(2 * m), 2)
-    columns = np.tile(np.arange(2 * m).reshape(m, 2), (1, 2)).ravel()
-    value = np.stack([-p.friction, np.ones(m), -p.friction, -np.ones(m)], axis=1)
-    cone = csr_array((value.ravel(), (rows, columns)), shape=(2 * m, 2 * m))
-    ends = np.empty((2, 2 * m))
-    for end, sign in enumerate((1.0, -1.0)):
-        for k in range(2 * m):
-            cost = np.zeros(2 * m)
-            cost[k] = sign
-            found = linprog(
-                cost,
-                A_ub=cone,
-                b_ub=np.zeros(2 * m),
-                A_eq=csr_array(a),
-                b_eq=b,
-                bounds=[(0.0, None), (None, None)] * m,
-                options={
-                    "primal_feasibility_tolerance": 1e-10,
-                    "dual_feasibility_tolerance": 1e-10,
-                },
-            )
-            assert found.success
-            ends[end, k] = sign * found.fun
-    return ends[0].reshape(m, 2), ends[1].reshape(m, 2)
+class Cold:
+    """Programs over F, each a call of its own, in R and T [mean weight] and inequalities."""
+
+    def __init__(self, space: ForceSpace) -> None:
+        p, m = space.packing, space.contacts
+        rows = np.repeat(np.arange(2 * m), 2)
+        columns = np.tile(np.arange(2 * m).reshape(m, 2), (1, 2)).ravel()
+        value = np.stack([-p.friction, np.ones(m), -p.friction, -np.ones(m)], axis=1)
+        self.cone = csr_array((value.ravel(), (rows, columns)), shape=(2 * m, 2 * m))
+        self.a, self.b = csr_array(p.matrix / p.arms[:, None]), p.load / p.arms / p.unit
+        self.free = [(0.0, None), (None, None)] * m
+
+    def least(self, cost: Floats, within: dict[int, tuple[float, float]] | None = None) -> float:
+        """The least of cost · F, with some components in narrower bounds."""
+        bounds = list(self.free)
+        for k, ends in (within or {}).items():
+            bounds[k] = ends
+        found = linprog(
+            cost,
+            A_ub=self.cone,
+            b_ub=np.zeros(self.cone.shape[0]),
+            A_eq=self.a,
+            b_eq=self.b,
+            bounds=bounds,
+            options=dict.fromkeys(TOLERANCES, 1e-10),
+        )
+        assert found.success
+        return float(found.fun)
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """(m, 2) each."""
+        every = np.eye(self.cone.shape[1])
+        low = [self.least(e) for e in every]
+        high = [-self.least(-e) for e in every]
+        return np.reshape(low, (-1, 2)), np.reshape(high, (-1, 2))
 
 
 @pytest.mark.parametrize(("friction", "seed", "count"), [(0.3, 0, 24), (0.0, 1, 16), (1.0, 2, 16)])
@@ -335,7 +342,7 @@ def test_bounds_agree_with_programs_solved_one_by_one(
 ) -> None:
     space = force_space(settling(2, friction, seed, count))
     b, unit = space.bounds(), space.packing.unit
-    low, high = cold(space)
+    low, high = Cold(space).bounds()
     np.testing.assert_allclose(b.low / unit, low, atol=SOLVED)
     np.testing.assert_allclose(b.high / unit, high, atol=SOLVED)
     assert b.programs <= 4 * space.contacts
@@ -366,7 +373,7 @@ def test_bounds_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.Mon
         assert np.array_equal(one.low, two.low)
         assert np.array_equal(one.high, two.high)
         assert (one.programs, one.pivots) == (two.programs, two.pivots)
-        for choice in ("vertex", "random"):
+        for choice in ("nearest", "vertex", "random"):
             a = space.extremal(choice, seed=1)
             b = space.extremal(choice, seed=1, processes=2)
             assert np.array_equal(a.low, b.low)
@@ -534,3 +541,30 @@ def test_only_what_must_change_counts_between_the_nearest_states() -> None:
     alone = loaded(one).extremal()
     np.testing.assert_allclose(alone.distance, expected, atol=TIGHT)
     assert alone.flat == 0.0  # both ends are points
+
+
+def test_the_nearest_states_are_found_in_coordinates_of_the_faces_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if the first way had led nowhere."""
+    space = force_space(settling(2, seed=1, count=12))
+    expected, quadratic = space.extremal().distance, extremal_module._quadratic
+
+    def second_only(p: Any, q: Any, a: csr_array, *rest: Any) -> Floats | None:
+        return quadratic(p, q, a, *rest) if a.shape[0] == 0 else None
+
+    monkeypatch.setattr(extremal_module, "_quadratic", second_only)
+    np.testing.assert_allclose(space.extremal().distance, expected, atol=CONIC)
+
+
+def test_the_nearest_states_are_nearest() -> None:
+    """D is the shortest difference if D · (F⁺ − F⁻) ≥ D² for all F⁺, F⁻ of the two faces."""
+    space = force_space(settling(2, seed=1, count=12))
+    e, b, unit, cold = space.extremal(), space.bounds(), space.packing.unit, Cold(space)
+    low, high = b.low.ravel() / unit, b.high.ravel() / unit
+    d = ((e.high - e.low) / unit).reshape(low.size, low.size)
+    room = 1e-8  # for a face, which else might be missed
+    for k in np.flatnonzero(high - low > 1e-3):
+        ahead = cold.least(d[k], {k: (high[k] - room, high[k])})
+        behind = -cold.least(-d[k], {k: (low[k], low[k] + room)})
+        assert ahead - behind > d[k] @ d[k] * (1.0 - 1e-5)
