@@ -444,6 +444,8 @@ def test_refusals(tmp_path: Path) -> None:
             replace(p, **wrong)
     with pytest.raises(InputError, match="nearest, vertex or random"):
         loaded(p).extremal("any")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="inside or outside"):
+        loaded(p).bounds(side="above")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least 3"):
         force_space(on_walls([(0.0, 0.0, -1.0)], 0.3), faces=2).bounds()
 

@@ -27,6 +27,8 @@ def generators(
     components: Floats, friction: Floats, faces: int = 8, side: Side = "inside"
 ) -> tuple[csr_array, int]:
     """The matrix from weights to components (dim m, k m), and k, the generators of a contact."""
+    if side not in ("inside", "outside"):
+        raise InputError(f"side is {side!r}; give inside or outside")
     m, dim = components.shape
     if dim == 2:
         k, across = 2, np.tile([[1.0], [-1.0]], (m, 1, 1))

@@ -247,7 +247,10 @@ class ForceSpace:
 
     @cached_property
     def unbounded(self) -> NDArray[np.bool_]:
-        """Contacts whose force can grow without limit (m,): wedged, against themselves."""
+        """Contacts whose force can grow without limit (m,): wedged, against themselves.
+
+        In 3D within the pyramids inside the cones.
+        """
         a, _, _, k = self.polytope()
         return np.asarray((rays(a).x > UNBOUNDED).reshape(-1, k).any(axis=1))
 
