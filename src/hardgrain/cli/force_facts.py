@@ -19,8 +19,8 @@ from hardgrain.scene.model import Floats
 from hardgrain.show.forces import indeterminacy
 
 __all__ = [
-    "as_csv", "as_text", "columns", "count", "diameters", "local", "members", "plain", "possible",
-    "sampled",
+    "MOVES", "as_csv", "as_text", "columns", "count", "diameters", "local", "members", "plain",
+    "possible", "sampled",
 ]  # fmt: skip
 
 NAMED = 6  # contacts that a line of text names before it only counts them
@@ -99,10 +99,11 @@ def diameters(found: Extremal) -> dict[str, Any]:
 
 
 def _figures(values: Floats) -> dict[str, float]:
-    """Of those that are bounded."""
-    some = values[np.isfinite(values)]
+    """Of those that are bounded, and their share."""
+    finite = np.isfinite(values)
+    some = values[finite]
     mean, greatest = (some.mean(), some.max()) if some.size else (math.nan, math.nan)
-    return {"mean": float(mean), "greatest": float(greatest)}
+    return {"mean": float(mean), "greatest": float(greatest), "bounded": float(finite.mean())}
 
 
 def members(space: ForceSpace) -> dict[str, Any]:
@@ -215,9 +216,7 @@ def as_text(facts: dict[str, Any]) -> str:
             ("unbounded", f"{len(wedged)} contacts, wedged: {names}" if wedged else "no force"),
         ]
     if (d := facts.get("local")) is not None:
-        for name, one in (("δ_R", d["normal"]), ("δ_T", d["tangential"])):
-            text = f"mean {one['mean']:.4g}, greatest {one['greatest']:.4g} {unit}"
-            lines.append((name, text + (", of those bounded" if wedged else "")))
+        lines += _range("δ_R", d["normal"], unit) + _range("δ_T", d["tangential"], unit)
         if (c := d["pyramids"]) is not None:
             less = "smaller" if c["side"] == "inside" else "larger"
             text = f"by pyramids of {c['faces']} faces {c['side']} the cones, if anything {less}"
@@ -225,10 +224,9 @@ def as_text(facts: dict[str, Any]) -> str:
         share = f"{d['share_with_none']:.1%} of the contacts"
         lines.append(("determined", f"{share}: δ_R = δ_T = 0"))
     if (d := facts.get("global")) is not None:
-        for name, one in (("d_R", d["normal"]), ("d_T", d["tangential"])):
-            lines.append((name, f"mean {one['mean']:.4g}, greatest {one['greatest']:.4g} {unit}"))
-        text = f"{d['share_not_unique']:.1%} are not unique; d is between the nearest"
-        lines.append(("extremes", text))
+        lines += _range("d_R", d["normal"], unit) + _range("d_T", d["tangential"], unit)
+        text = f"{d['share_not_unique']:.1%} of the extremal states are not unique"
+        lines.append(("extremes", f"{text}; d is between the nearest"))
     if (s := facts.get("sample")) is not None:
         text = f"radius {s['radius']:.4g} {unit} by {s['count']} states, {s['method']}"
         lines.append(("sample", text + (f"; {s['warning']}" if s["warning"] else "")))
@@ -238,3 +236,10 @@ def as_text(facts: dict[str, Any]) -> str:
         )
         lines.append(("norm of F", text))
     return "\n".join(f"{name + ':':<13} {text}" for name, text in lines)
+
+
+def _range(name: str, d: dict[str, Any], unit: str) -> list[tuple[str, str]]:
+    if d["bounded"] == 0.0:
+        return [(name, "without bound")]
+    only = "" if d["bounded"] == 1.0 else f", of the {d['bounded']:.0%} that are bounded"
+    return [(name, f"mean {d['mean']:.4g}, greatest {d['greatest']:.4g} {unit}{only}")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from hardgrain.errors import InputError
+from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from hardgrain.io.runfile import RunFile
@@ -98,22 +98,25 @@ def forces(
         if folder is not None:  # before the work that may be lost
             _make(folder)
         facts, bounds = facts_of.count(run, step, space), None
-        if not only_count:
-            facts |= during("looking for possible forces", lambda: facts_of.possible(space))
-            if samples is not None and facts["unbounded"] and method == "hit-and-run":
-                raise InputError(
-                    "--samples cannot be had: F is unbounded, and so without uniform samples"
-                )
-        if not facts.get("empty", True):
-            facts["members"] = during("special members", lambda: facts_of.members(space))
-            bounds = during(_task(space), lambda: _bounds(space, processes, cone))
-            facts["local"] = facts_of.local(space, bounds, cone)
-            if diameters:
-                states = during("extremal states", lambda: space.extremal(processes=processes))
-                facts["global"] = facts_of.diameters(states)
-            if samples is not None:
-                drawn = during(f"{samples} samples", lambda: space.sample(samples, seed, method))
-                facts["sample"] = facts_of.sampled(drawn, seed)
+        with _explained(facts["residual"] > facts_of.MOVES):
+            if not only_count:
+                facts |= during("looking for possible forces", lambda: facts_of.possible(space))
+                if samples is not None and facts["unbounded"] and method == "hit-and-run":
+                    raise InputError(
+                        "--samples cannot be had: F is unbounded, and so without uniform samples"
+                    )
+            if not facts.get("empty", True):
+                facts["members"] = during("special members", lambda: facts_of.members(space))
+                bounds = during(_task(space), lambda: _bounds(space, processes, cone))
+                facts["local"] = facts_of.local(space, bounds, cone)
+                if diameters:
+                    states = during("extremal states", lambda: space.extremal(processes=processes))
+                    facts["global"] = facts_of.diameters(states)
+                if samples is not None:
+                    drawn = during(
+                        f"{samples} samples", lambda: space.sample(samples, seed, method)
+                    )
+                    facts["sample"] = facts_of.sampled(drawn, seed)
         table = facts_of.columns(space, bounds)
         files: list[str] = []
         if folder is not None:
@@ -165,6 +168,15 @@ def _bounds(space: ForceSpace, processes: int | None, cone: Cone) -> Bounds:
     if cone == "round":
         return space.bounds(processes, exact=True)
     return space.bounds(processes, cone)
+
+
+@contextmanager
+def _explained(moves: bool) -> Iterator[None]:
+    """Solvers fail where nearly every contact slides, and that is while a packing moves."""
+    try:
+        yield
+    except RunError as error:
+        raise RunError(f"{error}{'; this frame is not at rest' if moves else ''}") from None
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def _ranges(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
         ylabel=rf"normal force $R / {unit}$",
         title="what each force could be, and what it is",
         xlim=(-1, order.size),
-        ylim=(0.0, None),
+        ylim=(0.0, 1.1 * float(high.max()) or 1.0),
     )
 
 

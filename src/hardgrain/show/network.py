@@ -299,7 +299,8 @@ def _draw_forces(
     width = np.maximum(WIDEST * share, 0.0 if shade is None else THINNEST)
     value = np.abs(view.value)
     some = value[np.isfinite(value)]
-    norm = Normalize(0.0, float(np.quantile(some, STRONG)) if some.size else 1.0)
+    top = float(np.quantile(some, STRONG)) if some.size else 0.0
+    norm = Normalize(0.0, top or 1.0)
     label = "normal force [force]"
     colours = _colours("inferno_r", FORCE_MAP)
     apart = [(view.force < 0.0, TENSION, "tension")]
@@ -318,8 +319,11 @@ def _draw_forces(
     figure = axes.get_figure(root=True)
     assert figure is not None
     scale = figure.add_axes(bar)
-    drawn = figure.colorbar(ScalarMappable(norm, colours), cax=scale, extend="max", label=label)
-    drawn.outline.set_visible(False)
+    if top > 0.0:
+        drawn = figure.colorbar(ScalarMappable(norm, colours), cax=scale, extend="max", label=label)
+        drawn.outline.set_visible(False)
+    else:
+        scale.set_axis_off()
     above = [(text, special) for which, special, text in apart if which.any()]
     for k, (text, special) in enumerate(above):
         scale.annotate(
