@@ -38,7 +38,7 @@ def run(quick: bool) -> Outcome:
     strong = [n > mean for n in normal]
     local = [(f.bounds.high - f.bounds.low) / f.packing.unit for f in mine]
     _classes(outcome, "fig9", "δ", local, strong, np.arange(0.0, 82.0, 2.0), 0.5, True)
-    states = extremal_states(quick, found)["vertex", FAMILY]
+    states = extremal_states(quick, found)["random", FAMILY]
     apart = [s["distance"] for s in states]
     _classes(outcome, "fig10", "d", apart, strong, np.arange(0.0, 255.0, 5.0), 2.0, False)
     slope = [np.corrcoef(n, w[:, 0])[0, 1] for n, w in zip(normal, local)]

@@ -223,6 +223,7 @@ def kept(setup: Setup, family: str, what: str, make: Callable[[], Arrays]) -> Ar
             return dict(file)
     except (OSError, ValueError, EOFError, BadZipFile):
         arrays = make()
+    path.parent.mkdir(exist_ok=True)  # another version may have removed it
     part = path.with_suffix(f".{os.getpid()}.npz")
     np.savez(part, **arrays)  # type: ignore[arg-type]
     part.replace(path)  # whole or not at all

@@ -202,7 +202,7 @@ def _figure(mine: dict[str, list[Arrays]]) -> Any:
     left.legend()
     right.axhline(0.5, color=GREY, lw=0.8)
     right.set_xticks(range(len(mine)), list(mine))
-    right.set(ylim=(-0.02, 1.02), ylabel="uniform members with a smaller mean normal force")
+    right.set(ylim=(-0.02, 1.02), ylabel="uniform members with a\nsmaller mean normal force")
     return figure
 
 
