@@ -23,6 +23,7 @@ BENCHMARKS = {
     "lammps": "against_lammps",
     "soft": "soft",
     "array": "array",
+    "forces": "forces",
     "overhead": "overhead",
     "size": "size",
     "threads": "threads",

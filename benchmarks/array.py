@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.against_siconos import PYTHON, require
 from benchmarks.measure import Absent, Figure, best
-from hardgrain.papers.parallel import pmap, workers
 from hardgrain.papers.radjai1997.array import evolve, steady_state
+from hardgrain.parallel import pmap, workers
 from hardgrain.step.exact.array import Array, Floats
 from hardgrain.step.exact.pivot import complementary
 

@@ -62,7 +62,7 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 
-_PACKAGES = ("papers", "theory")  # reached as hardgrain.theory.chain and the like
+_PACKAGES = ("measure", "papers", "theory")  # reached as hardgrain.theory.chain and the like
 
 
 def __getattr__(name: str) -> Any:

@@ -43,6 +43,8 @@ _COMPILED = (
     "solve",
     "step",
     "measure",
+    "measure/forces/walk",
+    "papers/mcnamara2004/implicit",
 )
 
 # Folders of other versions: the newest are kept, for switching between branches; younger ones

@@ -14,7 +14,18 @@ import pytest
 
 import hardgrain as hg
 
-COMMANDS = ("run", "resume", "advise", "new", "demo", "picture", "info", "reproduce", "warmup")
+COMMANDS = (
+    "run",
+    "resume",
+    "advise",
+    "new",
+    "demo",
+    "picture",
+    "info",
+    "forces",
+    "reproduce",
+    "warmup",
+)
 
 
 def test_version(hardgrain):

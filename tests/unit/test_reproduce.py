@@ -18,8 +18,8 @@ from hardgrain.errors import InputError
 from hardgrain.papers import PAPERS
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import new_figure
-from hardgrain.papers.parallel import pmap, workers
 from hardgrain.papers.reproduce import number, reproduce
+from hardgrain.parallel import pmap, workers
 
 
 def good(quick: bool) -> Outcome:
@@ -197,7 +197,7 @@ def test_pmap_passes_on_errors() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_the_workers_at_once() -> None:
     code = (
-        "import time; from hardgrain.papers.parallel import pmap\n"
+        "import time; from hardgrain.parallel import pmap\n"
         "if __name__ == '__main__':\n    print('go', flush=True); pmap(time.sleep, [60.0] * 4)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hardgrain as hg
+from hardgrain.run import unique
 from hardgrain.run.scenario import Output
 from hardgrain.run.summary import Summary
 from hardgrain.theory import chain
@@ -73,6 +75,72 @@ def test_q_of_the_parallel_update_is_in_proportion_to_its_relaxation(relaxation:
     assert solver.q == relaxation * chain.Q["parallel"]
     r = column(solver, 3).rigidity
     assert r.diffusion_length == pytest.approx(2.0 * (9 * 0.5 * relaxation) ** 0.5)
+
+
+# ---------------------------------------------------------------------- other forces
+def resting(walls: list[hg.Plane], until: Any = None, **law: Any) -> Summary:
+    """A disk that lies on walls."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        contacts=[hg.ContactLaw(**{"friction": 0.5, **law})],
+        grains=[hg.Grains(place=hg.At(positions=[[0, 0]]))],
+        walls=walls,
+    )
+    return hg.Simulation(scene, dt=0.01).run(until or hg.AtRest(), progress=False)
+
+
+FLOOR = [hg.Plane(point=[0, -0.5], normal=[0, 1])]
+WEDGE = [hg.Plane(point=[-s * 0.4, -0.3], normal=[s * 0.8, 0.6]) for s in (1.0, -1.0)]
+
+
+def test_forces_of_a_run_at_rest_are_counted() -> None:
+    on_floor, in_wedge = resting(FLOOR), resting(WEDGE)
+    assert line(on_floor, "unique?").split()[1] == "yes:"
+    assert "(2M − 3N = -1, M = 1, N = 1)" in line(on_floor, "unique?")
+    u = in_wedge.unique
+    assert u is not None
+    assert (u.contacts, u.grains, u.least, u.nullity, u.sliding) == (2, 1, 1, 1, 0)
+    text = "no: equilibrium leaves 1 dimension of contact forces open (2M − 3N = 1, M = 2, N = 1)"
+    assert line(in_wedge, "unique?").endswith(f"{text}; sliding contacts M_s = 0 of at most 1")
+    kept = json.loads(json.dumps(in_wedge.as_dict(), allow_nan=False))["unique"]
+    assert (kept["nullity"], kept["verdict"]) == (1, "no")
+
+
+def test_what_is_locked_and_what_is_more_than_grains_is_counted() -> None:
+    """A column whose grains can only go up and down: all friction is left open."""
+    summary = column(hg.GaussSeidel(stop="residual", tolerance=1e-6, sweeps=100_000), 100)
+    u = summary.unique
+    assert u is not None
+    assert u.formula == f"2M − 3N + {2 * COUNT}"
+    assert u.least == u.nullity == COUNT
+
+
+def test_without_friction_contacts_slide_and_counting_does_not_tell() -> None:
+    """All is determined here, but not by the null space alone."""
+    u = resting(WEDGE, friction=0.0).unique
+    assert u is not None
+    assert (u.nullity, u.sliding, u.verdict) == (1, 2, "not known")
+    assert str(u).endswith("M_s = 2")
+
+
+def test_a_large_packing_is_counted_without_the_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(unique.RANK_WORK, 2, 1e9)
+    u = resting(WEDGE).unique
+    assert u is not None
+    assert u.nullity is None
+    assert u.verdict == "no"
+    assert "leaves at least 2M − 3N = 1 dimensions" in str(u)
+
+
+def test_laws_that_the_count_does_not_cover_are_named() -> None:
+    text = line(resting(WEDGE, cohesion=1.0), "unique?")
+    assert text.split()[1:3] == ["not", "known:"]
+    assert "cohesion" in text
+
+
+def test_only_rest_asks_for_other_forces() -> None:
+    assert resting(WEDGE, 3).unique is None  # too short to tell
+    assert resting(WEDGE, 60).unique is not None
 
 
 # ---------------------------------------------------------------------- before a run begins

@@ -19,6 +19,10 @@ EXPERIMENTS = {
     "radjai1997": [
         "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
     ],
+    "mcnamara2004": [
+        "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",
+        "friction", "loading",
+    ],
 }  # fmt: skip
 
 Records = dict[str, Any]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import hardgrain
+from hardgrain.cli.forces import forces
 from hardgrain.cli.reproduce import reproduce
 from hardgrain.errors import InputError
 
@@ -61,6 +62,7 @@ def _hardgrain(
       hardgrain run silo.toml          run it; the result is silo.h5
       hardgrain info silo.h5           what the file holds
       hardgrain picture silo.h5        draw its last frame
+      hardgrain forces silo.h5         which other forces would do as well?
     """
 
 
@@ -297,6 +299,7 @@ def warmup() -> None:
     compile_all()
 
 
+app.command()(forces)
 app.command()(reproduce)
 
 

@@ -11,6 +11,8 @@ PAPERS = {
     " dynamics of rigid particles, Phys. Rev. E 65, 061305 (2002)",
     "radjai1997": "F. Radjai, J. Schäfer, S. Dippel and D. Wolf, Collective friction of an array of"
     " particles: a crucial test for numerical algorithms, J. Phys. I France 7, 1053 (1997)",
+    "mcnamara2004": "S. McNamara and H. Herrmann, Measurement of indeterminacy in packings of"
+    " perfectly rigid disks, Phys. Rev. E 70, 061303 (2004)",
 }
 
 __all__ = ["PAPERS", *PAPERS]
@@ -24,4 +26,4 @@ def __getattr__(name: str) -> Any:
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
-    from hardgrain.papers import radjai1997, unger2002
+    from hardgrain.papers import mcnamara2004, radjai1997, unger2002

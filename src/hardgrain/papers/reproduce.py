@@ -30,7 +30,7 @@ from hardgrain.kernels import cache_folder
 from hardgrain.papers import PAPERS
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import plain_ticks, style
-from hardgrain.papers.parallel import workers
+from hardgrain.parallel import workers
 from hardgrain.run.progress import duration
 
 __all__ = ["experiments", "number", "reproduce"]

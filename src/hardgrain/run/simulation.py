@@ -24,11 +24,12 @@ from hardgrain.errors import InputError, SoftRunWarning
 from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
-from hardgrain.run.monitor import COLUMNS, SCALARS, Monitor
+from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
 from hardgrain.run.summary import CONVERGED, Summary, Totals
+from hardgrain.run.unique import uniqueness
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, State
 from hardgrain.scene.scene import GrainArrays, Scene
@@ -307,7 +308,7 @@ class Simulation:
             if rows:  # interrupted at the last moment
                 self._write(writer, rows, True)
             writer.close(finished=ended is not None)
-        return self._summary(ended, None if writer is None else str(writer.path))
+        return self._summary(ended, conditions, None if writer is None else str(writer.path))
 
     def _warn(self, text: str, progress: Observer) -> None:
         """A line of the progress; or, where there is none, a warning of Python's own."""
@@ -381,7 +382,7 @@ class Simulation:
         writer.append(frame, np.array(rows).reshape(-1, width), contacts)
 
     # ------------------------------------------------------------------ the closing word
-    def _summary(self, ended: str | None, path: str | None) -> Summary:
+    def _summary(self, ended: str | None, conditions: list[Condition], path: str | None) -> Summary:
         t, solver, steps = self.totals, self.scenario.solver, self.state.step
         diameter = 2.0 * float(self.model.radius.mean())
         criterion = (
@@ -389,10 +390,13 @@ class Simulation:
             if solver.stop == "sweeps"
             else f"{solver.stop} criterion, tolerance {solver.tolerance:g}"
         )
-        report, found = self.report, None
+        report, found, unique = self.report, None, None
         if self.engine.softness is None:
             with self.engine.seconds.of("watch"):
                 found = self.monitor.verdict(self.state)
+        if self._at_rest(conditions):
+            with self.engine.seconds.of("watch"):
+                unique = uniqueness(self, max(CLOSING, SHARE * self._updates))
         return Summary(
             ended=ended or "interrupted",
             finished=ended is not None,
@@ -421,8 +425,17 @@ class Simulation:
             updates=self._updates,
             output=path,
             softness=self.engine.softness,
+            unique=unique,
             warnings=tuple(self._warnings(found)),
         )
+
+    def _at_rest(self, conditions: list[Condition]) -> bool:
+        """As this run or its scenario has it, or as is usual under gravity."""
+        stop = self.scenario.stop
+        known = [*conditions, *(stop.conditions() if stop else ())]
+        if self.model.gravity.any():
+            known.append(AtRest())
+        return any(c(self) for c in known if isinstance(c, AtRest))
 
     def _warnings(self, found: Rigidity | None) -> Iterator[str]:
         t, laws = self.totals, self.model.laws

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hardgrain.measure.rigidity import Rigidity
+from hardgrain.run.unique import Uniqueness
 from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "Summary", "Totals"]
@@ -65,6 +66,7 @@ class Summary:
     updates: float = 0.0  # of contacts, or explicit steps of all grains, in this process
     output: str | None = None
     softness: Softness | None = None  # of soft particles
+    unique: Uniqueness | None = None  # None: not at rest, or no contacts
     warnings: tuple[str, ...] = ()
 
     @property
@@ -94,6 +96,7 @@ class Summary:
             "updates_per_second": self.updates_per_second,
             "rigid": self.rigidity is not None and self.rigidity.rigid,
             "sound_speed": None if self.rigidity is None else self.rigidity.sound_speed,
+            "unique": self.unique and asdict(self.unique) | {"verdict": self.unique.verdict},
         }
 
     def __str__(self) -> str:
@@ -139,6 +142,10 @@ class Summary:
                 f" a second; compiling {self.compile_seconds:.3g} s",
             ),
         ]
+        if self.unique is not None:
+            how = f"; see hardgrain forces {self.output}" if self.output else ""
+            how = "" if self.unique.verdict == "yes" or self.unique.unknown else how
+            lines.insert(4, ("unique?", f"{self.unique}{how}"))
         if r is not None and not r.rigid:
             lines.insert(4, ("softness", r.sound))
         if self.output:

@@ -12,23 +12,38 @@ from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
+from hardgrain.measure.forces.packing import Packing
 from hardgrain.run.scenario import Scenario, stored_scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Floats, Model, State
+from hardgrain.scene.model import Contacts, Floats, Model, State
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-__all__ = ["draw_network"]
+__all__ = ["Shade", "draw_network", "save"]
 
 GRAIN, RIM, WALL, TENSION = "#e9e6df", "#b3aea3", "#3b4048", "#0072b2"
 FORCE_MAP = (0.22, 0.95)  # part of inferno, reversed, that is seen on pale grains
+SHADE_MAP = (0.12, 1.0)  # part of viridis, reversed, likewise
+KNOWN, UNBOUNDED = "#9b968c", "#d55e00"  # in place of a colour of the map: zero, infinite
 WIDEST = 0.45  # width of the strongest lines [mean diameter]
 STRONG = 0.99  # quantile of the forces drawn that wide; the few beyond would dwarf the rest
+THINNEST = 0.02  # width of contacts without force that are drawn for their colour [mean diameter]
 BAND = 0.7  # thickness of a wall as drawn [mean diameter]
 EDGE = 7.5  # the longer side of the packing on paper [inch]
+
+
+@dataclass(frozen=True)
+class Shade:
+    """Contacts, all of them, in the colour of something other than the force that they bear."""
+
+    packing: Packing
+    value: Floats  # (m,) zero and infinity have colours of their own
+    label: str
+    zero: str  # what a value of zero means
+    infinite: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,7 @@ class _View:
     depth: Floats  # (n,) from 0, near, to 1, far
     lines: Floats  # (m, 2, 2) ends of the force lines, weakest first
     force: Floats  # (m,) normal force, negative: tension [force]
+    value: Floats  # (m,) what gives their colour
     low: Floats  # (2,) corner of the view [length]
     high: Floats  # (2,)
 
@@ -49,16 +65,18 @@ def draw_network(
     source: Simulation | RunFile | str | Path,
     frame: int = -1,
     path: str | Path | None = None,
+    shade: Shade | None = None,
 ) -> Figure:
     """Draw the grains of a frame and their contact forces; save to ``path`` if given.
 
-    Lines join the centres of the bodies that touch; width and colour give the normal force. A path
-    that ends in .pdf or .svg gives a vector picture. A scene in 3D is seen along y.
+    Lines join the centres of the bodies that touch; width and colour give the normal force, or
+    ``shade`` the colour. A path that ends in .pdf or .svg gives a vector picture. A scene in 3D is
+    seen along y.
     """
     from matplotlib.figure import Figure
 
     model, state, scenario = _load(source, frame)
-    view = _view(model, state, scenario)
+    view = _view(model, state, scenario, shade)
     size = view.high - view.low
     inches = np.maximum(EDGE * size / size.max(), 1.5)
     # room for labels, title and colour bar
@@ -77,16 +95,17 @@ def draw_network(
         (left + inches[0] + 0.15) / width, bottom / height,
         0.14 / width, min(inches[1], 3.0) / height,
     )  # fmt: skip
-    _draw_forces(axes, view, points, bar)
-    _label(axes, scenario, model, state, view)
+    _draw_forces(axes, view, points, bar, shade)
+    _label(axes, scenario, model, state, shade)
     if path is not None:
         # at least 8 pixels for a grain, as long as the picture stays below 40 megapixels
         dpi = np.clip(8.0 * 72.0 / (2.0 * view.radius.mean() * points), 200.0, 500.0)
-        _save(figure, Path(path), float(dpi))
+        save(figure, Path(path), float(dpi))
     return figure
 
 
-def _save(figure: Figure, path: Path, dpi: float) -> None:
+def save(figure: Figure, path: Path, dpi: float) -> None:
+    """Write a figure; what cannot be written is said in a sentence."""
     known = figure.canvas.get_supported_filetypes()
     if path.suffix.lower().removeprefix(".") not in known:
         raise InputError(f"{path} does not end in a known kind of picture; use .png, .pdf or .svg")
@@ -119,19 +138,24 @@ def _load(source: Simulation | RunFile | str | Path, frame: int) -> tuple[Model,
     return model, f.state(rows), stored_scenario(source.header, source.path)
 
 
-def _view(model: Model, state: State, scenario: Scenario) -> _View:
-    n, c = model.n, state.contacts
+def _view(model: Model, state: State, scenario: Scenario, shade: Shade | None = None) -> _View:
+    n = model.n
     axes = (0, 1) if model.dim == 2 else (0, 2)
     keep = list(axes)
     center, radius = state.position[:n][:, keep], model.radius
-    force = c.normal_impulse() / scenario.dt
-    loaded = np.flatnonzero(np.abs(force) > 1e-9 * np.abs(force).max(initial=0.0))
-    loaded = loaded[np.argsort(np.abs(force[loaded]))]
-    first, second = c.first[loaded], c.second[loaded]
+    c: Contacts | Packing = state.contacts if shade is None else shade.packing
+    if isinstance(c, Packing):
+        gap, force, drawn = np.zeros(c.contacts), c.components[:, 0], np.arange(c.contacts)
+    else:
+        gap, force = c.gap, c.normal_impulse() / scenario.dt
+        drawn = np.flatnonzero(np.abs(force) > 1e-9 * np.abs(force).max(initial=0.0))
+    value = force if shade is None else shade.value
+    drawn = drawn[np.argsort(np.abs(force[drawn]))]
+    first, second = c.first[drawn], c.second[drawn]
     # the normal knows the nearest image, positions do not
-    reach = radius[first] + c.gap[loaded]
+    reach = radius[first] + gap[drawn]
     reach[second < n] += radius[second[second < n]]
-    arm = (reach[:, None] * c.normal[loaded])[:, keep]
+    arm = (reach[:, None] * c.normal[drawn])[:, keep]
     depth = np.zeros(n)
     if model.dim == 3:
         y = state.position[:n, 1]
@@ -148,8 +172,8 @@ def _view(model: Model, state: State, scenario: Scenario) -> _View:
             center[:, k] = low[k] + np.mod(center[:, k] - low[k], period)
             start[:, k] = low[k] + np.mod(start[:, k] - low[k], period)
     view = _View(
-        axes, center, radius, depth, np.stack([start, start + arm], axis=1), force[loaded],
-        low, high,
+        axes, center, radius, depth, np.stack([start, start + arm], axis=1), force[drawn],
+        value[drawn], low, high,
     )  # fmt: skip
     for k, axis in enumerate(axes):
         if axis in cell:
@@ -175,9 +199,11 @@ def _with_images(view: _View, k: int) -> _View:
             depth=np.append(view.depth, view.depth[: x.size][grains]),
             lines=np.vstack([view.lines, view.lines[: len(ends)][lines] + sign * shift]),
             force=np.append(view.force, view.force[: len(ends)][lines]),
+            value=np.append(view.value, view.value[: len(ends)][lines]),
         )
     order = np.argsort(np.abs(view.force), kind="stable")
-    return replace(view, lines=view.lines[order], force=view.force[order])
+    lines, force, value = view.lines[order], view.force[order], view.value[order]
+    return replace(view, lines=lines, force=force, value=value)
 
 
 def _frame(model: Model, state: State, keep: list[int], center: Floats) -> tuple[Floats, Floats]:
@@ -256,48 +282,65 @@ def _draw_grains(axes: Axes, view: _View, points: float) -> None:
 
 
 def _draw_forces(
-    axes: Axes, view: _View, points: float, bar: tuple[float, float, float, float]
+    axes: Axes,
+    view: _View,
+    points: float,
+    bar: tuple[float, float, float, float],
+    shade: Shade | None,
 ) -> None:
+    from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
     from matplotlib.colors import Normalize, to_rgba
 
     if view.force.size == 0:
         return
     size = np.abs(view.force)
-    strong = float(np.quantile(size, STRONG))
-    share = np.minimum(size / strong, 1.0)
-    colours = _force_map()
-    norm = Normalize(0.0, strong)
-    colour = colours(share)
-    colour[view.force < 0.0] = to_rgba(TENSION)
-    width = WIDEST * 2.0 * float(view.radius.mean()) * points * share
+    share = np.minimum(size / max(float(np.quantile(size, STRONG)), 1e-300), 1.0)
+    width = np.maximum(WIDEST * share, 0.0 if shade is None else THINNEST)
+    value = np.abs(view.value)
+    some = value[np.isfinite(value)]
+    top = float(np.quantile(some, STRONG)) if some.size else 0.0
+    norm = Normalize(0.0, top or 1.0)
+    label = "normal force [force]"
+    colours = _colours("inferno_r", FORCE_MAP)
+    apart = [(view.force < 0.0, TENSION, "tension")]
+    if shade is not None:
+        colours, label = _colours("viridis_r", SHADE_MAP), shade.label
+        apart = [(value == 0.0, KNOWN, shade.zero), (np.isinf(value), UNBOUNDED, shade.infinite)]
+    colour = colours(norm(np.where(np.isfinite(value), value, 0.0)))
+    for which, special, _ in apart:
+        colour[which] = to_rgba(special)
     axes.add_collection(
         LineCollection(
-            list(view.lines), linewidths=width, colors=colour, capstyle="round", zorder=2
+            list(view.lines), linewidths=width * 2.0 * float(view.radius.mean()) * points,
+            colors=colour, capstyle="round", zorder=2,
         )
-    )
-    from matplotlib.cm import ScalarMappable
-
+    )  # fmt: skip
     figure = axes.get_figure(root=True)
     assert figure is not None
     scale = figure.add_axes(bar)
-    drawn = figure.colorbar(
-        ScalarMappable(norm, colours), cax=scale, extend="max", label="normal force [force]"
-    )
-    drawn.outline.set_visible(False)
-    if (view.force < 0.0).any():
-        scale.set_title("tension", color=TENSION, fontsize=8)
+    if top > 0.0:
+        drawn = figure.colorbar(ScalarMappable(norm, colours), cax=scale, extend="max", label=label)
+        drawn.outline.set_visible(False)
+    else:
+        scale.set_axis_off()
+    above = [(text, special) for which, special, text in apart if which.any()]
+    for k, (text, special) in enumerate(above):
+        scale.annotate(
+            text, (0.0, 1.0), (0.0, 22.0 + 11.0 * k), xycoords="axes fraction",
+            textcoords="offset points", color=special, fontsize=8,
+        )  # fmt: skip
 
 
-def _force_map() -> Colormap:
-    """Pale orange to near black: even steps of lightness, told apart by all eyes and in print."""
+def _colours(name: str, part: tuple[float, float]) -> Colormap:
+    """Pale to near black: even steps of lightness, told apart by all eyes and in print."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["inferno_r"](np.linspace(*FORCE_MAP, 256)))
+    return ListedColormap(colormaps[name](np.linspace(*part, 256)))
 
 
-def _label(axes: Axes, scenario: Scenario, model: Model, state: State, view: _View) -> None:
+def _label(axes: Axes, scenario: Scenario, model: Model, state: State, shade: Shade | None) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.spines[:].set_visible(False)
@@ -305,6 +348,8 @@ def _label(axes: Axes, scenario: Scenario, model: Model, state: State, view: _Vi
     for scale in (axes.xaxis, axes.yaxis):
         scale.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10]))
     facts = f"time {state.time:.4g}, {model.n} grains, {_loaded(state)} contacts bear a force"
+    if shade is not None:
+        facts += "; width: normal force"
     if model.dim == 3:
         facts += ", seen along y"
     axes.set_title(scenario.title, loc="left", fontsize=11, pad=22)

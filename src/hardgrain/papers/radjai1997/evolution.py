@@ -11,7 +11,6 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.radjai1997 import memory
 from hardgrain.papers.radjai1997 import two_coefficients as c2
 from hardgrain.papers.radjai1997.array import evolve, steady_state
@@ -27,6 +26,7 @@ from hardgrain.papers.radjai1997.starts import (
     found,
     start,
 )
+from hardgrain.parallel import pmap
 from hardgrain.step.exact.events import History
 
 PARTICLES, DRIVE, BRAKE, MU, MU_PLANE, _ = FIG3

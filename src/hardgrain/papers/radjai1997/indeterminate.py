@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.radjai1997.array import pieces, steady_state
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
@@ -23,6 +22,7 @@ from hardgrain.papers.radjai1997.scene import (
     scene,
     soft_particles,
 )
+from hardgrain.parallel import pmap
 from hardgrain.step.exact.array import STICKS, Array, Floats, States
 from hardgrain.step.exact.drive import Pieces
 from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states

@@ -10,8 +10,8 @@ import numpy as np
 
 from hardgrain.papers.experiment import Claim, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.radjai1997.starts import FIG3, MOST, STEADY, Path, columns, follow, found
+from hardgrain.parallel import pmap
 from hardgrain.step.exact.array import STICKS
 
 __all__ = ["bookkeeping", "figure", "velocities"]

@@ -13,7 +13,6 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import damped_sine, power_law
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
@@ -24,6 +23,7 @@ from hardgrain.papers.radjai1997.scene import (
     scene,
     soft_particles,
 )
+from hardgrain.parallel import pmap
 from hardgrain.step.exact.events import History
 from hardgrain.step.exact.solution import Solution
 

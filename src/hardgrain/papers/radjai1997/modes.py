@@ -15,8 +15,8 @@ from scipy.sparse import diags_array
 from hardgrain.errors import RunError
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+from hardgrain.parallel import pmap
 from hardgrain.step.exact.array import STICKS, Array, Floats
 from hardgrain.step.exact.indeterminacy import Polytope, with_states
 from hardgrain.step.exact.solution import Solution

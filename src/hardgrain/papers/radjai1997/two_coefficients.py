@@ -11,9 +11,9 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.radjai1997.array import steady_state
 from hardgrain.papers.radjai1997.starts import FIG3, STEADY, Path, columns, follow, found
+from hardgrain.parallel import pmap
 
 __all__ = ["ALPHA", "WINDOWS", "figure", "static", "two_coefficients", "window"]
 

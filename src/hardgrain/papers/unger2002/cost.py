@@ -36,8 +36,8 @@ from pydantic import PrivateAttr
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, PowerLaw, power_law
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002 import packing, row
+from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import State
 from hardgrain.scene.place import Deposit

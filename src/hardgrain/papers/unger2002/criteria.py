@@ -22,7 +22,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import Floats
-from hardgrain.papers.parallel import pmap
+from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import State
 from hardgrain.scene.place import Deposit

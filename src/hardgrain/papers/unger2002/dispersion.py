@@ -10,8 +10,8 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, damped_sine, mean_and_error, power_law
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002.row import mode_amplitude, relaxation_rates, wavenumber
+from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 SWEEPS = (10, 20, 40, 80)

@@ -10,7 +10,6 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, damped_sine, mean_and_error
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002.row import (
     LOAD,
     at_rest,
@@ -20,6 +19,7 @@ from hardgrain.papers.unger2002.row import (
     soft_mode_amplitude,
     wavenumber,
 )
+from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 SWEEPS = 40

@@ -10,8 +10,8 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import damped_sine, mean_and_error
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002.row import Chain, chain, relaxation_rates, wavenumber
+from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 # particles and sweeps; the paper's first. The continuum needs N µ ≪ 1: it is below 0.05 in all.

@@ -20,7 +20,6 @@ from hardgrain.measure.rigidity import network
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, Ringing, damped_sine, mean_and_error, power_law
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002.packing import (
     DT,
     Excited,
@@ -31,6 +30,7 @@ from hardgrain.papers.unger2002.packing import (
     sheared,
     struck,
 )
+from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error, power_law
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002.row import LOAD, at_rest, forces
+from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 # Arrivals count between these shares of the chain's length: far enough from the blow for its front

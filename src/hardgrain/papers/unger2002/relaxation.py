@@ -10,8 +10,8 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats
-from hardgrain.papers.parallel import pmap
 from hardgrain.papers.unger2002.row import LOAD, at_rest, contact_numbers, forces, wavenumber
+from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 ORDERS = ("random", "sequential", "symmetric", "coloured", "parallel")

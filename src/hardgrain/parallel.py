@@ -55,14 +55,14 @@ def workers() -> Iterator[None]:
         _open, _pool = False, None
 
 
-def pmap(f: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """[f(x) for x in items], on all cores.
+def pmap(f: Callable[[A], B], items: Iterable[A], processes: int | None = None) -> list[B]:
+    """[f(x) for x in items], on all cores, or in this process alone if ``processes`` is 1.
 
     ``f`` is a function of a module, or a `functools.partial` of one.
     """
     global _pool
     items = list(items)
-    if _in_worker or cores() == 1 or len(items) < 2:
+    if _in_worker or min(processes or cores(), cores()) == 1 or len(items) < 2:
         return [f(x) for x in items]
     with workers():
         if _pool is None:

@@ -1,0 +1,245 @@
+"""What ``hardgrain forces`` tells of a packing: figures, a table of contacts, and text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any
+
+import numpy as np
+
+from hardgrain.io.runfile import RunFile
+from hardgrain.measure.forces.bounds import Bounds
+from hardgrain.measure.forces.extremal import Extremal
+from hardgrain.measure.forces.sample import Sample
+from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.run import unique
+from hardgrain.scene.model import Floats
+from hardgrain.show.forces import indeterminacy
+
+__all__ = [
+    "MOVES", "as_csv", "as_text", "columns", "count", "diameters", "local", "members", "plain",
+    "possible", "sampled",
+]  # fmt: skip
+
+NAMED = 6  # contacts that a line of text names before it only counts them
+
+MOVES = 0.1  # a force not balanced that makes one doubt that all is at rest [unit of force]
+ELASTIC = 2.0 / 7.0  # k_t/k_n of the elastic member, as of soft particles by default
+
+
+def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
+    """What there is, and what can be counted; forces in the packing's unit."""
+    p, frame, counted = space.packing, run[step], unique.count(space)
+    slides, found = space.slides(), p.components / p.unit
+    weighs = bool(run.model["gravity"].any())
+    return {
+        "file": str(run.path),
+        "frame": step % len(run),
+        "step": frame.step,
+        "time": frame.time,
+        "dimensions": p.dim,
+        "grains": int(p.radius.size),
+        "N": space.grains,
+        "M": space.contacts,
+        "unit": {"force": p.unit, "is": f"mean {'weight' if weighs else 'normal force'}"},
+        "residual": space.residual,
+        "balance": space.balance,
+        "unique": counted.verdict,
+        "null_space": counted.nullity,
+        "expected": counted.least,
+        "formula": counted.formula,
+        "found": {
+            "sliding": int((slides == 1).sum()),
+            "without_force": int((slides == 2).sum()),
+            "M_s": space.sliding,
+            "mean_normal": float(found[:, 0].mean()),
+            "greatest_normal": float(found[:, 0].max()),
+            "norm": float(np.linalg.norm(found)),
+        },
+    }
+
+
+def possible(space: ForceSpace) -> dict[str, Any]:
+    """Whether any forces balance the load, how many dimensions they have, and what they share."""
+    if space.empty:
+        return {"unique": "empty", "empty": True, "dim_F": -1, "unbounded": []}
+    p, always = space.packing, space.always
+    return {
+        "unique": "yes" if space.dimension == 0 else "no",
+        "empty": False,
+        "dim_F": space.dimension,
+        "always": {"sliding": int((always == 1).sum()), "open": int((always == 2).sum())},
+        "unbounded": [f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(space.unbounded)],
+    }
+
+
+def local(space: ForceSpace, bounds: Bounds, cone: str) -> dict[str, Any]:
+    """Local indeterminacies, (23) of McNamara and Herrmann."""
+    normal, tangential = indeterminacy(space, bounds)
+    pyramids = space.packing.dim == 3 and cone != "round"
+    none = float(((normal == 0.0) & (tangential == 0.0)).mean())
+    return {
+        "normal": _figures(normal),
+        "tangential": _figures(tangential),
+        "share_with_none": none,
+        "pyramids": {"faces": space.faces, "side": cone} if pyramids else None,
+        "programs": bounds.programs,
+    }
+
+
+def diameters(found: Extremal) -> dict[str, Any]:
+    """Global indeterminacies, (24), between the extremal states that are nearest to each other."""
+    return {
+        "normal": _figures(found.normal),
+        "tangential": _figures(found.tangential),
+        "share_not_unique": found.flat,
+    }
+
+
+def _figures(values: Floats) -> dict[str, float]:
+    """Of those that are bounded, and their share."""
+    finite = np.isfinite(values)
+    some = values[finite]
+    mean, greatest = (some.mean(), some.max()) if some.size else (math.nan, math.nan)
+    return {"mean": float(mean), "greatest": float(greatest), "bounded": float(finite.mean())}
+
+
+def members(space: ForceSpace) -> dict[str, Any]:
+    """Norms of two special members, and how far from them the forces found are."""
+    unit, found = space.packing.unit, space.packing.components
+    states = {"least": space.member("least"), "elastic": space.member("elastic", stiffness=ELASTIC)}
+    return {
+        which: {
+            "norm": float(np.linalg.norm(state)) / unit,
+            "distance": float(np.linalg.norm(state - found)) / unit,
+        }
+        for which, state in states.items()
+    }
+
+
+def sampled(drawn: Sample, seed: int) -> dict[str, Any]:
+    """Radius of F, (38), and what is to be said against the sample."""
+    return {
+        "method": drawn.method,
+        "count": len(drawn.states),
+        "seed": seed,
+        "radius": drawn.radius,
+        "warning": drawn.warning,
+    }
+
+
+# ---------------------------------------------------------------------- contacts
+def columns(space: ForceSpace, bounds: Bounds | None) -> dict[str, list[Any]]:
+    """A row for each contact, column by column; forces in the units of the run."""
+    p = space.packing
+    names = ("normal", "tangential") if p.dim == 2 else ("normal", "tangential_1", "tangential_2")
+    table: dict[str, list[Any]] = {
+        "first": p.first.tolist(),
+        "second": p.second.tolist(),
+        "friction": p.friction.tolist(),
+        "state": [("sticks", "slides", "no force")[k] for k in space.slides()],
+    }
+    for e, name in enumerate(names):
+        table[name] = p.components[:, e].tolist()
+        if bounds is not None:
+            table[f"{name}_min"] = bounds.low[:, e].tolist()
+            table[f"{name}_max"] = bounds.high[:, e].tolist()
+    if bounds is not None:
+        table["in_every_state"] = [("", "slides", "open")[k] for k in space.always]
+    return table
+
+
+def as_csv(table: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values()))
+    return text.getvalue()
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold: infinite and unknown figures become null."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# ---------------------------------------------------------------------- for a reader
+def as_text(facts: dict[str, Any]) -> str:
+    """One line for each answer."""
+    kind = facts["unit"]["is"]
+    unit = "m̄g" if kind == "mean weight" else "R̄"
+    found, wedged = facts["found"], facts.get("unbounded", [])
+    treated = {
+        "state": "kept as an external force, so that the forces found are possible",
+        "loads": "left out, so that the forces found are possible only up to it",
+    }[facts["balance"]]
+    unknown = math.isnan(facts["residual"])
+    residual = "not known" if unknown else f"{facts['residual']:.2g} {unit} at most"
+    if facts["residual"] > MOVES:
+        residual += " (is it at rest?)"
+    size = f"null space {facts['null_space']}, {facts['formula']} = {facts['expected']}"
+    if "dim_F" in facts:
+        size = f"dim F = {facts['dim_F']}, {size}"
+    answer = f"{facts['unique']}: {size}"
+    if facts.get("empty"):
+        answer = "no forces at all balance the load: F is empty, the packing is not stable"
+    most = f" of at most {facts['null_space']}" if found["M_s"] <= facts["null_space"] else ""
+    names = ", ".join(wedged[:NAMED]) + (", …" if len(wedged) > NAMED else "")
+    lines = [
+        ("packing", f"{facts['file']}, frame {facts['frame']}, time {facts['time']:.6g}"),
+        (
+            "size",
+            f"{facts['grains']} {'disks' if facts['dimensions'] == 2 else 'spheres'}, N ="
+            f" {facts['N']} of them in contact, M = {facts['M']} contacts",
+        ),
+        ("unit", f"{unit} = {facts['unit']['force']:.6g}, the {kind}"),
+        ("unbalanced", f"{residual}, {treated}"),
+        ("unique?", answer),
+        (
+            "sliding",
+            f"{found['sliding']} contacts, without force {found['without_force']}: M_s ="
+            f" {found['M_s']}{most}",
+        ),
+        (
+            "normal force",
+            f"mean {found['mean_normal']:.4g}, greatest {found['greatest_normal']:.4g} {unit}",
+        ),
+    ]
+    if (a := facts.get("always")) is not None:
+        lines += [
+            ("must slide", f"{a['sliding']} contacts, must be open {a['open']}"),
+            ("unbounded", f"{len(wedged)} contacts, wedged: {names}" if wedged else "no force"),
+        ]
+    if (d := facts.get("local")) is not None:
+        lines += _range("δ_R", d["normal"], unit) + _range("δ_T", d["tangential"], unit)
+        if (c := d["pyramids"]) is not None:
+            less = "smaller" if c["side"] == "inside" else "larger"
+            text = f"by pyramids of {c['faces']} faces {c['side']} the cones, if anything {less}"
+            lines.append(("bounds", f"{text} than the true ranges"))
+        share = f"{d['share_with_none']:.1%} of the contacts"
+        lines.append(("determined", f"{share}: δ_R = δ_T = 0"))
+    if (d := facts.get("global")) is not None:
+        lines += _range("d_R", d["normal"], unit) + _range("d_T", d["tangential"], unit)
+        text = f"{d['share_not_unique']:.1%} of the extremal states are not unique"
+        lines.append(("extremes", f"{text}; d is between the nearest"))
+    if (s := facts.get("sample")) is not None:
+        text = f"radius {s['radius']:.4g} {unit} by {s['count']} states, {s['method']}"
+        lines.append(("sample", text + (f"; {s['warning']}" if s["warning"] else "")))
+    if (m := facts.get("members")) is not None:
+        text = f"found {found['norm']:.4g} {unit}" + "".join(
+            f"; {which} {one['norm']:.4g}, {one['distance']:.4g} away" for which, one in m.items()
+        )
+        lines.append(("norm of F", text))
+    return "\n".join(f"{name + ':':<13} {text}" for name, text in lines)
+
+
+def _range(name: str, d: dict[str, Any], unit: str) -> list[tuple[str, str]]:
+    if d["bounded"] == 0.0:
+        return [(name, "without bound")]
+    only = "" if d["bounded"] == 1.0 else f", of the {d['bounded']:.0%} that are bounded"
+    return [(name, f"mean {d['mean']:.4g}, greatest {d['greatest']:.4g} {unit}{only}")]

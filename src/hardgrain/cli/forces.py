@@ -1,0 +1,245 @@
+"""The command ``hardgrain forces``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from hardgrain.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from hardgrain.io.runfile import RunFile
+    from hardgrain.measure.forces.bounds import Bounds
+    from hardgrain.measure.forces.space import ForceSpace
+
+__all__ = ["forces"]
+
+T = TypeVar("T")
+# CPU time of all bounds of a packing of 100 contacts, and how it grows with contacts, in 2D [s]
+COST, GROWTH = 0.23, 2.55
+Cone = Literal["inside", "outside", "round"]
+
+
+def forces(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    step: Annotated[
+        int,
+        typer.Option("--step", "--frame", metavar="K", help="Frame, from 0; negative counts from the end."),  # noqa: E501
+    ] = -1,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="For pictures and tables. Default: FILE's name and -forces, here; none with --json or --csv."),  # noqa: E501
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print a table of all contacts with their bounds.")
+    ] = False,
+    only_count: Annotated[
+        bool, typer.Option("--count", help="Only count, at once: no linear programs.")
+    ] = False,
+    diameters: Annotated[
+        bool, typer.Option("--global", help="Also global indeterminacies, between extremal states.")
+    ] = False,
+    samples: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Also draw N of the possible states.")
+    ] = None,
+    method: Annotated[
+        Literal["hit-and-run", "perturb"],
+        typer.Option(help="Draw them uniformly, or by the solver from perturbed states."),
+    ] = "hit-and-run",
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the samples.")] = 0,
+    balance: Annotated[
+        Literal["state", "loads"],
+        typer.Option(help="Load of the contacts: what those forces balance that were found, or what is known of external ones."),  # noqa: E501
+    ] = "state",
+    cone: Annotated[
+        Cone,
+        typer.Option(help="In 3D: bounds by pyramids inside or outside the friction cones, or exact, which takes longer."),  # noqa: E501
+    ] = "inside",
+    faces: Annotated[int, typer.Option(min=3, metavar="N", help="Of the pyramids.")] = 8,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="The result does not depend on it. Default: all cores."),  # noqa: E501
+    ] = None,
+) -> None:  # fmt: skip
+    """Are the contact forces of a packing at rest the only ones possible, and if not, how far off?
+
+    Equilibrium, Signorini's and Coulomb's laws leave a convex set F of forces. The table gives its
+    dimension and how far single forces may vary (δ: the greatest possible less the least). Pictures
+    show the force network in the colour of that range, and histograms. A hundred disks take
+    seconds, a thousand some minutes.
+
+    \b
+    Examples:
+      hardgrain forces settled.h5
+      hardgrain forces settled.h5 --step 10 --samples 500 -o my-folder
+      hardgrain forces settled.h5 --json > forces.json
+    """
+    if as_json and as_csv:
+        raise InputError("--json and --csv were given; only one can be printed")
+    if only_count and (as_csv or diameters or samples is not None):
+        raise InputError("--count leaves out what --csv, --global and --samples are for")
+
+    from hardgrain.cli import force_facts as facts_of
+    from hardgrain.io.runfile import RunFile
+
+    folder = output
+    if folder is None and not (as_json or as_csv):
+        folder = Path(f"{file.stem}-forces")
+    with RunFile(file) as run, _at_once(), _progress() as during:
+        space = _space(run, step, balance, faces)
+        if folder is not None:  # before the work that may be lost
+            _make(folder)
+        facts, bounds = facts_of.count(run, step, space), None
+        with _explained(facts["residual"] > facts_of.MOVES):
+            if not only_count:
+                facts |= during("looking for possible forces", lambda: facts_of.possible(space))
+                if samples is not None and facts["unbounded"] and method == "hit-and-run":
+                    raise InputError(
+                        "--samples cannot be had: F is unbounded, and so without uniform samples"
+                    )
+            if not facts.get("empty", True):
+                facts["members"] = during("special members", lambda: facts_of.members(space))
+                bounds = during(_task(space), lambda: _bounds(space, processes, cone))
+                facts["local"] = facts_of.local(space, bounds, cone)
+                if diameters:
+                    states = during("extremal states", lambda: space.extremal(processes=processes))
+                    facts["global"] = facts_of.diameters(states)
+                if samples is not None:
+                    drawn = during(
+                        f"{samples} samples", lambda: space.sample(samples, seed, method)
+                    )
+                    facts["sample"] = facts_of.sampled(drawn, seed)
+        table = facts_of.columns(space, bounds)
+        files: list[str] = []
+        if folder is not None:
+            files = during(
+                "pictures", lambda: _write(folder, run, step, space, bounds, facts, table)
+            )
+    if as_json:
+        print(_json(facts | {"contacts": table}))
+    elif as_csv:
+        print(facts_of.as_csv(table), end="")
+    else:
+        print(facts_of.as_text(facts))
+        print(f"\nwritten to {folder}: {', '.join(files)}")
+
+
+def _space(run: RunFile, step: int, balance: Any, faces: int) -> ForceSpace:
+    from hardgrain.measure import force_space
+
+    try:
+        space = force_space(run, step, balance=balance, faces=faces)
+    except IndexError:
+        last = len(run) - 1
+        raise InputError(f"--step is {step}; {run.path} has the frames 0 to {last}") from None
+    if space.contacts == 0:
+        raise InputError(f"frame {step} of {run.path} has no contacts, and so no forces")
+    return space
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+
+
+def _task(space: ForceSpace) -> str:
+    """What takes so long, and in 2D how long."""
+    from hardgrain.parallel import cores
+    from hardgrain.run.progress import duration
+
+    what = f"bounds of {space.contacts} contact forces"
+    if space.packing.dim == 3:
+        return what
+    seconds = COST * (space.contacts / 100.0) ** GROWTH / cores()
+    return f"{what}, about {duration(seconds)}" if seconds > 5.0 else what
+
+
+def _bounds(space: ForceSpace, processes: int | None, cone: Cone) -> Bounds:
+    if cone == "round":
+        return space.bounds(processes, exact=True)
+    return space.bounds(processes, cone)
+
+
+@contextmanager
+def _explained(moves: bool) -> Iterator[None]:
+    """Solvers fail where nearly every contact slides, and that is while a packing moves."""
+    try:
+        yield
+    except RunError as error:
+        raise RunError(f"{error}{'; this frame is not at rest' if moves else ''}") from None
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Ctrl-C ends the process: a linear program, which may take a minute, hears nothing else."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
+    """On a terminal, a line that says what is being done and for how long."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    look = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*look, console=console, transient=True, disable=not console.is_terminal) as line:
+        console.show_cursor(True)  # Ctrl-C leaves no time for it
+
+        def during(what: str, task: Callable[[], T]) -> T:
+            shown = line.add_task(what, total=None)
+            try:
+                return task()
+            finally:
+                line.remove_task(shown)
+
+        yield during
+
+
+def _json(facts: dict[str, Any]) -> str:
+    from hardgrain.cli.force_facts import plain
+
+    return json.dumps(plain(facts), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _write(
+    folder: Path,
+    run: RunFile,
+    step: int,
+    space: ForceSpace,
+    bounds: Bounds | None,
+    facts: dict[str, Any],
+    table: dict[str, list[Any]],
+) -> list[str]:
+    """Tables and pictures, by their names."""
+    from hardgrain.cli.force_facts import as_csv
+    from hardgrain.show.forces import draw_histograms, draw_indeterminacy
+
+    try:
+        (folder / "contacts.csv").write_text(as_csv(table))
+        (folder / "forces.json").write_text(_json(facts) + "\n")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    if bounds is None:
+        return ["contacts.csv", "forces.json"]
+    unit = r"\bar{m}g" if run.model["gravity"].any() else r"\bar{R}"
+    draw_indeterminacy(run, space, bounds, step, folder / "network.png", unit)
+    draw_histograms(space, bounds, folder / "histograms.png", unit)
+    return ["network.png", "histograms.png", "contacts.csv", "forces.json"]

@@ -1,0 +1,1 @@
+"""Which forces are possible in a packing of rigid grains (McNamara and Herrmann 2004)."""

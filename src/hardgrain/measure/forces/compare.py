@@ -1,0 +1,168 @@
+"""States compared: with their bounds, with each other, and by the distribution of their forces.
+
+Contacts of one packing are not independent of each other, packings are. Where values of several
+packings are given, one array for each, errors are therefore those between packings (jackknife:
+leave out one after the other); for a single one they are those of independent values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardgrain.errors import InputError
+from hardgrain.measure.forces.bounds import Bounds
+from hardgrain.measure.forces.packing import Packing
+from hardgrain.scene.model import Floats
+
+__all__ = ["Density", "Tail", "density", "distance", "matched", "starred", "strong", "tail"]
+
+_FIXED = 1e-6  # a range below is that of a force without choice [unit of force]
+
+
+# ---------------------------------------------------------------------- one state
+def starred(state: Floats, bounds: Bounds, unit: float = 1.0) -> Floats:
+    """R_* and T_* of (39), (m, dim): 0 at the least value possible, 1 at the greatest.
+
+    nan where there is no choice, a range below 10⁻⁶ of the unit of force, or no limit.
+    """
+    width = bounds.high - bounds.low
+    some = np.isfinite(width) & (width > _FIXED * unit)
+    share: Floats = np.full(width.shape, np.nan)
+    np.divide(state - bounds.low, width, out=share, where=some)
+    return share
+
+
+def strong(state: Floats) -> NDArray[np.bool_]:
+    """Contacts whose normal force is above the mean, (m,); the others are weak."""
+    normal = state[:, 0]
+    return np.asarray(normal > normal.mean()) if normal.size else np.zeros(0, dtype=bool)
+
+
+# ---------------------------------------------------------------------- two states
+def matched(a: Packing, b: Packing) -> tuple[Floats, Floats]:
+    """Forces [force] of both at every contact that either has, zero where one has none, (k, dim).
+
+    Contacts are the same if they are between the same two bodies, whichever is first; several
+    between the same two are taken in their order.
+    """
+    if a.dim != b.dim:
+        raise InputError(f"a packing in {a.dim}D is compared with one in {b.dim}D")
+    numbers: dict[tuple[int, int, int], int] = {}
+    rows = [np.array([numbers.setdefault(k, len(numbers)) for k in _keys(p)], int) for p in (a, b)]
+    forces = np.zeros((2, len(numbers), a.dim))
+    for force, p, row in zip(forces, (a, b), rows):
+        # on the body with the larger number
+        force[row] = np.where((p.first < p.second)[:, None], p.force, -p.force)
+    return forces[0], forces[1]
+
+
+def _keys(p: Packing) -> list[tuple[int, int, int]]:
+    """The two bodies of each contact, the smaller number first, and which one between them."""
+    seen: dict[tuple[int, int], int] = {}
+    keys = []
+    for i, j in zip(p.first.tolist(), p.second.tolist()):
+        pair = min(i, j), max(i, j)
+        seen[pair] = seen.get(pair, -1) + 1
+        keys.append((*pair, seen[pair]))
+    return keys
+
+
+def distance(a: Packing, b: Packing) -> float:
+    """‖F_A − F_B‖ in mean weights (III C 1), also if the two have unequal contacts."""
+    one, other = matched(a, b)
+    return float(np.linalg.norm(one - other) / a.unit)
+
+
+# ---------------------------------------------------------------------- distributions
+@dataclass(frozen=True, eq=False)
+class Density:
+    """A histogram that stands for a probability density."""
+
+    edges: Floats  # (bins + 1,)
+    value: Floats  # (bins,) [1/unit of the values]
+    error: Floats  # (bins,) standard error
+    count: NDArray[np.intp]  # (bins,) values in each
+
+    @property
+    def middle(self) -> Floats:
+        return 0.5 * (self.edges[1:] + self.edges[:-1])
+
+
+def density(values: Sequence[ArrayLike] | Floats, edges: ArrayLike) -> Density:
+    """The density of values, an array or one for each packing; those outside the edges count too.
+
+    That is, its integral is the share of the values within the edges.
+    """
+    groups, bounds = _groups(values), np.asarray(edges, dtype=float)
+    counts = np.array([np.histogram(g, bounds)[0] for g in groups])
+    sizes = np.array([g.size for g in groups], dtype=float)
+    width = np.diff(bounds)
+
+    def of(chosen: NDArray[np.bool_]) -> Floats:
+        value: Floats = counts[chosen].sum(axis=0) / (sizes[chosen].sum() * width)
+        return value
+
+    total = counts.sum(axis=0)
+    value = of(np.ones(len(groups), dtype=bool))
+    if len(groups) > 1:
+        return Density(bounds, value, _jackknife(of, len(groups)), total)
+    share = total / sizes.sum()
+    return Density(bounds, value, np.sqrt(share * (1.0 - share) / sizes.sum()) / width, total)
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """An exponential tail exp(−x/length) beyond ``start``, and how well it is one."""
+
+    start: float
+    length: float  # mean excess: the most likely length [unit of the values]
+    error: float
+    variation: float  # standard deviation of the excess over its mean: 1 if exponential
+    variation_error: float
+    count: int  # values beyond start
+
+
+def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
+    """The exponential that fits values beyond ``start`` best, by maximum likelihood.
+
+    No bins: the excess of an exponential is an exponential with the same length.
+    """
+    excess = [g[g > start] - start for g in _groups(values)]
+    excess = [g for g in excess if g.size]
+    count = sum(g.size for g in excess)
+    if count < 2:
+        raise InputError(f"{count} values are greater than {start:g}; a tail needs at least 2")
+
+    def of(chosen: NDArray[np.bool_]) -> Floats:
+        x = np.concatenate([g for g, c in zip(excess, chosen) if c])
+        return np.array([x.mean(), x.std() / x.mean()])
+
+    length, variation = of(np.ones(len(excess), dtype=bool))
+    # of n independent exponential values: length/√n, and 1/√n for the variation
+    errors = np.array([length, 1.0]) / np.sqrt(count)
+    if len(excess) > 1:
+        errors = _jackknife(of, len(excess))
+    return Tail(start, length, errors[0], variation, errors[1], count)
+
+
+def _groups(values: Sequence[ArrayLike] | Floats) -> list[Floats]:
+    """One flat array for each packing, without nan."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        values = [values]
+    groups = [np.asarray(v, dtype=float).ravel() for v in values]
+    groups = [g[~np.isnan(g)] for g in groups]
+    groups = [g for g in groups if g.size]
+    if not groups:
+        raise InputError("a distribution of no values is asked for")
+    return groups
+
+
+def _jackknife(of: Callable[[NDArray[np.bool_]], Floats], n: int) -> Floats:
+    """Standard error of a statistic of n groups, from its values without one of them each."""
+    without = np.array([of(np.arange(n) != k) for k in range(n)])
+    error: Floats = np.sqrt((n - 1) * without.var(axis=0))
+    return error

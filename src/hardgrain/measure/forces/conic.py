@@ -1,0 +1,120 @@
+"""Exact bounds of forces in 3D, where Coulomb's cones are round: Clarabel (interior points).
+
+With y = (R, T/µ) of each contact the set of possible forces is {c y = load, y₁ ≥ |y₂₃|}: cones of
+second order. Nothing is handed on from one program to the next but its structure.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csc_matrix, csr_array, diags_array, eye_array, vstack
+
+from hardgrain.errors import RunError
+from hardgrain.measure.forces.bounds import Bounds
+from hardgrain.measure.forces.rank import independent, null_vectors
+from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.parallel import pmap
+from hardgrain.scene.model import Floats
+
+__all__ = ["conic_bounds", "feasible"]
+
+_SHARE = 16  # contacts that one process takes at a time
+_FIXED = 1e-9  # change of a component by a self-balanced state whose largest one is 1
+_ACCURACY = 1e-9  # of the least value, relative and in the unit of force
+
+
+def feasible(space: ForceSpace) -> bool:
+    """Whether there are any forces in the round cones that balance the load."""
+    a, b, shape = _equations(space)
+    return _Cones(a, b, *shape.shape).minimise(0, 0.0)[0] < np.inf
+
+
+def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
+    """Bounds of every component with round cones, to about 10⁻⁷ of the unit of force."""
+    p = space.packing
+    m, dim = p.contacts, p.dim
+    a, b, shape = _equations(space)
+    low, high = np.full((2, m, dim), np.nan)
+    if not m:
+        return Bounds(low, high, 0, 0)
+    first, y, iterations = _Cones(a, b, m, dim).minimise(0, 0.0)
+    if first == np.inf:
+        return Bounds(low, high, 1, iterations)
+    fixed = (np.abs(null_vectors(a)[:, 0]) < _FIXED).reshape(m, dim) | (shape == 0.0)
+    low[fixed] = high[fixed] = (shape * y)[fixed]
+    shares = [np.arange(i, min(i + _SHARE, m)) for i in range(0, m, _SHARE)]
+    programs = 1
+    for share, part in zip(
+        shares, pmap(partial(_share, a, b, shape, low, high), shares, processes)
+    ):
+        low[share], high[share] = part[0], part[1]
+        programs, iterations = programs + part[2], iterations + part[3]
+    low[:, 0] = np.maximum(low[:, 0], 0.0)
+    return Bounds(p.unit * low, p.unit * np.maximum(low, high), programs, iterations)
+
+
+def _equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
+    """a and b of a y = b, and (1, µ, …) that make forces of y (m, dim)."""
+    shape = np.ones((space.contacts, space.packing.dim))
+    shape[:, 1:] = space.packing.friction[:, None]
+    c, load = space.equations()
+    a = csr_array(c @ diags_array(shape.ravel()))
+    rows = independent(a, load)
+    return csc_array(a[rows]), load[rows], shape
+
+
+def _share(
+    a: csc_array, b: Floats, shape: Floats, low: Floats, high: Floats, contacts: NDArray[np.intp]
+) -> tuple[Floats, Floats, int, int]:
+    """What is nan in the bounds of some contacts, and how many programs and iterations it took."""
+    (m, dim), low, high = shape.shape, low.copy(), high.copy()
+    cones = _Cones(a, b, m, dim)
+    programs = iterations = 0
+    for contact in contacts:
+        for extreme, sign in ((high, -1.0), (low, 1.0)):
+            for e in range(dim):
+                if np.isnan(extreme[contact, e]):
+                    value, _, spent = cones.minimise(dim * contact + e, sign)
+                    extreme[contact, e] = sign * shape[contact, e] * value
+                    programs, iterations = programs + 1, iterations + spent
+    return low[contacts], high[contacts], programs, iterations
+
+
+class _Cones:
+    """Minimise single components over {a y = b, y of each contact in its cone}."""
+
+    def __init__(self, a: csc_array, b: Floats, m: int, dim: int) -> None:
+        rows, n = a.shape
+        self._n, self._shape = n, (m, dim)
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_threads = 1
+        settings.presolve_enable = False  # would forbid another objective
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
+        whole = vstack([a, -eye_array(n)], format="csc")
+        cones = [clarabel.ZeroConeT(rows)] + [clarabel.SecondOrderConeT(dim)] * m
+        right = np.concatenate([b, np.zeros(n)])
+        nothing = csc_matrix((n, n))
+        self._solver = clarabel.DefaultSolver(
+            nothing, np.zeros(n), csc_matrix(whole), right, cones, settings
+        )
+
+    def minimise(self, component: int, cost: float) -> tuple[float, Floats, int]:
+        """The least of cost · y[component] (±inf as in `Program`), where, and the iterations."""
+        q = np.zeros(self._n)
+        q[component] = cost
+        self._solver.update(q=q)
+        found = self._solver.solve()
+        y = np.array(found.x).reshape(self._shape)
+        status = str(found.status)
+        if status in ("Solved", "AlmostSolved"):
+            return float(found.obj_val), y, found.iterations
+        if "DualInfeasible" in status:
+            return -np.inf, y, found.iterations
+        if "PrimalInfeasible" in status:
+            return np.inf, y, found.iterations
+        raise RunError(f"Clarabel ended a conic program with {status}")

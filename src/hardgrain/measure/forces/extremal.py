@@ -1,0 +1,212 @@
+"""Extremal states: how much all forces must change to take one from its least to its greatest.
+
+The global indeterminacy (24) of McNamara and Herrmann is the distance between two states, one where
+a component is least and one where it is greatest. Such states are hardly ever unique: each is a
+face of F, and most reduced costs of its linear program vanish. Which members of the two faces are
+taken is a choice:
+
+- ``nearest``: those nearest to each other, by a quadratic program over both faces at once. Their
+  difference is unique (the shortest vector of a convex set), so d is well defined: what *must*
+  change. The default.
+- ``vertex``: the vertices that the simplex method ends in, as it goes from contact to contact along
+  the network. Repeatable, but no property of the packing alone.
+- ``random``: vertices of the faces that minimise random costs, normally distributed weights of the
+  generators; ``seed`` picks them.
+
+A face is where all weights with a positive reduced cost vanish. In 3D faces are those of the
+pyramids inside the cones, whose weights are not unique, so that reduced costs say nothing there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+from scipy.sparse import (
+    block_array,
+    block_diag,
+    csc_array,
+    csc_matrix,
+    csr_array,
+    eye_array,
+    hstack,
+    vstack,
+)
+
+from hardgrain.errors import InputError, RunError
+from hardgrain.measure.forces.bounds import along_network, blocks, still, without_limit
+from hardgrain.measure.forces.program import Basis, Program
+from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.parallel import pmap
+from hardgrain.scene.model import Floats
+
+__all__ = ["Choice", "Extremal", "extremal"]
+
+Choice = Literal["nearest", "vertex", "random"]
+
+_SHARE = 16  # contacts whose programs go on from one another
+_VANISHES = 1e-8  # reduced costs below, where the largest cost is 1
+_ACCURACY = 1e-9  # of the quadratic programs, relative and in the unit of force
+
+
+@dataclass(frozen=True, eq=False)
+class Extremal:
+    """States where each component is least or greatest; nan where it has no limit."""
+
+    low: Floats  # (m, dim, m, dim) all components where one of a contact is least [force]
+    high: Floats  # (m, dim, m, dim)
+    unit: float  # of force
+    # (m, dim, 2) reduced costs that vanish at the least and the greatest; −1: fixed, or no limit
+    vanishing: NDArray[np.intp]
+
+    @property
+    def distance(self) -> Floats:
+        """Between the two states of each component, (24), in units of force (m, dim)."""
+        apart: Floats = np.sqrt(((self.high - self.low) ** 2).sum(axis=(2, 3))) / self.unit
+        return apart
+
+    @property
+    def normal(self) -> Floats:
+        """d_R (m,)."""
+        return self.distance[:, 0]
+
+    @property
+    def tangential(self) -> Floats:
+        """d_T: (m,) in 2D, (m, 2) in 3D."""
+        return self.distance[:, 1] if self.low.shape[1] == 2 else self.distance[:, 1:]
+
+    @property
+    def flat(self) -> float:
+        """Share of the extremal states that are not unique, by vanishing reduced costs."""
+        solved = self.vanishing[self.vanishing >= 0]
+        return float((solved > 0).mean()) if solved.size else 0.0
+
+
+def extremal(
+    space: ForceSpace, choice: Choice = "nearest", seed: int = 0, processes: int | None = 1
+) -> Extremal:
+    """Two extremal states for each component; results do not depend on the processes."""
+    if choice not in ("nearest", "vertex", "random"):
+        raise InputError(f"choice is {choice!r}; give nearest, vertex or random")
+    p = space.packing
+    m, dim = p.contacts, p.dim
+    a, b, g, k = space.polytope()
+    first = Program(a, b)
+    states = np.full((2, m, dim, m, dim), np.nan)
+    vanishing = np.full((m, dim, 2), -1, dtype=np.intp)
+    if not first.feasible() or not m:
+        return Extremal(states[0], states[1], p.unit, vanishing)
+    weights = blocks(g, dim, k)
+    fixed = still(a, g, dim)
+    states[:, fixed] = (g @ first.x).reshape(m, dim)
+    wanted = ~(fixed | without_limit(a, weights).any(axis=2))
+    order = along_network(p)
+    shares = [order[i : i + _SHARE] for i in range(0, m, _SHARE)]
+    task = partial(_share, a, b, g, weights, first.end, wanted, choice, seed)
+    for share, (found, counts) in zip(shares, pmap(task, shares, processes)):
+        at = [(contact, e) for contact in share for e in range(dim) if wanted[contact, e]]
+        for (contact, e), pair, count in zip(at, found, counts):
+            states[:, contact, e] = pair.reshape(2, m, dim)
+            vanishing[contact, e] = count
+    return Extremal(p.unit * states[0], p.unit * states[1], p.unit, vanishing)
+
+
+def _share(
+    a: csc_array,
+    b: Floats,
+    g: csr_array,
+    weights: Floats,
+    basis: Basis,
+    wanted: NDArray[np.bool_],
+    choice: Choice,
+    seed: int,
+    contacts: NDArray[np.intp],
+) -> tuple[list[Floats], list[tuple[int, int]]]:
+    """Pairs of states (2, dim m) of the components wanted, and their vanishing reduced costs."""
+    program, k = Program(a, b, start=basis), weights.shape[2]
+    columns, everything = csc_array(g), np.ones(a.shape[1], dtype=bool)
+    pairs, counts = [], []
+    for contact in contacts:
+        own = np.arange(k * contact, k * (contact + 1))
+        for e in np.flatnonzero(wanted[contact]):
+            w = weights[contact, e] / np.abs(weights[contact, e]).max()
+            x, face, count = [], [], []
+            for sign in (1.0, -1.0):  # least, greatest
+                program.minimise(own, sign * w)
+                x.append(program.x)
+                face.append(program.reduced_costs < _VANISHES)
+                count.append(int((face[-1] & ~program.basic).sum()))
+                if choice == "random" and count[-1]:
+                    some = np.flatnonzero(face[-1])
+                    rng = np.random.default_rng((seed, int(contact), int(e), int(sign > 0.0)))
+                    program.confine(face[-1])
+                    program.minimise(some, rng.standard_normal(some.size))
+                    x[-1] = program.x
+                    program.confine(everything)
+            if choice == "nearest" and any(count):
+                x = list(_nearest(a, b, columns, face, x))
+            pairs.append(np.stack([g @ x[0], g @ x[1]]))
+            counts.append((count[0], count[1]))
+    return pairs, counts
+
+
+def _nearest(
+    a: csc_array, b: Floats, g: csc_array, faces: list[NDArray[np.bool_]], inside: list[Floats]
+) -> tuple[Floats, Floats]:
+    """The weights x, y of two faces that minimise |G x − G y|²; ``inside`` is a member of each.
+
+    A face has no interior where weights vanish on all of it, and the interior-point method then
+    comes to an end without a solution at times. In coordinates of the face itself it does not, but
+    takes longer.
+    """
+    one, other = faces
+    g_1, g_2, n = g[:, one], g[:, other], int(one.sum() + other.sum())
+    balance = block_array([[a[:, one], None], [None, a[:, other]]])
+    right = np.concatenate([b, b, np.zeros(g.shape[0])])
+    difference = hstack([g_1, -g_2])
+    # variables: weights of both faces, D = G x − G y
+    z = _quadratic(
+        block_diag([csc_array((n, n)), eye_array(g.shape[0])]),
+        np.zeros(n + g.shape[0]),
+        block_array([[balance, None], [difference, -eye_array(g.shape[0])]]),
+        right,
+        hstack([eye_array(n), csc_array((n, g.shape[0]))]),
+        np.zeros(n),
+    )
+    if z is None:
+        start = np.concatenate([inside[0][one], inside[1][other]])
+        along = np.asarray(null_space(balance.toarray()))
+        u = difference @ along
+        z = _quadratic(
+            csc_array(u.T @ u),
+            u.T @ (difference @ start),
+            csc_array((0, along.shape[1])),
+            np.zeros(0),
+            csc_array(along),
+            -start,
+        )
+        if z is None:
+            raise RunError("Clarabel found no nearest members of two faces of extremal states")
+        z = start + along @ z
+    x, y = np.zeros((2, one.size))
+    x[one], y[other] = np.split(np.maximum(z[:n], 0.0), [one.sum()])
+    return x, y
+
+
+def _quadratic(
+    p: csc_array, q: Floats, a: csc_array, b: Floats, h: csc_array, least: Floats
+) -> Floats | None:
+    """Where ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if it does not converge."""
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
+    cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(least.size)]
+    rows, right = csc_matrix(vstack([a, -h])), np.concatenate([b, -least])
+    found = clarabel.DefaultSolver(csc_matrix(p), q, rows, right, cones, settings).solve()
+    return np.array(found.x) if str(found.status) in ("Solved", "AlmostSolved") else None

@@ -1,0 +1,252 @@
+"""A packing as plain arrays, from a run or from anywhere else, and its contact matrix.
+
+The forces f that contacts exert on the bodies are linear in the contact forces, f = c F: (1) of
+McNamara and Herrmann. F holds for each contact its normal force R and its tangential one T (two
+components in 3D), f the forces and torques on whatever can move: grains with three degrees of
+freedom in 2D and six in 3D, pistons with one, locked grains with fewer. What cannot move is left
+out, as the paper leaves out its walls. A packing at rest has c F + (external forces) = 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from hardgrain.errors import InputError
+from hardgrain.scene import lawtable
+from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.step.loads import Loads
+
+__all__ = ["Packing", "packing"]
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Bodies, the contacts between them, and the forces that were found there."""
+
+    radius: Floats  # (n,) of the grains, bodies 0 … n − 1 [length]; the other bodies are walls
+    free: NDArray[np.bool_]  # (nb, dim + ns) where a body can move or turn
+    first: NDArray[np.intp]  # (m,) a grain
+    second: NDArray[np.intp]  # (m,) another body
+    normal: Floats  # (m, dim) unit vector from first to second
+    friction: Floats  # (m,) coefficient of friction of a contact that sticks
+    force: Floats  # (m, dim) on second [force]
+    unit: float  # of force: the mean weight of a grain or, without gravity, the mean normal force
+    external: Floats | None = None  # (nb, dim + ns) other forces and torques; nan: not known
+    position: Floats | None = None  # (nb, dim), to draw it [length]
+
+    def __post_init__(self) -> None:
+        m, dim = self.normal.shape
+        n, bodies = self.radius.size, self.free.shape[0]
+        if not self.force.shape == (m, dim) or not (
+            self.first.shape == self.second.shape == self.friction.shape == (m,)
+        ):
+            raise InputError(f"a packing with {m} normals needs as many contacts and forces")
+        if dim not in (2, 3) or self.free.shape != (bodies, 3 * dim - 3):
+            raise InputError("a packing needs 3 degrees of freedom for each body in 2D, 6 in 3D")
+        if not (np.abs(np.linalg.norm(self.normal, axis=1) - 1.0) < 1e-6).all():
+            raise InputError("normals of a packing must be unit vectors")
+        if m and not (self.first.min() >= 0 and self.first.max() < n):
+            raise InputError(f"the first body of each contact must be one of the {n} grains")
+        if m and not (self.second.min() >= 0 and self.second.max() < bodies):
+            raise InputError(f"the second body of each contact must be one of the {bodies} bodies")
+        if not ((self.friction >= 0.0) & (self.friction < np.inf)).all():
+            raise InputError("coefficients of friction must be numbers from 0")
+        if not (np.isfinite(self.force).all() and self.unit > 0.0 and (self.radius > 0.0).all()):
+            raise InputError("forces must be finite; radii and the unit of force positive")
+
+    @property
+    def dim(self) -> int:
+        return int(self.normal.shape[1])
+
+    @property
+    def contacts(self) -> int:
+        """M."""
+        return self.first.size
+
+    @cached_property
+    def tangents(self) -> Floats:
+        """Unit vectors (m, dim − 1, dim) across each normal; in 2D n × z, as (10) of the paper."""
+        n = self.normal
+        if self.dim == 2:
+            return np.stack([n[:, 1], -n[:, 0]], axis=1)[:, None, :]
+        helper = np.eye(3)[np.abs(n).argmin(axis=1)]
+        one = np.cross(n, helper)
+        one /= np.linalg.norm(one, axis=1)[:, None]
+        return np.stack([one, np.cross(n, one)], axis=1)
+
+    @cached_property
+    def frame(self) -> Floats:
+        """Normal and tangents of each contact (m, dim, dim), one in each row."""
+        return np.concatenate([self.normal[:, None, :], self.tangents], axis=1)
+
+    @cached_property
+    def components(self) -> Floats:
+        """The forces found, R first and then T, of each contact (m, dim)."""
+        components: Floats = np.einsum("kea,ka->ke", self.frame, self.force)
+        return components
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """The degrees of freedom that have an equation, of (nb, dim + ns) flattened.
+
+        Those that are free and that some contact acts on: a grain that touches nothing has none.
+        """
+        touched = np.zeros(self.free.shape[0], dtype=bool)
+        touched[self.first] = touched[self.second] = True
+        return np.flatnonzero(self.free & touched[:, None])
+
+    @cached_property
+    def grains(self) -> int:
+        """N, the grains that have contacts."""
+        n = self.radius.size
+        both = np.concatenate([self.first, self.second])
+        return int(np.unique(both[both < n]).size)
+
+    @cached_property
+    def matrix(self) -> csr_array:
+        """c, from the components of all contacts to forces on what is free, (rows, dim m)."""
+        m, dim, n = self.contacts, self.dim, self.radius.size
+        dofs = self.free.shape[1]
+        column = np.arange(dim * m).reshape(m, dim)
+        parts: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
+        for body, sign in ((self.first, -1.0), (self.second, 1.0)):
+            for e in range(dim):  # each component acts along its axis
+                axis = sign * self.frame[:, e]
+                for a in range(dim):
+                    parts.append((body * dofs + a, column[:, e], axis[:, a]))
+            # the arm of a grain is r n, towards the contact: torque = r (sign' n) × (sign F)
+            grain = body < n
+            arm = np.where(grain, self.radius[np.where(grain, body, 0)], 0.0)
+            for e in range(1, dim):
+                axis = self.frame[:, e]
+                # arm (−sign n) × (sign e) is the same for both bodies
+                if dim == 2:
+                    n_x, n_y = self.normal.T
+                    torque = -arm * (n_x * axis[:, 1] - n_y * axis[:, 0])
+                    parts.append((body * dofs + 2, column[:, e], torque))
+                else:
+                    torques = -arm[:, None] * np.cross(self.normal, axis)
+                    for a in range(3):
+                        parts.append((body * dofs + 3 + a, column[:, e], torques[:, a]))
+        row, col, value = (np.concatenate(p) for p in zip(*parts))
+        whole = csr_array((value, (row, col)), shape=(self.free.size, dim * m))
+        matrix: csr_array = whole[self.rows]
+        matrix.eliminate_zeros()
+        return matrix
+
+    @cached_property
+    def arms(self) -> Floats:
+        """The radius for an equation of torques, 1 for one of forces (rows,): all become forces."""
+        arms = np.ones(self.free.shape)
+        arms[: self.radius.size, self.dim :] = self.radius[:, None]
+        arms_of_rows: Floats = arms.ravel()[self.rows]
+        return arms_of_rows
+
+    @cached_property
+    def load(self) -> Floats:
+        """What the forces found exert on the bodies, c F (rows,)."""
+        load: Floats = self.matrix @ self.components.ravel()
+        return load
+
+    @cached_property
+    def residual(self) -> float:
+        """The largest force that is not balanced, in units of ``unit``; nan if it is not known."""
+        if self.external is None:
+            return float("nan")
+        out = (self.load + self.external.ravel()[self.rows]) / self.arms
+        known = np.abs(out)[np.isfinite(out)]
+        return float(known.max() / self.unit) if known.size else float("nan")
+
+
+class Run(Protocol):
+    """What is needed of a `hardgrain.RunFile`."""
+
+    @property
+    def model(self) -> Mapping[str, Any]: ...
+    @property
+    def header(self) -> Mapping[str, str]: ...
+    def __getitem__(self, k: int) -> Any: ...
+    def contacts(self, k: int) -> Contacts | None: ...
+
+
+@runtime_checkable
+class Simulated(Protocol):
+    """What is needed of a `hardgrain.Simulation`."""
+
+    model: Model
+    state: State
+    dt: float
+
+
+def packing(source: Run | Simulated | Packing, step: int = -1) -> Packing:
+    """The packing of a simulation as it is, or of a frame of a run file."""
+    if isinstance(source, Packing):
+        return source
+    if isinstance(source, str | os.PathLike):
+        raise InputError(f"{os.fspath(source)!r} is a path; open it first, with hardgrain.RunFile")
+    if isinstance(source, Simulated):
+        model, state, dt = source.model, source.state, source.dt
+        # loads at the middle of the step whose impulses the contacts hold
+        external = np.hstack(Loads(model, dt).at(replace(state, step=max(state.step - 1, 0))))
+        return _packing(vars(model), state.contacts, state.position, dt, external)
+    contacts = source.contacts(step)
+    if contacts is None:
+        raise InputError(
+            f"frame {step} of the run was stored without its contacts, and so without forces; give"
+            " another, or write more of them with output.contacts_every"
+        )
+    scenario, kept = json.loads(source.header["scenario"]), source.model
+    position = source[step].position
+    return _packing(kept, contacts, position, scenario["dt"], _gravity(kept, scenario))
+
+
+def _gravity(model: Mapping[str, Any], scenario: Any) -> Floats:
+    """Weights of the grains, all that a run file tells of loads; nan where there may be more."""
+    n, (bodies, dim) = model["radius"].size, model["inv_mass"].shape
+    external = np.full((bodies, dim + model["inv_inertia"].shape[1]), np.nan)
+    if not any(g.get("force") or g.get("torque") for g in scenario["scene"]["grains"]):
+        external[:n] = 0.0
+        external[:n, :dim] = model["mass"][:n, None] * model["gravity"]
+    return external
+
+
+def _packing(
+    model: Mapping[str, Any], c: Contacts, position: Floats, dt: float, external: Floats
+) -> Packing:
+    """Contacts are those that bear a force, and those that touch without."""
+    laws = model["laws"][model["material"][c.first], model["material"][c.second]]
+    for column, name in (
+        (lawtable.COHESION, "cohesion"),
+        (lawtable.ROLLING, "rolling resistance"),
+        (lawtable.TORSION, "torsional resistance"),
+    ):
+        if laws[:, column].any():
+            raise InputError(
+                f"the packing has {name}; which forces are possible is known for Coulomb's law only"
+            )
+    n, radius = model["radius"].size, model["radius"]
+    keep = (c.normal_impulse() > 0.0) | (c.gap <= 0.0)
+    force, normal = c.impulse[keep] / dt, c.normal[keep]
+    weight = float(model["mass"][:n].mean() * np.linalg.norm(model["gravity"])) if n else 0.0
+    mean = float(np.einsum("ka,ka->k", force, normal).mean()) if keep.any() else 0.0
+    return Packing(
+        radius=radius,
+        free=np.hstack([model["inv_mass"] > 0.0, model["inv_inertia"] > 0.0]),
+        first=c.first[keep].astype(np.intp),
+        second=c.second[keep].astype(np.intp),
+        normal=normal,
+        friction=laws[keep, lawtable.MU_STATIC],
+        force=force,
+        unit=weight or mean or 1.0,
+        external=external,
+        position=position,
+    )

@@ -1,0 +1,87 @@
+"""The rank of a large sparse matrix, by counting, and vectors of its null space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.sparse import csc_array, eye_array
+from scipy.sparse.linalg import splu
+
+from hardgrain.scene.model import Floats
+
+__all__ = ["independent", "null_vectors", "rank"]
+
+_DENSE = 60  # rows up to which singular values are computed: beyond, counting is far cheaper
+_SAME = 1e-9  # how far equal forces may differ [unit of force]
+_SMALL = 1e-9  # singular values below this share of the largest count as zero
+
+
+def rank(a: Any) -> int:
+    """Rank of a sparse matrix.
+
+    Few rows: by singular values. Many: of a aᵀ − σ² the pivots have as many negative signs as a has
+    singular values below σ (Sylvester's law of inertia), and a sparse factorisation without row
+    exchanges finds them.
+    """
+    if a.shape[0] > a.shape[1]:
+        a = a.T
+    rows = a.shape[0]
+    if rows == 0:
+        return 0
+    if rows <= _DENSE:
+        values = np.linalg.svd(a.toarray(), compute_uv=False)
+        return int((values > _SMALL * max(values[0], 1e-300)).sum())
+    # σ: far above rounding of the square, √(10⁻¹⁶), far below the softest mode
+    below = int((_factors(a, -1e-13).U.diagonal() < 0.0).sum())
+    return int(rows - below)
+
+
+def null_vectors(a: Any, count: int = 1) -> Floats:
+    """Random vectors of the null space of a sparse matrix (columns, count), largest entry 1.
+
+    Normal random vectors less their projections on the rows. A component vanishes, but for chance,
+    only if it does so in the whole null space. All zeros: there is none.
+    """
+    z: Floats = np.random.default_rng(0).standard_normal((a.shape[1], count))
+    if a.shape[0] and a.shape[0] <= _DENSE:
+        z = z - np.linalg.lstsq(a.toarray(), a @ z, rcond=_SMALL)[0]
+    elif a.shape[0]:
+        # a aᵀ may be singular: a little on the diagonal, and again until nothing is left
+        factors, before = _factors(a, 1e-10), np.inf
+        while (left := float(np.abs(a @ z).max(initial=0.0))) < 0.1 * before:
+            z, before = z - a.T @ factors.solve(a @ z), left
+    largest = np.abs(z).max(axis=0, initial=0.0)
+    return np.where(largest > _SMALL, z / np.maximum(largest, _SMALL), 0.0)
+
+
+def independent(a: Any, b: Floats) -> NDArray[np.intp]:
+    """Rows of a x = b that say everything; all of them if they contradict each other.
+
+    A sphere with one contact is not turned about its normal, and a grain without friction not at
+    all: such equations say 0 = 0, up to rounding, which a linear program must not take for more.
+    """
+    rows = np.flatnonzero(np.diff(a.tocsr().indptr) | (np.abs(b) > _SAME))
+    a, b = a[rows], b[rows]
+    missing = rows.size - rank(a)
+    if not missing:
+        return rows
+    z = null_vectors(a.T.tocsr(), missing)
+    if np.abs(z.T @ b).max() > _SAME:
+        return rows
+    out = qr(z.T, mode="r", pivoting=True)[1][:missing]
+    return np.delete(rows, out)
+
+
+def _factors(a: Any, shift: float) -> Any:
+    """LU of a aᵀ + shift times its norm, without row exchanges."""
+    gram = csc_array(a @ a.T)
+    largest = float(abs(gram).sum(axis=1).max())
+    return splu(
+        csc_array(gram + shift * largest * eye_array(gram.shape[0])),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )

@@ -1,0 +1,38 @@
+"""Which forces are possible in a packing of rigid disks: every claim of the paper, computed again.
+
+S. McNamara and H. Herrmann, Phys. Rev. E 70, 061303 (2004). The analysis of any packing is
+`hardgrain.measure.force_space`; the paper's four families of packings are in `pipeline`.
+
+    from hardgrain.papers.mcnamara2004 import wedge
+
+    found = wedge(0.5, mu=0.3)  # a disk on two walls
+    print(found.delta_normal, found.measured_normal)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["EXPERIMENTS", "wedge"]
+
+# modules, one experiment each, in the order of the paper, and what goes beyond it
+_EXPERIMENTS = (
+    "two_contacts", "dimension", "indeterminacy", "chains", "sampling", "memory",
+    "spheres", "friction", "loading",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "wedge":
+        return importlib.import_module(f"{__name__}.two_contacts").wedge
+    if name == "EXPERIMENTS":
+        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if TYPE_CHECKING:  # the same names, for type checkers and editors
+    from hardgrain.papers.experiment import Experiment
+    from hardgrain.papers.mcnamara2004.two_contacts import wedge
+
+    EXPERIMENTS: list[Experiment]

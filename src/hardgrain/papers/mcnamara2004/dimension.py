@@ -1,0 +1,401 @@
+"""Figs 5 and 6: force networks, the dimension of F and the sliding contacts, and what is left open.
+
+Also here, since it needs little more than packings: what the paper does not say of them is varied.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hardgrain.measure.forces.compare import distance
+from hardgrain.measure.forces.packing import Packing, packing
+from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.figures import COLOURS, GREY, new_figure
+from hardgrain.papers.fit import Floats, mean_and_error
+from hardgrain.papers.mcnamara2004.pipeline import (
+    DAMPING,
+    FAMILIES,
+    STIFFNESS,
+    Found,
+    Setup,
+    everything,
+    families,
+    made,
+)
+from hardgrain.run.simulation import Simulation
+from hardgrain.step.engine import SoftParticles
+from hardgrain.step.soft_particles import admissible_step
+
+MARKERS = {"CD-1": "+", "MD-1": "^", "CD-2": "x", "MD-2": "o"}
+HUES = dict(zip(FAMILIES, COLOURS[1:5]))
+
+# What the paper leaves open, one change at a time.
+VARIED: dict[str, dict[str, Any]] = {
+    "as chosen": {},
+    "box 11 r wide": {"width": 11.0},
+    "box 14 r wide": {"width": 14.0, "columns": 6},
+    "box 17 r wide": {"width": 17.0, "columns": 7},
+    "box 22 r wide": {"width": 22.0, "columns": 9},
+    "4 columns": {"columns": 4},
+    "jitter 0.1": {"jitter": 0.1},
+    "jitter 1": {"jitter": 1.0},
+    "50 sweeps": {"sweeps": 50},
+    "1000 sweeps": {"sweeps": 1000},
+    "stops at 10⁻³ √(gr)": {"quiet": 1e-3},
+    "stops at 10⁻⁵ √(gr)": {"quiet": 1e-5},
+    "γ/4": {"damping": 0.25},
+    "γ/16": {"damping": 0.0625},
+}  # fmt: skip
+VARIED_SEEDS = 4
+PAPER = {"R": 9.3, "CD-1 to CD-2": 50.0, "CD-1 to MD-2": 75.0, "CD-2 to MD-2": 45.0}
+PAPER_ERROR = {"R": 0.3, "CD-1 to CD-2": 3.0, "CD-1 to MD-2": 4.0, "CD-2 to MD-2": 3.0}
+
+
+def run(quick: bool) -> Outcome:
+    """Count in all packings; draw three force networks; vary what is open."""
+    outcome = Outcome(text=_TEXT)
+    found = families(quick)
+    _counts(outcome, found)
+    _overlaps(outcome, found)
+    if not quick:
+        _open(outcome)
+        _damping(outcome)
+    outcome.figures["fig5"] = _fig5(outcome, found)
+    outcome.figures["fig6"] = _fig6(outcome.tables["packings"])
+    return outcome
+
+
+_TEXT = (
+    "Ninety-five disks in a box 12.25 r wide, from a grid of five columns whose points are shifted"
+    " at random by up to a quarter of the room that they have; the paper gives neither box nor"
+    " grid. dim F is that of the null space of the contact matrix, less what contacts that slide or"
+    " are open in every state take away; it is below 2M − 3N nowhere and little above. M_s counts"
+    " contacts with µR − |T| < 10⁻⁹ m̄g, twice if they bear no force.\n\n"
+    "The soft disks have the paper's damping as printed, γ = 7.7·10⁴ (m̄g/r) √(r/g), along and"
+    " across contacts: 157 times what is critical for two disks of mean mass. It matters, and it"
+    " must be what the authors used: grains then creep into place so slowly that inertia plays no"
+    " part, contacts slide in one direction until everything is at rest, and rest at their limit."
+    " With a hundredth of it MD-2 has hardly a sliding contact."
+)
+
+
+# ---------------------------------------------------------------------- counting
+def _counts(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+    every = [f for family in FAMILIES for f in found[family]]
+    spaces = [f.space for f in every]
+    table: dict[str, Any] = {
+        "family": np.array([f.family for f in every]),
+        "seed": np.array([f.setup.seed for f in every]),
+        "contacts": np.array([s.contacts for s in spaces]),
+        "grains": np.array([s.grains for s in spaces]),
+        "expected": np.array([s.expected for s in spaces]),
+        "nullity": np.array([s.nullity for s in spaces]),
+        "dimension": np.array([f.dimension for f in every]),
+        "sliding": np.array([s.sliding for s in spaces]),
+        "sliding_1e-6": np.array([int(s.slides(1e-6).sum()) for s in spaces]),
+        "residual": np.array([s.residual for s in spaces]),
+        "normal": np.array([f.packing.components[:, 0].mean() / f.packing.unit for f in every]),
+    }
+    outcome.tables["packings"] = table
+    n = len(every)
+    excess = table["dimension"] - table["expected"]
+    over = table["sliding"] - table["expected"]
+    outcome.claims += [
+        Claim(
+            f"packings of {n} with dim F < 2M − 3N", int((excess < 0).sum()), theory=0,
+            tolerance=0, paper="all points on or just above the line",
+            note=f"{int((table['dimension'] < table['nullity']).sum())} packings have contacts that"
+            " slide or are open in every state",
+        ),
+        Claim(
+            f"greatest dim F − (2M − 3N) of {n} packings", int(excess.max()), theory=1.5,
+            tolerance=1.5, paper="never more than 3",
+            note="how many exceed it by 0, 1, 2, 3 …: "
+            + ", ".join(str(k) for k in np.bincount(np.maximum(excess, 0))),
+        ),
+        Claim(
+            f"packings of {n} with M_s > 2M − 3N", int((over > 0).sum()), theory=0, tolerance=0,
+            paper="always less than or equal", note=f"nearest: {-int(over.max())} below",
+        ),
+    ]  # fmt: skip
+    mean = {}
+    for family in FAMILIES:
+        mine = table["family"] == family
+        mean[family], error = mean_and_error(table["sliding"][mine])
+        share = table["sliding"][mine] / table["expected"][mine]
+        paper = "very few" if family[:2] == "CD" else {"2": "the most", "1": "between"}[family[-1]]
+        outcome.claims.append(
+            Claim(
+                f"M_s of {family}, mean", mean[family], error=error, paper=paper,
+                note=f"{100 * share.mean():.0f} % of 2M − 3N, at most"
+                f" {int(table['sliding'][mine].max())}; within 10⁻⁶ m̄g"
+                f" {table['sliding_1e-6'][mine].mean():.1f}",
+            )
+        )  # fmt: skip
+    contacts = {f: table["contacts"][table["family"] == f] for f in FAMILIES}
+    sliding = {f: table["sliding"][table["family"] == f] for f in FAMILIES}
+    dimension = {f: table["dimension"][table["family"] == f] for f in FAMILIES}
+    more, error = mean_and_error(contacts["MD-2"] - contacts["CD-1"])
+    most = np.concatenate([sliding[f] / dimension[f] for f in ("CD-1", "CD-2")])
+    seeds = sliding["MD-2"].size
+    outcome.claims += [
+        Claim(
+            f"seeds of {seeds} in which MD-2 has the most sliding contacts of all four",
+            int(np.sum(sliding["MD-2"] > np.maximum.reduce([sliding[f] for f in FAMILIES[:3]]))),
+            theory=seeds, tolerance=0, paper="MD-2 configurations having the most sliding contacts",
+        ),
+        Claim(
+            f"packings of {most.size} by CD with M_s above half of dim F", int((most > 0.5).sum()),
+            theory=0, tolerance=0, paper="very few sliding contacts, one or two exceptions near 20",
+            note=f"greatest share {most.max():.2f}",
+        ),
+        Claim(
+            "seeds in which MD-1 slides more than CD-1",
+            int(np.sum(sliding["MD-1"] > sliding["CD-1"])), paper="well separated",
+            note=f"of {seeds}; equal in {int(np.sum(sliding['MD-1'] == sliding['CD-1']))}",
+        ),
+        Claim(
+            "contacts that MD-2 has more than CD-1", more, error=error,
+            paper="from 160 to 166 in the example; MD tends to have more",
+            note="means: "
+            + ", ".join(f"{f} {contacts[f].mean():.1f}" for f in FAMILIES),
+        ),
+        Claim(
+            "greatest unbalanced force of all [m̄g]", float(table["residual"].max()), theory=0.0,
+            tolerance=1e-6, note="kept as an external force, so that every state is a member of F",
+        ),
+    ]  # fmt: skip
+
+
+def _overlap(p: Packing) -> float:
+    """Mean overlap of the contacts between grains that bear a force [mean radius]."""
+    n = p.radius.size
+    both = (p.second < n) & (p.components[:, 0] > 0.0)
+    i, j = p.first[both], p.second[both]
+    assert p.position is not None
+    apart = np.linalg.norm(p.position[i] - p.position[j], axis=1)
+    return float(np.maximum(p.radius[i] + p.radius[j] - apart, 0.0).mean() / p.radius.mean())
+
+
+def _overlaps(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+    rigid, rigid_error = mean_and_error([_overlap(f.packing) for f in found["CD-1"]])
+    soft, soft_error = mean_and_error([_overlap(f.packing) for f in found["MD-2"]])
+    normal = np.mean([f.packing.components[:, 0].mean() for f in found["MD-2"]])
+    radius = np.mean([f.packing.radius.mean() for f in found["MD-2"]])
+    outcome.claims += [
+        Claim(
+            "mean overlap, CD-1 [mean radius]", rigid, error=rigid_error, paper="6·10⁻⁸",
+            note="a matter of sweeps alone; it does not enter the forces",
+        ),
+        Claim(
+            "mean overlap, MD-2 [mean radius]", soft, error=soft_error, theory=7e-6,
+            tolerance=3e-6, disputed=True, paper="7·10⁻⁶",
+            note=f"at rest it is R̄/k = {normal / STIFFNESS / radius:.2g} whatever else: the printed"
+            " k and the printed overlap differ by a factor of nine",
+        ),
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- what is left open
+def _variant(job: tuple[str, int]) -> tuple[float, ...]:
+    name, seed = job
+    setup = replace(Setup(seed), **VARIED[name])
+    cd1, cd2, md2 = (made(setup, family) for family in ("CD-1", "CD-2", "MD-2"))
+    one, three = ForceSpace(cd1), ForceSpace(md2)
+    return (
+        cd1.components[:, 0].mean() / cd1.unit,
+        distance(cd1, cd2),
+        distance(cd1, md2),
+        distance(cd2, md2),
+        one.contacts,
+        one.nullity - one.expected,
+        one.sliding,
+        three.sliding,
+        three.expected,
+    )
+
+
+def _open(outcome: Outcome) -> None:
+    jobs = [(name, seed) for name in VARIED for seed in range(VARIED_SEEDS)]
+    values = np.array(everything(_variant, jobs, "variants")).reshape(len(VARIED), VARIED_SEEDS, -1)
+    columns = (*PAPER, "M of CD-1", "excess", "M_s of CD-1", "M_s of MD-2", "2M − 3N of MD-2")
+    mean = values.mean(axis=1)
+    error = values.std(axis=1, ddof=1) / math.sqrt(VARIED_SEEDS)
+    outcome.tables["open"] = {"what": list(VARIED)} | {
+        key: column
+        for k, name in enumerate(columns)
+        for key, column in ((name, mean[:, k]), (f"{name}, error", error[:, k]))
+    }
+    target = np.array(list(PAPER.values()))
+    spread = np.hypot(error[:, :4], list(PAPER_ERROR.values()))
+    misfit = np.sqrt(np.square((mean[:, :4] - target) / spread).mean(axis=1))
+    outcome.tables["open"]["misfit"] = misfit
+    boxes = [k for k, v in enumerate(VARIED.values()) if not v or "width" in v]
+    best = boxes[int(misfit[boxes].argmin())]
+    names = list(VARIED)
+    widths = [VARIED[names[k]].get("width", Setup(0).width) for k in boxes]
+    outcome.claims += [
+        Claim(
+            "width of the box that fits best, of those tried [r]",
+            float(VARIED[names[best]].get("width", Setup(0).width)), paper="not given",
+            note="by the mean normal force and the three distances between states, root mean square"
+            " misfit in standard errors: "
+            + ", ".join(f"{w:g} r {misfit[k]:.1f}" for w, k in zip(widths, boxes)),
+        ),
+        *(
+            Claim(
+                f"{name}: mean normal force of CD-1 [m̄g]", mean[k, 0], error=error[k, 0],
+                paper="9.3",
+                note="distances "
+                + ", ".join(f"{mean[k, c]:.0f} ± {error[k, c]:.0f}" for c in (1, 2, 3))
+                + f"; M = {mean[k, 4]:.0f}, M_s of MD-2 {mean[k, 7]:.0f} of {mean[k, 8]:.0f}",
+            )
+            for k, name in enumerate(names)
+        ),
+    ]  # fmt: skip
+
+
+def _explicit(setup: Setup, share: float, time: float) -> Packing:
+    """MD-2 by the general engine, in explicit steps, with a share of the paper's damping."""
+    scene = setup.scene()
+    model, start = scene.build(setup.seed)
+    position = made(setup, "CD-1").position
+    assert position is not None
+    start.position[:] = position
+    settings: dict[str, Any] = {
+        "stiffness": STIFFNESS, "damping": share * DAMPING,
+        "tangential_stiffness": STIFFNESS, "tangential_damping": share * DAMPING,
+    }  # fmt: skip
+    longest = admissible_step(model, SoftParticles(**settings), start)
+    dt = time / 50
+    engine = SoftParticles(**settings, substeps=math.ceil(dt / longest))
+    sim = Simulation(scene, dt=dt, engine=engine, start=start)
+    for _ in range(50):
+        sim.step()
+    return packing(sim)
+
+
+def _hundredth(seed: int) -> tuple[int, int, float]:
+    space = ForceSpace(_explicit(Setup(seed), 0.01, 5.0))
+    return space.sliding, space.expected, space.residual
+
+
+def _sixteenth(seed: int) -> tuple[float, float]:
+    share = 1.0 / 16.0
+    setup = replace(Setup(seed), damping=share)
+    implicit = made(setup, "MD-2")
+    explicit = _explicit(setup, share, 14.0 * share * DAMPING / STIFFNESS)
+    return distance(explicit, implicit), float(np.linalg.norm(implicit.force) / implicit.unit)
+
+
+def _damping(outcome: Outcome) -> None:
+    sliding = np.array(everything(_hundredth, range(4), "γ/100, explicit steps"))
+    apart = np.array(everything(_sixteenth, range(2), "γ/16, explicit steps"))
+    mean, error = mean_and_error(sliding[:, 0])
+    outcome.claims += [
+        Claim(
+            "M_s of MD-2 with a hundredth of the damping, 1.6 times critical, explicit steps", mean,
+            error=error, paper="the most, just under 2M − 3N",
+            note=f"2M − 3N is {sliding[:, 1].mean():.0f}: the many sliding contacts of the paper"
+            " need its damping as printed",
+        ),
+        Claim(
+            "γ/16: distance of MD-2 by explicit steps of the general engine from implicit ones,"
+            " over the norm of the forces", float((apart[:, 0] / apart[:, 1]).mean()), theory=0.0,
+            tolerance=0.05,
+            note="the same law; explicit steps with the full γ would take a quarter of an hour for"
+            " a packing",
+        ),
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- figures
+def draw(axes: Any, p: Packing, components: Floats, title: str) -> None:
+    """Disks, normal forces as lines between centres, tangential ones along the surfaces."""
+    from matplotlib.collections import EllipseCollection, LineCollection
+
+    assert p.position is not None
+    n, x = p.radius.size, p.position
+    size = 2.0 * p.radius
+    axes.add_collection(
+        EllipseCollection(
+            size, size, np.zeros(n), units="xy", offsets=x[:n], offset_transform=axes.transData,
+            facecolors="#f4f4f2", edgecolors="#b9b9b9", linewidths=0.4,
+        )
+    )  # fmt: skip
+    here = x[p.first]
+    at = here + p.radius[p.first, None] * p.normal
+    grain = p.second < n
+    there = np.where(grain[:, None], x[np.where(grain, p.second, 0)], at)
+    width = 0.09 * components[:, 0] / p.unit
+    axes.add_collection(
+        LineCollection(list(np.stack([here, there], axis=1)), linewidths=width, color=COLOURS[1])
+    )
+    reach = 0.06 * components[:, 1:] / p.unit * p.tangents[:, 0]
+    axes.add_collection(
+        LineCollection(
+            list(np.stack([at - reach, at + reach], axis=1)), linewidths=0.9, color=COLOURS[2]
+        )
+    )
+    right = float((x[:n, 0] + p.radius).max())
+    top = float((x[:n, 1] + p.radius).max())
+    axes.plot([0.0, 0.0, right, right], [top, 0.0, 0.0, top], color=GREY, lw=1.0)
+    axes.set(xlim=(-0.5, right + 0.5), ylim=(-0.5, top + 0.5), aspect="equal", title=title)
+    axes.set_axis_off()
+
+
+def _fig5(outcome: Outcome, found: dict[str, list[Found]]) -> Any:
+    cd, md = found["CD-1"][0], found["MD-2"][0]
+    p = cd.packing
+    high = cd.space.extremal("vertex").high
+    norm = np.sqrt(np.square(high).sum(axis=(2, 3)))
+    largest = high[np.unravel_index(int(np.nanargmax(norm)), norm.shape)]
+    force = np.einsum("kea,ke->ka", p.frame, largest)
+    apart, extreme = distance(p, md.packing), replace(p, force=force)
+    far = min(distance(extreme, other) for other in (p, md.packing))
+    outcome.claims.append(
+        Claim(
+            "Fig. 5: distance of CD-1 from MD-2, over that of the extremal state of greatest norm"
+            " from the nearer of them", apart / far, theory=0.5, tolerance=0.5,
+            paper="closer together than either one with the extremal state",
+            note=f"{apart:.0f} and {far:.0f} m̄g; below 1 is closer",
+        )
+    )  # fmt: skip
+    figure, axes = new_figure(1, 3, width=3.0, height=5.0)
+    draw(axes[0], p, p.components, f"CD-1, M = {p.contacts}")
+    draw(axes[1], md.packing, md.packing.components, f"MD-2, M = {md.packing.contacts}")
+    draw(axes[2], p, largest, "extremal, greatest norm")
+    return figure
+
+
+def _fig6(table: dict[str, Any]) -> Any:
+    figure, (left, right) = new_figure(1, 2)
+    for family in FAMILIES:
+        mine = table["family"] == family
+        style: dict[str, Any] = {
+            "color": HUES[family],
+            "label": family,
+            "ls": "",
+            "marker": MARKERS[family],
+        }
+        style |= {"markerfacecolor": "none", "ms": 5}
+        left.plot(table["contacts"][mine], table["dimension"][mine], **style)
+        right.plot(table["dimension"][mine], table["sliding"][mine], **style)
+    m = np.array([table["contacts"].min() - 1, table["contacts"].max() + 1])
+    grains = int(np.median(table["grains"]))
+    left.plot(m, 2 * m - 3 * grains, color=GREY, lw=1, label=f"2M − 3N, N = {grains}")
+    d = np.array([table["dimension"].min() - 1, table["dimension"].max() + 1])
+    right.plot(d, d, color=GREY, lw=1, label="$M_s$ = dim F")
+    left.set(xlabel="contacts M", ylabel="dim F")
+    right.set(xlabel="dim F", ylabel="sliding contacts $M_s$")
+    for axes in (left, right):
+        axes.legend()
+    return figure
+
+
+EXPERIMENT = Experiment("dimension", "Figs 5 and 6: dimension of F, sliding contacts", run)

@@ -1,0 +1,101 @@
+"""Are the contact forces of a run at rest the only ones possible? Answered by counting.
+
+Equilibrium leaves as many components of the contact forces free as the null space of the contact
+matrix has dimensions (`measure.forces`). A contact that slides takes one of them away, one that
+bears no force two (two and three in 3D): they are at the edge of what Signorini and Coulomb allow,
+all others are inside. As long as there is more freedom than edges, other forces do as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hardgrain.errors import InputError
+
+if TYPE_CHECKING:
+    from hardgrain.measure.forces.packing import Packing, Simulated
+    from hardgrain.measure.forces.space import ForceSpace
+
+__all__ = ["Uniqueness", "count", "uniqueness"]
+
+RANK_WORK = {2: 600.0, 3: 3000.0}  # of the rank, for each contact [contact updates]
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """The contact forces of a packing, counted; ``str()`` of it is its line in the summary."""
+
+    contacts: int = 0  # M
+    grains: int = 0  # N, those that have contacts
+    least: int = 0  # components of forces less equations: the null space has at least so many
+    formula: str = ""  # of that number
+    nullity: int | None = None  # dimensions of the null space; None: too many contacts to count
+    sliding: int = 0  # M_s, contacts without force counted twice
+    held: int = 0  # components that they take away
+    unknown: str = ""  # why all this is not known
+
+    @property
+    def verdict(self) -> str:
+        """yes, no, or not known."""
+        if self.unknown:
+            return "not known"
+        if self.nullity == 0:
+            return "yes"
+        return "no" if self.held < self._freedom else "not known"
+
+    @property
+    def _freedom(self) -> int:
+        return self.least if self.nullity is None else self.nullity
+
+    def __str__(self) -> str:
+        if self.unknown:
+            return f"{self.verdict}: {self.unknown}"
+        counted = f"{self.formula} = {self.least}"
+        size = f"M = {self.contacts}, N = {self.grains}"
+        if self.nullity == 0:
+            return f"yes: equilibrium leaves nothing open ({counted}, {size})"
+        some = "dimension" if self.nullity == 1 else "dimensions"
+        free = f"{self.nullity} {some} of contact forces open ({counted}, {size})"
+        if self.nullity is None:
+            free = f"at least {counted} dimensions of contact forces open ({size})"
+        most = f" of at most {self._freedom}" if self.sliding <= self._freedom else ""
+        slide = f"sliding contacts M_s = {self.sliding}{most}"
+        return f"{self.verdict}: equilibrium leaves {free}; {slide}"
+
+
+def _formula(p: Packing) -> str:
+    """How components of forces less equations are counted: 2M − 3N, less 1 for a piston, say."""
+    dofs = 3 * (p.dim - 1)
+    more = p.rows.size - dofs * p.grains  # less where grains cannot move freely
+    rest = f" {'−' if more > 0 else '+'} {abs(more)}" if more else ""
+    return f"{p.dim}M − {dofs}N{rest}"
+
+
+def uniqueness(sim: Simulated, work: float) -> Uniqueness | None:
+    """Count the contact forces of a run at rest; None if it has none.
+
+    The rank of the contact matrix is found if it takes no more than ``work`` [contact updates].
+    """
+    from hardgrain.measure.forces.space import force_space
+
+    try:
+        space = force_space(sim)
+    except InputError as refused:
+        return Uniqueness(unknown=str(refused))
+    return count(space, work) if space.contacts else None
+
+
+def count(space: ForceSpace, work: float = math.inf) -> Uniqueness:
+    """The same of any packing."""
+    p, slides = space.packing, space.slides()
+    return Uniqueness(
+        contacts=space.contacts,
+        grains=space.grains,
+        least=space.expected,
+        formula=_formula(p),
+        nullity=space.nullity if RANK_WORK[p.dim] * space.contacts <= work else None,
+        sliding=space.sliding,
+        held=int(((p.dim - 1) * (slides == 1) + p.dim * (slides == 2)).sum()),
+    )
