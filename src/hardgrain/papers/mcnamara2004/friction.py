@@ -70,10 +70,9 @@ _TEXT = (
     "Packings of disks as the paper's, prepared with µ from 0 to 1. At µ = 0 every force is unique,"
     " and δ_R grows in proportion to µ from there. Packings with more friction rest with fewer"
     " contacts, so that dim F falls while each cone widens; the widening wins, and δ_R keeps"
-    " growing. Infinite ranges, which the paper saw in no packing and expected in special ones"
-    " only, are common at large µ: forces from wall to wall that friction holds against each other,"
-    " the wedge of Sec. II H with more disks in it. They are left out of means; their share is"
-    " told.\n\n"
+    " growing. Infinite ranges, which the paper saw in no packing and expected in small ones only,"
+    " are forces from wall to wall that friction holds against each other, the wedge of Sec. II H"
+    " with more disks in it. They are left out of means; how many there are is told for each µ.\n\n"
     "A packing analysed with more friction than it was made with keeps its state and gains others;"
     " with less, it can rest down to some µ, below which no forces balance it.\n\n"
     "With N all forces grow with the height of the packing, and ranges with them. In packings of"
@@ -114,7 +113,7 @@ def _row(p: Packing, mu: float, seed: int) -> dict[str, float]:
     normal, tangential = _ranges(space)
     bounded = np.isfinite(normal)
     means = [d[bounded].mean() if bounded.any() else np.nan for d in (normal, tangential)]
-    share = np.isinf(normal).mean() if not np.isnan(normal).any() else np.nan
+    share = np.nan if np.isnan(normal).any() else space.unbounded.mean()
     return row | {"delta_normal": means[0], "delta_tangential": means[1], "unbounded": share}
 
 
@@ -183,7 +182,6 @@ def _vanishes(outcome: Outcome) -> None:
         Claim(
             "share of packings at µ = 1 with forces without bound", float(endless[most].mean()),
             paper="only special packings with very small number of particles",
-            disputed=bool(endless[most].any()),
             note=f"seen from µ = {t['mu'][endless].min():g} on" if endless.any() else "",
         ),
     ]  # fmt: skip
