@@ -8,6 +8,7 @@ simplex; on every tenth contact, scaled up. CPU times on one core; then the time
 
 from __future__ import annotations
 
+import resource
 import time
 from types import SimpleNamespace
 
@@ -46,6 +47,7 @@ def run(quick: bool) -> list[Figure]:
         Figure(f"all bounds of {few} disks, one core", seconds, "s", target="" if quick else "≤ 2"),
     ]
     space = _space(many)
+    before = _cpu()
     with workers():
         pmap(_idle, range(2 * cores()))  # processes are up, modules imported
         begin = time.perf_counter()
@@ -59,7 +61,8 @@ def run(quick: bool) -> list[Figure]:
             seconds,
             "s",
             target="" if quick else "≤ 600",
-            detail=f"{bounds.programs} programs, {bounds.pivots / bounds.programs:.0f} pivots each;"
+            detail=f"{bounds.programs} programs, {bounds.pivots / bounds.programs:.0f} pivots each,"
+            f" {_cpu() - before:.3g} s of CPU time in all processes;"
             f" forces found at most {outside:.1g} mean weights outside",
         )
     )
@@ -69,6 +72,12 @@ def run(quick: bool) -> list[Figure]:
 def _space(count: int) -> ForceSpace:
     model, state = disks(count)
     return force_space(SimpleNamespace(model=model, state=state, dt=DT))
+
+
+def _cpu() -> float:
+    """CPU time of the processes that have ended [s]."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _idle(k: int) -> int:

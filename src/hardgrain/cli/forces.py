@@ -23,7 +23,7 @@ __all__ = ["forces"]
 
 T = TypeVar("T")
 # CPU time of all bounds of a packing of 100 contacts, and how it grows with contacts, in 2D [s]
-COST, GROWTH = 0.23, 2.55
+COST, GROWTH = 0.2, 2.75
 Cone = Literal["inside", "outside", "round"]
 
 

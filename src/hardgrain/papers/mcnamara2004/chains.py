@@ -82,13 +82,17 @@ def _classes(
         near = every < none
         top = every > np.quantile(every, 0.9)
         strongest, weak = np.concatenate(classes["strong"]), np.concatenate(classes["weak"])
+        if near.any():
+            outcome.claims.append(
+                Claim(
+                    f"share of weak contacts among those with {symbol}_{part} below {none:g} m̄g",
+                    float((~flags[near]).mean()), theory=1.0, tolerance=0.1,
+                    paper="the peak at 0 is due entirely to contacts with below average force",
+                    note=f"{int(near.sum())} contacts; of all, {100 * (~flags).mean():.0f} % are"
+                    " weak",
+                )
+            )  # fmt: skip
         outcome.claims += [
-            Claim(
-                f"share of weak contacts among those with {symbol}_{part} below {none:g} m̄g",
-                float((~flags[near]).mean()) if near.any() else np.nan, theory=1.0, tolerance=0.1,
-                paper="the peak at 0 is due entirely to contacts with below average force",
-                note=f"{int(near.sum())} contacts; of all, {100 * (~flags).mean():.0f} % are weak",
-            ),
             Claim(
                 f"share of strong contacts among the tenth with the largest {symbol}_{part}",
                 float(flags[top].mean()), paper="large indeterminacy: above average forces"

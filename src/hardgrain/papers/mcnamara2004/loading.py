@@ -56,7 +56,8 @@ NOTHING = 1e-9  # a weight below has vanished [mean normal force]
 SLIGHT = 1e-6  # a grain whose contacts all bear less is loose; far above what the solver leaves
 STILL, STEPS = 1e-9, 100  # speed at rest after a step of load, and steps in which it must come
 MOVED = 1e-2  # a packing that moves so far has given way [r]; one that holds moves by 10⁻⁶ or less
-SOLVER = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=50_000)
+# near the end a hundred thousand sweeps and more: fewer look like a slip, and are none
+SOLVER = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=2_000_000)
 
 
 def run(quick: bool) -> Outcome:
@@ -79,16 +80,16 @@ def run(quick: bool) -> Outcome:
 _TEXT = (
     "Disks between two walls and two pistons, the force on one piston raised step by step. Going on"
     " from the forces of the last load, contact dynamics lets contacts slide one after the other,"
-    " as the paper predicts, and still the packing rests without any motion. Before it slips for"
-    " the first time, M_s has come up to about two thirds of 2 M − 3 N; in the step in which it"
-    " slips M_s jumps above it, as it must: to move with closed contacts takes 2 M − 3 N + 1"
-    " sliding ones, and counting says the same of the greatest load that any forces can balance,"
-    " λ_max. The first slip is tiny and comes before λ_max: a static solution is still there, but"
-    " the solver has lost it. A step later the packing rests again, with hardly a sliding contact,"
-    " and then holds on almost up to λ_max.\n\n"
-    "So the number of sliding contacts does not measure how near the end is. F is convex: forces"
-    " between those at λ = 0 and those at λ_max balance every load between with no sliding contact"
-    " at all, and a solver that is told them holds the packing up to the end.\n\n"
+    " as the paper predicts, and still nothing moves. In the step in which the packing slips for"
+    " the first time M_s jumps up to about 2 M − 3 N: to move with closed contacts takes"
+    " 2 M − 3 N + 1 sliding ones if all of it moves, and counting says the same of the greatest"
+    " load that any forces can balance, λ_max. The slip may come before λ_max, while static"
+    " solutions are still there. Near it the solver needs 10⁵ sweeps and more; with fewer it looks"
+    " as if the packing slipped earlier.\n\n"
+    "But the number of sliding contacts does not tell how near the end is. F is convex: forces"
+    " between those at λ = 0 and those at λ_max balance every load between with no more sliding"
+    " contacts than both have in common, and a solver that is told them holds the packing up to the"
+    " end.\n\n"
     "A packing that yields in one part only needs fewer sliding contacts. Heaps with a free surface"
     " do when they are tilted, by linear programming: some disk rolls while the rest is as"
     " indeterminate as before, and a disk that lies alone on the floor rolls at once."
@@ -301,15 +302,14 @@ def _runs(outcome: Outcome, t: dict[str, Any], rows: dict[str, Any]) -> None:
               paper="the number of sliding contacts will increase"),
         Claim("in the step in which it slips, mean", *mean_and_error(t["during"]),
               paper="reach 2 M − 3 N when the packing yields"),
-        Claim("load of the first slip over λ_max, mean", *mean_and_error(t["slip"]),
-              note="one of 10⁻⁹ to 10⁻⁵ r: a step later it rests again, hardly a contact slides"),
+        Claim("load of the first slip over λ_max, mean", *mean_and_error(t["slip"])),
         Claim(f"load at which a disk or piston moves by {MOVED:g} r over λ_max, mean",
               *mean_and_error(t["yield"])),
         Claim(
-            "forces told: sliding contacts at any load up to λ_max, most",
-            int(rows["sliding"][told].max()), theory=0.0, tolerance=0.0,
+            "forces told: M_s/(2 M − 3 N) at loads up to λ_max, mean",
+            *mean_and_error((rows["sliding"] / rows["expected"])[told]),
             paper="the number of sliding contacts will increase",
-            note="told forces that balance each load, the same packing holds without any",
+            note="told forces that balance each load, the same packing holds with hardly any",
         ),
         Claim(
             "the same: steps of load in which it moves", int((told & ~quiet).sum()),

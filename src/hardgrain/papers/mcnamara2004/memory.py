@@ -60,7 +60,8 @@ def _distances(outcome: Outcome, found: dict[str, list[Found]], quick: bool) -> 
                 f"distance from {pair[0]} to {pair[1]} [m̄g]", mean, error=error,
                 theory=None if quick else paper, tolerance=None if quick else room,
                 paper=f"{paper:g} ± {spread:g}",
-                note=f"from {apart.min():.0f} to {apart.max():.0f}",
+                note=f"from {apart.min():.0f} to {apart.max():.0f}; the box and the sweeps a step,"
+                " which the paper does not give, decide on it (table open of dimension)",
             )
         )  # fmt: skip
     columns = [" to ".join(pair) for pair in PAPER]

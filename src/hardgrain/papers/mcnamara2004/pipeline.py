@@ -188,7 +188,10 @@ _SOURCES = {
         "papers/mcnamara2004/pipeline.py", "papers/mcnamara2004/implicit.py", "scene/*.py",
         "law/*.py", "contact/*.py", "solve/*.py", "step/*.py", "measure/forces/packing.py",
     ),
-    "forces": ("measure/forces/*.py",),
+    "forces": (
+        "measure/forces/*.py", "papers/mcnamara2004/indeterminacy.py",
+        "papers/mcnamara2004/sampling.py",
+    ),
 }  # fmt: skip
 
 

@@ -63,8 +63,7 @@ _TEXT = (
     " few above; spheres that two contacts hold can swing about the line between them, which is a"
     " motion without resistance and so a dimension more. Bounds of forces over pyramids inside the"
     " cones of friction are too narrow, those over pyramids outside too wide; the truth is between"
-    " them, and the gap closes like 1/k² in the number k of faces, as 1/cos(π/k) − 1 does. Measured"
-    " in mean normal forces, spheres are more indeterminate than as many disks.\n\n"
+    " them, and the gap closes like 1/k² in the number k of faces, as 1/cos(π/k) − 1 does.\n\n"
     "In 3D a sliding contact takes two dimensions and not one: Σ (2 sliding, 3 non-transmitting)"
     " is what is to be held against dim F."
 )
