@@ -59,7 +59,7 @@ def _distances(outcome: Outcome, found: dict[str, list[Found]], quick: bool) -> 
             Claim(
                 f"distance from {pair[0]} to {pair[1]} [m̄g]", mean, error=error,
                 theory=None if quick else paper, tolerance=None if quick else room,
-                paper=f"{paper:g} ± {spread:g}",
+                paper=f"{paper:g} ± {spread:g}", disputed=pair == ("CD-2", "MD-2"),
                 note=f"from {apart.min():.0f} to {apart.max():.0f}; the box and the sweeps a step,"
                 " which the paper does not give, decide on it (table open of dimension)",
             )
