@@ -142,17 +142,20 @@ def _minimise(
 
     None: it was not found to within ``worst``.
     """
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = 1e-12
-    settings.reduced_tol_feas = worst
-    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = worst
-    solver = clarabel.DefaultSolver(
-        csc_array(form), linear, csc_array(rows), right, cones, settings
-    )
-    solution = solver.solve()
-    status = str(solution.status)
-    if status == "PrimalInfeasible":
-        raise InputError("no forces balance the load of this packing, so F has no member")
-    return np.array(solution.x) if status in ("Solved", "AlmostSolved") else None
+    for accuracy in (1e-12, 1e-10, worst):  # what is asked too finely may end in nothing
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_threads = 1
+        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = accuracy
+        settings.reduced_tol_feas = worst
+        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = worst
+        solver = clarabel.DefaultSolver(
+            csc_array(form), linear, csc_array(rows), right, cones, settings
+        )
+        solution = solver.solve()
+        status = str(solution.status)
+        if status == "PrimalInfeasible":
+            raise InputError("no forces balance the load of this packing, so F has no member")
+        if status in ("Solved", "AlmostSolved"):
+            return np.array(solution.x)
+    return None
