@@ -62,7 +62,7 @@ SOLVER = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=2_000_000)
 
 def run(quick: bool) -> Outcome:
     """Squeezed packings until they give way, tilted ones by linear programming alone."""
-    grains, seeds, steps = (30, 2, 10) if quick else (95, 8, 40)
+    grains, seeds, steps = (30, 2, 10) if quick else (60, 8, 20)
     squeezed = pmap(_squeeze, [(grains, seed, steps) for seed in range(seeds)])
     tilted = pmap(_tilt, [(grains, seed) for seed in range(4 if quick else 30)])
     outcome = Outcome(text=_TEXT)
