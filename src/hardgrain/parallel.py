@@ -79,12 +79,14 @@ def _start() -> None:
     warnings.simplefilter("ignore", SoftRunWarning)  # soft on purpose
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-    if "numba" in sys.modules:
+    if "numba" in sys.modules:  # by the script: Numba must not find another number of threads now
         import numba
 
         numba.set_num_threads(1)
+    else:
+        os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
 def _end_with_parent() -> None:

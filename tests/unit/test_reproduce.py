@@ -157,9 +157,7 @@ def test_what_is_done_stays_until_it_is_done_again(fake: types.ModuleType, tmp_p
 
 
 def test_refusals(fake: types.ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match="paper is 'nonsense'; known are: unger2002, radjai1997, fake"
-    ):
+    with pytest.raises(InputError, match=r"paper is 'nonsense'; known are: unger2002, .*, fake"):
         reproduce("nonsense", tmp_path, tell=silent)
     with pytest.raises(InputError, match="--only is 'x'; fake has: good, bad"):
         reproduce("fake", tmp_path, only=["good", "x"], tell=silent)
