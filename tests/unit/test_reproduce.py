@@ -215,7 +215,7 @@ def test_ctrl_c_ends_the_workers_at_once() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_parent(number: signal.Signals) -> None:
     code = (
-        "import os, time; from hardgrain.papers import parallel\n"
+        "import os, time; from hardgrain import parallel\n"
         "parallel.cores = lambda: 2\n"
         "if __name__ == '__main__':\n"
         "    with parallel.workers():\n"
