@@ -67,7 +67,7 @@ def test_verdicts() -> None:
     assert Claim("", 1.1, theory=1.0, tolerance=0.2).verdict == "holds"
     assert Claim("", 1.3, theory=1.0, tolerance=0.2).verdict == "fails"
     assert Claim("", 1.3).verdict == "measured"
-    assert Claim("", 1.3, disputed=True).verdict == "refuted"
+    assert Claim("", 1.3, disputed=True).verdict == "measured"
     assert Claim("", 1.3, theory=1.0, tolerance=0.2, disputed=True).verdict == "refuted"
     assert Claim("", 1.1, theory=1.0, tolerance=0.2, disputed=True).verdict == "holds"
     assert Claim("", math.nan, disputed=True).verdict == "fails"

@@ -410,6 +410,10 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a path; open it first"):
         force_space(str(tmp_path / "run.h5"))  # type: ignore[arg-type]
     sim = start(2, grains([0.0, 0.5]), gravity=[0.0, -1.0], walls=[floor(2)])
+    with pytest.raises(InputError, match="a State knows no radii"):
+        force_space(sim.state)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="step is 3, but a simulation has its present state only"):
+        force_space(sim, step=3)
     rarely = Output(**{**sim.scenario.output.model_dump(), "contacts_every": 4})
     sim.scenario = sim.scenario.model_copy(update={"output": rarely})
     sim.run(until=6, output=tmp_path / "run.h5", every=1)

@@ -225,8 +225,10 @@ def as_text(facts: dict[str, Any]) -> str:
         lines.append(("determined", f"{share}: δ_R = δ_T = 0"))
     if (d := facts.get("global")) is not None:
         lines += _range("d_R", d["normal"], unit) + _range("d_T", d["tangential"], unit)
-        text = f"{d['share_not_unique']:.1%} of the extremal states are not unique"
-        lines.append(("extremes", f"{text}; d is between the nearest"))
+        text = "d is between the nearest extremal states"
+        if math.isfinite(d["share_not_unique"]):
+            text += f"; up to {d['share_not_unique']:.1%} of them are not unique"
+        lines.append(("extremes", text))
     if (s := facts.get("sample")) is not None:
         text = f"radius {s['radius']:.4g} {unit} by {s['count']} states, {s['method']}"
         lines.append(("sample", text + (f"; {s['warning']}" if s["warning"] else "")))

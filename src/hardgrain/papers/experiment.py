@@ -25,7 +25,7 @@ class Claim:
     tolerance: float | None = None  # on |measured − theory|, in the same unit
     paper: str = ""  # what the paper says, in its words or numbers
     note: str = ""  # where a difference comes from, and which is right
-    disputed: bool = False  # the paper is wrong here, and the note says why
+    disputed: bool = False  # should it not hold, the note says why: it is no failure of ours
 
     @classmethod
     def relative(
@@ -38,12 +38,12 @@ class Claim:
     def verdict(self) -> str:
         """``"holds"``, ``"fails"``, or ``"measured"`` where there is nothing to hold it against.
 
-        ``"refuted"``: it does not hold, or is at odds with the paper's words, and we know why.
+        ``"refuted"``: what the paper says does not hold, and the note says why.
         """
         if not math.isfinite(self.measured):
             return "fails"
         if self.theory is None or self.tolerance is None:
-            return "refuted" if self.disputed else "measured"
+            return "measured"
         if abs(self.measured - self.theory) <= self.tolerance:
             return "holds"
         return "refuted" if self.disputed else "fails"

@@ -230,9 +230,9 @@ def _page(paper: str, records: list[Record]) -> str:
         f"<p>{e(PAPERS[paper])}</p>",
         f'<p class="soft">{len(done)} of {len(records)} experiments done'
         f"{', by hardgrain ' + e(', '.join(versions)) if versions else ''}. Of {len(verdicts)}"
-        f" claims {_marked(verdicts) or 'none is here yet'} (refuted: the paper is wrong, and the"
-        " note says why; measured: nothing to hold it against). All of it for programs:"
-        ' <a href="claims.json">claims.json</a>.</p>',
+        f" claims {_marked(verdicts) or 'none is here yet'} (refuted: what the paper says does"
+        " not hold, and the note says why; measured: nothing to hold it against). All of it for"
+        ' programs: <a href="claims.json">claims.json</a>.</p>',
         "<table><tr><th>experiment</th><th>what</th><th>state</th><th>size</th><th>done</th>"
         "<th class=n>time</th></tr>",
     ]

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from hardgrain.errors import RunError
 from hardgrain.measure.forces.cone import Side
 from hardgrain.measure.forces.packing import Packing
 from hardgrain.measure.forces.program import Basis, Program, rays
@@ -86,6 +87,11 @@ def bounds(
     first = Program(a, b)
     low, high = np.full((2, p.contacts, p.dim), np.nan)
     if not first.feasible() or not p.contacts:
+        if p.contacts and not space.empty:
+            raise RunError(
+                f"no forces lie inside pyramids of {space.faces} faces, though some lie in the"
+                " cones; give more faces, or exact=True"
+            )
         return Bounds(low, high, 1, first.pivots)
     x = first.x
     gone = x.reshape(-1, k).sum(axis=1) < _NONE

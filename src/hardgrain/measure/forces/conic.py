@@ -25,6 +25,7 @@ __all__ = ["conic_bounds", "feasible"]
 _SHARE = 16  # contacts that one process takes at a time
 _FIXED = 1e-9  # change of a component by a self-balanced state whose largest one is 1
 _ACCURACY = 1e-9  # of the least value, relative and in the unit of force
+_ALMOST = 1e-7  # what is good enough where that cannot be had
 
 
 def feasible(space: ForceSpace) -> bool:
@@ -95,6 +96,8 @@ class _Cones:
         settings.max_threads = 1
         settings.presolve_enable = False  # would forbid another objective
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
+        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = _ALMOST
+        settings.reduced_tol_feas = _ALMOST
         whole = vstack([a, -eye_array(n)], format="csc")
         cones = [clarabel.ZeroConeT(rows)] + [clarabel.SecondOrderConeT(dim)] * m
         right = np.concatenate([b, np.zeros(n)])
@@ -113,8 +116,8 @@ class _Cones:
         status = str(found.status)
         if status in ("Solved", "AlmostSolved"):
             return float(found.obj_val), y, found.iterations
-        if "DualInfeasible" in status:
+        if status == "DualInfeasible":
             return -np.inf, y, found.iterations
-        if "PrimalInfeasible" in status:
+        if status == "PrimalInfeasible":
             return np.inf, y, found.iterations
         raise RunError(f"Clarabel ended a conic program with {status}")

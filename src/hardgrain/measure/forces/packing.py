@@ -193,7 +193,11 @@ def packing(source: Run | Simulated | Packing, step: int = -1) -> Packing:
         return source
     if isinstance(source, str | os.PathLike):
         raise InputError(f"{os.fspath(source)!r} is a path; open it first, with hardgrain.RunFile")
+    if isinstance(source, State):
+        raise InputError("a State knows no radii and no laws; give its Simulation")
     if isinstance(source, Simulated):
+        if step != -1:
+            raise InputError(f"step is {step}, but a simulation has its present state only")
         model, state, dt = source.model, source.state, source.dt
         # loads at the middle of the step whose impulses the contacts hold
         external = np.hstack(Loads(model, dt).at(replace(state, step=max(state.step - 1, 0))))

@@ -179,6 +179,11 @@ def _body(space: ForceSpace) -> _Body:
     q, r, order = qr(rows.T, pivoting=True)
     pivots = np.abs(np.diag(r))
     rank = int((pivots > _DEPENDENT * pivots.max(initial=0.0)).sum())
+    if dim * m - rank != space.dimension:
+        raise RunError(
+            f"F has {space.dimension} dimensions, but {dim * m - rank} were found to walk in: its"
+            " forces are of too different sizes"
+        )
     miss = (right - rows @ x.ravel())[order[:rank]]
     origin = x.ravel() + q[:, :rank] @ solve_triangular(r[:rank, :rank], miss, trans="T")
     return _Body(origin, np.ascontiguousarray(q[:, rank:].T), p.friction, counts == 0, edge)

@@ -26,6 +26,7 @@ import math
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial
@@ -205,13 +206,16 @@ def _version(of: str) -> str:
     return digest.hexdigest()[:16]
 
 
+_OLD = 7 * 86400.0  # [s]
+
+
 @cache
 def _folder() -> Path:
-    """Beside the compiled kernels; what other versions have left there is removed."""
+    """Beside the compiled kernels; what other versions left there long ago is removed."""
     base = cache_folder().parent if cache_folder().name.startswith("kernels-") else cache_folder()
     folder = base / f"mcnamara2004-{_version('packing')}"
     for old in base.glob("mcnamara2004-*"):
-        if old != folder:
+        if old != folder and time.time() - old.stat().st_mtime > _OLD:
             shutil.rmtree(old, ignore_errors=True)
     folder.mkdir(exist_ok=True)
     return folder

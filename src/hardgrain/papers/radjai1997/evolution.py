@@ -208,6 +208,8 @@ def _energy(outcome: Outcome, paths: list[Path]) -> None:
             "dissipation over F_g v, in the steady state and late",
             rubbing / power,
             paper="F_g may be interpreted as dissipation rate/v",
+            theory=1.0,
+            tolerance=0.01,
             disputed=True,
             note="so only at constant velocity; an accelerating array also spins up its disks, and"
             " F_g v = dissipation + d/dt of the energy of rotation",

@@ -191,6 +191,8 @@ def _printed(outcome: Outcome, lines: Pieces) -> None:
             f"v̇ = {PRINTED:g} is reached at N_L = {drive:.4f}: greatest |ω̇|/v̇ of a disk",
             float(turns[0]),
             paper="1 in modes 1 and 3",
+            theory=1.0,
+            tolerance=0.01,
             disputed=True,
             note=f"modes {literal.modes}: all disks slide on the plane and roll on each other",
         ),
@@ -273,6 +275,8 @@ def _states(outcome: Outcome, proofs: list[dict[str, float]]) -> None:
             " contact states, over the least",
             float(table["greatest_all"][other] / table["least_all"][other] - 1.0),
             paper="a unique solution",
+            theory=0.0,
+            tolerance=1e-5,
             disputed=True,
             note=f"separate sets of contact states, each with forces that are determined;"
             f" trial and error finds {table['appendix_a'][other]:.0f} of them",
@@ -399,6 +403,8 @@ def _others(outcome: Outcome, shares: list[dict[str, float]]) -> None:
                 " of state, at which C1 has several solutions",
                 float(table["either"][k]),
                 paper="a unique solution",
+                theory=0.0,
+                tolerance=1e-5,
                 disputed=True,
                 note=f"between N_L = {table['begin'][k]:.4f} and {table['end'][k]:.4f}; range of v̇"
                 f" in the middle {width:.2g}",

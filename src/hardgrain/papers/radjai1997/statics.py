@@ -133,6 +133,8 @@ def _rolling(outcome: Outcome) -> None:
             f"(8) as printed over the exact µ_g of Fig. 3's array, µ'' = {DYNAMIC[3]:g}",
             theory.rolling_friction(10, brake, mu) / exact,
             paper="1",
+            theory=1.0,
+            tolerance=0.01,
             disputed=True,
             note="(8) lets the blocks rub like disks: one factor λ too many",
         ),
@@ -193,6 +195,8 @@ def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
                 f"{name}: greatest drive at rest, farthest (11) from it [friction of one disk]",
                 float(printed[np.abs(printed).argmax()]),
                 paper="(11)",
+                theory=0.0,
+                tolerance=0.05,
                 disputed=True,
                 note=f"{t['friction_11'][-1] / t['friction_rest'][-1] - 1.0:.1%} of µ_g at"
                 f" L = {t['particles'][-1]}; (11) lets the braking block rub like a disk and leaves"
@@ -211,6 +215,8 @@ def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
                 " largest share found",
                 float(gap.max()),
                 paper="one limit, since µ_s = µ_d",
+                theory=0.0,
+                tolerance=1e-6,
                 disputed=True,
                 note=f"at L = {t['particles'][long][gap.argmax()]}; 0 while all disks roll",
             ),
