@@ -7,6 +7,7 @@ second order. Nothing is handed on from one program to the next but its structur
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import clarabel
 import numpy as np
@@ -20,7 +21,7 @@ from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 
-__all__ = ["conic_bounds", "feasible"]
+__all__ = ["conic_bounds", "equations", "feasible", "settings"]
 
 _SHARE = 16  # contacts that one process takes at a time
 _FIXED = 1e-9  # change of a component by a self-balanced state whose largest one is 1
@@ -30,7 +31,7 @@ _ALMOST = 1e-7  # what is good enough where that cannot be had
 
 def feasible(space: ForceSpace) -> bool:
     """Whether there are any forces in the round cones that balance the load."""
-    a, b, shape = _equations(space)
+    a, b, shape = equations(space)
     return _Cones(a, b, *shape.shape).minimise(0, 0.0)[0] < np.inf
 
 
@@ -38,7 +39,7 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
     """Bounds of every component with round cones, to about 10⁻⁷ of the unit of force."""
     p = space.packing
     m, dim = p.contacts, p.dim
-    a, b, shape = _equations(space)
+    a, b, shape = equations(space)
     low, high = np.full((2, m, dim), np.nan)
     if not m:
         return Bounds(low, high, 0, 0)
@@ -58,7 +59,17 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
     return Bounds(p.unit * low, p.unit * np.maximum(low, high), programs, iterations)
 
 
-def _equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
+def settings(accuracy: float, almost: float) -> Any:
+    """Of Clarabel: how fine, and what is good enough where that cannot be had."""
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose = False
+    chosen.max_threads = 1
+    chosen.tol_gap_abs = chosen.tol_gap_rel = chosen.tol_feas = accuracy
+    chosen.reduced_tol_gap_abs = chosen.reduced_tol_gap_rel = chosen.reduced_tol_feas = almost
+    return chosen
+
+
+def equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
     """a and b of a y = b, and (1, µ, …) that make forces of y (m, dim)."""
     shape = np.ones((space.contacts, space.packing.dim))
     shape[:, 1:] = space.packing.friction[:, None]
@@ -91,19 +102,14 @@ class _Cones:
     def __init__(self, a: csc_array, b: Floats, m: int, dim: int) -> None:
         rows, n = a.shape
         self._n, self._shape = n, (m, dim)
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_threads = 1
-        settings.presolve_enable = False  # would forbid another objective
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
-        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = _ALMOST
-        settings.reduced_tol_feas = _ALMOST
+        chosen = settings(_ACCURACY, _ALMOST)
+        chosen.presolve_enable = False  # would forbid another objective
         whole = vstack([a, -eye_array(n)], format="csc")
         cones = [clarabel.ZeroConeT(rows)] + [clarabel.SecondOrderConeT(dim)] * m
         right = np.concatenate([b, np.zeros(n)])
         nothing = csc_matrix((n, n))
         self._solver = clarabel.DefaultSolver(
-            nothing, np.zeros(n), csc_matrix(whole), right, cones, settings
+            nothing, np.zeros(n), csc_matrix(whole), right, cones, chosen
         )
 
     def minimise(self, component: int, cost: float) -> tuple[float, Floats, int]:

@@ -40,6 +40,7 @@ from scipy.sparse import (
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.measure.forces.bounds import along_network, blocks, still, without_limit
+from hardgrain.measure.forces.conic import settings
 from hardgrain.measure.forces.program import Basis, Program
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.parallel import pmap
@@ -207,12 +208,8 @@ def _quadratic(
     p: csc_array, q: Floats, a: csc_array, b: Floats, h: csc_array, least: Floats
 ) -> Floats | None:
     """Where ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if it does not converge."""
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
-    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-7
+    chosen = settings(_ACCURACY, 1e-7)
     cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(least.size)]
     rows, right = csc_matrix(vstack([a, -h])), np.concatenate([b, -least])
-    found = clarabel.DefaultSolver(csc_matrix(p), q, rows, right, cones, settings).solve()
+    found = clarabel.DefaultSolver(csc_matrix(p), q, rows, right, cones, chosen).solve()
     return np.array(found.x) if str(found.status) in ("Solved", "AlmostSolved") else None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, csr_array, diags_array, eye_array
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.measure.forces.rank import independent
+from hardgrain.measure.forces.conic import equations, settings
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.scene.model import Floats
 
@@ -61,10 +61,10 @@ def member(
         raise InputError(f"there is no member {which!r}; give least, nearest or elastic")
     if to is not None and which != "nearest":
         raise InputError(f"a state to be near to is given, but the member is {which!r}")
-    c, load, shape = _cones(space)
-    pull = weight.ravel() * shape
+    c, load, shape = equations(space)
+    pull = (weight * shape).ravel()
     y = _minimise(
-        diags_array(pull * shape),
+        diags_array(pull * shape.ravel()),
         -pull * target.ravel() / space.packing.unit,
         block_array([[c], [-eye_array(dim * m)]]),
         np.concatenate([load, np.zeros(dim * m)]),
@@ -73,7 +73,7 @@ def member(
     )
     if y is None:
         raise RunError(f"Clarabel found no member to within {_WORST:g}")
-    return space.packing.unit * (shape * y).reshape(m, dim)
+    return space.packing.unit * shape * y.reshape(m, dim)
 
 
 def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
@@ -87,7 +87,7 @@ def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
     """
     p = space.packing
     m, dim = p.contacts, p.dim
-    c, load, shape = _cones(space)
+    c, load, shape = equations(space)
     one, k = eye_array(m), np.arange(m)
     normal = csr_array((np.ones(m), (dim * k, k)), shape=(dim * m, m))  # where each R is
     rows = block_array(  # of (R, T/µ), y, z and λ
@@ -121,18 +121,7 @@ def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
     y, z = x[dim * m : -1].reshape(2, m)
     slides = (y < 0.5) | (p.friction == 0.0)
     counts = np.where(z < 0.5, 2, np.where(slides, 1, 0)).astype(np.int8)
-    return p.unit / x[-1] * (shape * x[: dim * m]).reshape(m, dim), counts
-
-
-def _cones(space: ForceSpace) -> tuple[csr_array, Floats, Floats]:
-    """c and load for (R, T/µ), which is in the cone R ≥ |T/µ|, and (1, µ, …) to get back."""
-    p = space.packing
-    shape = np.ones((p.contacts, p.dim))
-    shape[:, 1:] = p.friction[:, None]
-    c, load = space.equations()
-    c = csr_array(c @ diags_array(shape.ravel()))
-    rows = independent(c, load)
-    return c[rows], load[rows], shape.ravel()
+    return p.unit / x[-1] * shape * x[: dim * m].reshape(m, dim), counts
 
 
 def _minimise(
@@ -143,14 +132,8 @@ def _minimise(
     None: it was not found to within ``worst``.
     """
     for accuracy in (1e-12, 1e-10, worst):  # what is asked too finely may end in nothing
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_threads = 1
-        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = accuracy
-        settings.reduced_tol_feas = worst
-        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = worst
         solver = clarabel.DefaultSolver(
-            csc_array(form), linear, csc_array(rows), right, cones, settings
+            csc_array(form), linear, csc_array(rows), right, cones, settings(accuracy, worst)
         )
         solution = solver.solve()
         status = str(solution.status)

@@ -86,7 +86,7 @@ def drive_range(array: Array, states: States, mu: Floats) -> tuple[float, float]
     a = array
     given = with_states(a, states, mu, mu, np.zeros_like(states))
     # its first rows are the equations of motion
-    drive = int(np.searchsorted(np.delete(np.arange(a.size), a.line), a.at_drive))
+    drive = int(np.searchsorted(np.flatnonzero(a.motion), a.at_drive))
     low, high = given.low.copy(), given.high.copy()
     low[drive], high[drive] = -np.inf, np.inf
     least, greatest = Polytope([(given.rows, low, high)]).extremes(a.dynamics[[a.at_drive]])[0]

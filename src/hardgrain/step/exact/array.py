@@ -75,6 +75,8 @@ class Array:
         self.at_tangential[0::2], self.at_tangential[1::2] = 5 * np.arange(n + 1), first + 3
         self.line = np.empty(self.contacts, dtype=np.intp)  # the equation of each contact
         self.line[0::2], self.line[1::2] = 5 * np.arange(n + 1), first + 2
+        self.motion = np.ones(self.size, dtype=bool)  # the others, the equations of motion
+        self.motion[self.line] = False
         self._maps(first)
         self._dynamics(first)
 

@@ -148,9 +148,8 @@ def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: 
 
 
 def _motion(array: Array) -> list[_Part]:
-    others = np.ones(array.size, dtype=bool)
-    others[array.line] = False
-    return [(array.dynamics[others], array.right[others], array.right[others])]
+    right = array.right[array.motion]
+    return [(array.dynamics[array.motion], right, right)]
 
 
 def _equals(array: Array, mu: Floats, which: NDArray[np.bool_]) -> list[_Part]:

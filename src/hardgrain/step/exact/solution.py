@@ -138,9 +138,7 @@ class Solution:
         slides = ~held & ~sticks
         pressed = np.where(held, 0.0, self.normals)
         tangential = x[a.at_tangential]
-        others = np.ones(a.size, dtype=bool)
-        others[a.line] = False
-        if (np.abs(a.dynamics @ x - a.right)[others] > size).any():
+        if (np.abs(a.dynamics @ x - a.right)[a.motion] > size).any():
             raise RunError("an equation of motion does not hold in what was found")
         rate = np.where(self.given == 0, self.slip_rate, self.given)
         wrong = {
