@@ -36,6 +36,7 @@ _PUBLIC = {
     "HardgrainError": "errors",
     "InputError": "errors",
     "Jacobi": "solve.jacobi",
+    "RigidSolver": "solve.rigid",
     "Loose": "scene.place",
     "Material": "scene.spec",
     "Piston": "scene.spec",
@@ -104,4 +105,5 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.show.network import draw_network
     from hardgrain.solve.gauss_seidel import GaussSeidel
     from hardgrain.solve.jacobi import Jacobi
+    from hardgrain.solve.rigid import RigidSolver
     from hardgrain.step.engine import SoftParticles

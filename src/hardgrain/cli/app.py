@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import hardgrain
+from hardgrain.cli.fclib import fclib
 from hardgrain.cli.forces import forces
 from hardgrain.cli.reproduce import reproduce
 from hardgrain.errors import InputError
@@ -299,6 +300,7 @@ def warmup() -> None:
     compile_all()
 
 
+app.add_typer(fclib, name="fclib")
 app.command()(forces)
 app.command()(reproduce)
 

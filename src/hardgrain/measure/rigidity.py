@@ -77,6 +77,7 @@ class Rigidity:
     needed: int  # sweeps for which l_diff reaches it
     converged: bool  # hardly a step was not, judged as finely as the longest wave needs
     adaptive: bool  # a criterion, not a number, ends the sweeps of a step
+    at_once: bool  # all contacts are solved at once: no sweeps, hence no springs
 
     @property
     def sound_speed(self) -> float:
@@ -92,13 +93,18 @@ class Rigidity:
     @property
     def rigid(self) -> bool:
         """Converged, or within reach of the sweeps: of a chain, l_diff ≥ L; else N µ ≥ π²/16."""
-        return self.converged or self.diffusion_length >= self.slowness
+        return self.converged or (not self.at_once and self.diffusion_length >= self.slowness)
 
     @property
     def why(self) -> str:
         """The verdict's reason, and what to do, in words."""
         if self.length == 0.0:
             return "no two grains bear a force on each other"
+        if self.at_once:
+            size = f"the largest cluster has {self.grains} grains and is {self.length:.3g} long"
+            if self.converged:
+                return f"every force reached all contacts within its step; {size}"
+            return f"more than one step in a hundred was not converged; {size}"
         lengths = (
             f"l_diff = {self.diffusion_length:.3g} against a cluster of {self.grains} grains,"
             f" {self.length:.3g} long, as slow as a chain of {self.slowness:.3g}"
@@ -136,8 +142,13 @@ def rigidity(
     *,
     converged: bool = False,
     adaptive: bool = False,
+    at_once: bool = False,
 ) -> Rigidity:
-    """What a number of sweeps a step, in an order with the given q, makes of a network."""
+    """What a number of sweeps a step, in an order with the given q, makes of a network.
+
+    ``at_once``: the solver needs no sweeps to spread forces; all that follows from them is zero.
+    """
+    sweeps = 0.0 if at_once else sweeps
     diameter = 2.0 * float(model.radius.mean())
     rate = min(2.0 * q * found.rate, 0.5)
     some = rate > 0.0 and sweeps > 0.0
@@ -160,6 +171,7 @@ def rigidity(
         needed=chain.sweeps_for_rigidity(max(slowness, diameter), diameter, q),
         converged=converged,
         adaptive=adaptive,
+        at_once=at_once,
     )
 
 

@@ -25,6 +25,7 @@ from hardgrain.scene.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, Grains
+from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.engine import SoftParticles
 from hardgrain.step.loads import Loads
 
@@ -33,6 +34,8 @@ __all__ = ["Advice", "advise"]
 PACKED = {2: 0.82, 3: 0.6}  # share of space that grains fill when they have settled
 CONTACTS = {2: 2.0, 3: 3.0}  # of a grain, each counted once, frictionless grains at most
 TRAVEL = 0.1  # share of a diameter that a grain may move in a step: contacts turn as little
+# Sweeps that cost as much as the path of the rigid solver, which no step needs more of.
+AT_ONCE = {2: 7_000, 3: 20_000}
 PROBE = 20_000  # grains of the lattice on which speed is measured, at most
 PROBE_SECONDS = 0.3  # long enough for a figure good to ten percent
 
@@ -59,7 +62,7 @@ class Advice:
     @property
     def rigid(self) -> bool | None:
         """Whether it will be; None where that is up to a criterion."""
-        if self.adaptive and self.sweeps >= self.rigidity.needed:
+        if not self.rigidity.at_once and self.adaptive and self.sweeps >= self.rigidity.needed:
             return None
         return self.rigidity.rigid
 
@@ -75,6 +78,9 @@ class Advice:
             f" {r.length:.3g} long ({source})",
             "sweeps": f"{self.sweeps}, {r}",
         }
+        if r.at_once:
+            lines["solver"] = f"rigid, {r}"
+            del lines["sweeps"]
         count, unit = (self.steps, "the run takes") if self.steps else (1000, "1000 steps take")
         times = f"{duration(max(count * self.step_seconds, 1.0))} as written"
         if self.rigid is None:
@@ -122,8 +128,14 @@ def advise(scenario: Scenario) -> Advice:
     foreseen = found.length == 0.0
     if foreseen:
         found = ahead.network()
-    adaptive, needed = solver.stop != "sweeps", _needed(model, found, solver.q)
+    adaptive, needed = solver.adaptive, _needed(model, found, solver.q)
     sweeps = min(solver.sweeps, needed) if adaptive else solver.sweeps
+    if solver.at_once:
+        sweeps = needed = min(needed, AT_ONCE[model.dim])
+    expected = rigidity(
+        model, found, sweeps, solver.q, sim.dt,
+        converged=solver.at_once, adaptive=adaptive, at_once=solver.at_once,
+    )  # fmt: skip
     speed = max(ahead.speed(), _driven_speed(sim))
     updates_per_second, overhead = _probe(scenario, model)
     each = CONTACTS[model.dim] * model.n / updates_per_second
@@ -137,7 +149,7 @@ def advise(scenario: Scenario) -> Advice:
         sweeps=solver.sweeps,
         adaptive=adaptive,
         foreseen=foreseen,
-        rigidity=rigidity(model, found, sweeps, solver.q, sim.dt, adaptive=adaptive),
+        rigidity=expected,
         steps=_steps(scenario),
         updates_per_second=updates_per_second,
         step_seconds=overhead + each * sweeps,
@@ -237,7 +249,8 @@ def _probe(scenario: Scenario, model: Model) -> tuple[float, float]:
         grains=[Grains(place=At(positions=places.tolist()))],
         walls=[Box(min=[0.0] * model.dim, max=[float(side)] * model.dim, open=["top"])],
     )
-    solver = scenario.solver.model_copy(update={"stop": "sweeps", "sweeps": 50})
+    given = GaussSeidel() if scenario.solver.at_once else scenario.solver
+    solver = given.model_copy(update={"stop": "sweeps", "sweeps": 50})
     probe = Simulation(scene, dt=0.01, solver=solver)
     probe.step()  # compiles
     before = dict(probe.engine.seconds)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from hardgrain.measure.rigidity import OVERHEAD, SET_UP, Network, Rigidity, network, rigidity
 from hardgrain.run.summary import CONVERGED, Totals
 from hardgrain.scene.model import Model, State
-from hardgrain.solve.iterative import IterativeSolver
+from hardgrain.solve.solver import Solver
 from hardgrain.step.report import StepReport
 
 __all__ = ["COLUMNS", "SCALARS", "Monitor"]
@@ -62,7 +62,7 @@ class Monitor:
     def __init__(
         self,
         model: Model,
-        solver: IterativeSolver,
+        solver: Solver,
         dt: float,
         totals: Totals,
         scalars: Mapping[str, float] | None = None,
@@ -121,10 +121,10 @@ class Monitor:
         return self._tally.rough <= ROUGH * self.totals.steps
 
     def _rigidity(self, found: Network, sweeps: float, converged: bool) -> Rigidity:
-        adaptive = self.solver.stop != "sweeps"
+        solver = self.solver
         return rigidity(
-            self.model, found, sweeps, self.solver.q, self.dt,
-            converged=converged, adaptive=adaptive,
+            self.model, found, sweeps, solver.q, self.dt,
+            converged=converged, adaptive=solver.adaptive, at_once=solver.at_once,
         )  # fmt: skip
 
     def _judge(self) -> None:

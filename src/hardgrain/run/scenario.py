@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 import hardgrain
 from hardgrain.errors import InputError
@@ -17,11 +17,22 @@ from hardgrain.scene.explain import explain
 from hardgrain.scene.scene import Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
+from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import Engine, RigidGrains
 
 __all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
 
-Solver = Annotated[GaussSeidel | Jacobi, Field(discriminator="kind")]
+
+def _by_name(solver: Any) -> Any:
+    """A solver may be given by its kind alone, or as a table without one: Gauss–Seidel."""
+    if isinstance(solver, str):
+        return {"kind": solver}
+    return {"kind": "gauss-seidel", **solver} if isinstance(solver, dict) else solver
+
+
+Solver = Annotated[
+    GaussSeidel | Jacobi | RigidSolver, Field(discriminator="kind"), BeforeValidator(_by_name)
+]
 
 
 class Output(Spec):
@@ -58,6 +69,19 @@ class Scenario(Spec):
     stop: Stop | None = None
     output: Output = Output()
 
+    @model_validator(mode="after")
+    def _carried(self) -> Scenario:
+        if isinstance(self.solver, RigidSolver) and isinstance(self.engine, RigidGrains):
+            for k, law in enumerate(self.scene.contacts):
+                for name in ("friction_dynamic", "rolling", "torsion"):
+                    value = getattr(law, name)
+                    if value not in (None, 0.0) and value != law.friction * (name[0] == "f"):
+                        raise ValueError(
+                            f"scene.contacts[{k}].{name} is {value:g}, a law that the rigid solver"
+                            " cannot carry; leave it out, or give solver.kind = 'gauss-seidel'"
+                        )
+        return self
+
 
 def stored_scenario(header: Mapping[str, str], path: str | Path) -> Scenario:
     """The scenario that a run file holds."""
@@ -92,8 +116,6 @@ def load(path: str | Path) -> Scenario:
 
 def parse(data: dict[str, Any]) -> Scenario:
     """Check a scenario given as nested tables; the first error is explained in one sentence."""
-    if isinstance(solver := data.get("solver"), dict):
-        data = {**data, "solver": {"kind": "gauss-seidel", **solver}}
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:

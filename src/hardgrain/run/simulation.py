@@ -35,6 +35,7 @@ from hardgrain.scene.model import Contacts, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
+from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import RigidGrains, SoftParticles, make_engine
 from hardgrain.step.ledger import kinetic_energy
 from hardgrain.step.report import StepReport
@@ -65,7 +66,7 @@ class Simulation:
         scene: Scene | Scenario,
         *,
         dt: float | None = None,
-        solver: GaussSeidel | Jacobi | None = None,
+        solver: GaussSeidel | Jacobi | RigidSolver | None = None,
         engine: RigidGrains | SoftParticles | None = None,
         seed: int = 0,
         start: State | None = None,
@@ -385,11 +386,6 @@ class Simulation:
     def _summary(self, ended: str | None, conditions: list[Condition], path: str | None) -> Summary:
         t, solver, steps = self.totals, self.scenario.solver, self.state.step
         diameter = 2.0 * float(self.model.radius.mean())
-        criterion = (
-            f"{solver.sweeps} sweeps a step"
-            if solver.stop == "sweeps"
-            else f"{solver.stop} criterion, tolerance {solver.tolerance:g}"
-        )
         report, found, unique = self.report, None, None
         if self.engine.softness is None:
             with self.engine.seconds.of("watch"):
@@ -404,7 +400,7 @@ class Simulation:
             time=self.state.time,
             grains=self.model.n,
             contacts=0 if report is None else report.loaded,
-            criterion=criterion,
+            criterion=solver.criterion,
             residual=0.0 if report is None else report.residual,
             worst_residual=t.worst_residual,
             capped=int(t.capped),

@@ -7,13 +7,16 @@ and an update costs the same however many contacts there are.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.theory import chain
+
+if TYPE_CHECKING:
+    from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["GaussSeidel"]
 
@@ -35,15 +38,22 @@ class GaussSeidel(IterativeSolver):
         # 0.55 to 0.64 was measured (and 0.75 to 0.78 at random, 0.96 to 0.98 in sequential order).
         return 0.6 if self.order == "symmetric" else chain.Q[self.order]
 
-    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+    def _solve(
+        self, problem: Problem | GlobalForm | LocalForm, seed: int, step: int
+    ) -> Solution | MatrixSolution:
         if self.order != "coloured":
             return relax(self, problem, seed, step, scheme=self.order)
         import numba
 
-        from hardgrain.solve.order import colour
+        if isinstance(problem, Problem):
+            from hardgrain.solve.order import colour
 
-        movable = problem.inv_mass.max(axis=1) + problem.inv_inertia.max(axis=1)
-        order, starts = colour(problem.first, problem.second, movable)
+            movable = problem.inv_mass.max(axis=1) + problem.inv_inertia.max(axis=1)
+            order, starts = colour(problem.first, problem.second, movable)
+        else:
+            from hardgrain.solve.blocks import by_colour
+
+            order, starts = by_colour(problem.local())
         threads = numba.get_num_threads()
         try:
             numba.set_num_threads(min(self.threads or threads, numba.config.NUMBA_NUM_THREADS))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import time
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from hardgrain.scene._base import NotNegative, Positive, Spec
-from hardgrain.solve.problem import Floats, Ints, Problem, Solution
+from hardgrain.scene._base import NotNegative, Positive
+from hardgrain.solve.problem import Floats, Ints, Problem, Solution, Stage
+from hardgrain.solve.solver import Solver
+
+if TYPE_CHECKING:
+    from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["IterativeSolver", "relax"]
 
@@ -16,7 +21,7 @@ __all__ = ["IterativeSolver", "relax"]
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
-class IterativeSolver(Spec):
+class IterativeSolver(Solver):
     """When to stop, where to start: what all sweeping solvers share.
 
     ``stop`` is one of
@@ -34,18 +39,26 @@ class IterativeSolver(Spec):
     sweeps: int = Field(default=100, ge=1, le=1_000_000_000)
     stop: Literal["sweeps", "local", "global", "residual"] = "sweeps"
     tolerance: Positive = 1e-4
-    cutoff: NotNegative = 0.0  # δ of the local rule [force]
-    start: Literal["previous", "zero"] = "previous"
-    on_cap: Literal["report", "error"] = "report"
+    cutoff: NotNegative = 0.0  # δ of the local rule [force; impulse, in a problem of matrices]
 
     @property
-    def q(self) -> float:
-        """How fast sweeps spread information along a chain, D = q d² a sweep (43)."""
-        raise NotImplementedError
+    def adaptive(self) -> bool:
+        return self.stop != "sweeps"
 
-    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
-        """Relax the contacts of one step."""
-        raise NotImplementedError
+    @property
+    def criterion(self) -> str:
+        if self.stop == "sweeps":
+            return f"{self.sweeps} sweeps a step"
+        return f"{self.stop} criterion, tolerance {self.tolerance:g}"
+
+    @model_validator(mode="after")
+    def _balanced(self) -> Self:
+        if self.unbalanced is not None and self.stop != "residual":
+            raise ValueError(
+                f"unbalanced is {self.unbalanced:g} but stop is {self.stop!r}; unbalanced needs"
+                " stop 'residual'"
+            )
+        return self
 
 
 def _lines(rows: int, columns: int) -> Floats:
@@ -62,9 +75,19 @@ def _fastest(problem: Problem) -> float:
     return float(max(np.abs(problem.velocity).max(), (problem.radius * spin).max()))
 
 
+class _Loops(NamedTuple):
+    """How to sweep."""
+
+    seed: int
+    step: int
+    scheme: str
+    starts: Ints | None
+    relaxation: float | None
+
+
 def relax(
     solver: IterativeSolver,
-    problem: Problem,
+    problem: Problem | GlobalForm | LocalForm,
     seed: int,
     step: int,
     *,
@@ -72,10 +95,20 @@ def relax(
     stored: Ints | None = None,
     starts: Ints | None = None,
     relaxation: float | None = None,
-) -> Solution:
+) -> Solution | MatrixSolution:
     """Pack the problem (contacts stored in the given order), sweep, unpack."""
-    from hardgrain.solve import full, lean, order, sweep
+    loops = _Loops(seed, step, scheme, starts, relaxation)
+    if isinstance(problem, Problem):
+        return _relax_step(solver, problem, stored, loops)
+    return _relax_matrices(solver, problem, stored, loops)
 
+
+def _relax_step(
+    solver: IterativeSolver, problem: Problem, stored: Ints | None, loops: _Loops
+) -> Solution:
+    from hardgrain.solve import full, lean
+
+    began = time.perf_counter()
     velocity, spin = problem.velocity.copy(), problem.spin.copy()
     m = problem.first.size
     if m == 0:
@@ -102,21 +135,7 @@ def relax(
         packed = pack(*contacts, problem.torque, velocity, spin, *before, *bodies, *laws)
 
     unseen = float(np.square(_ROUNDING * _fastest(problem)))  # inf, not an error, at worst
-    sweeps, met = sweep.relax(
-        packed,
-        np.arange(m, dtype=np.uint32),
-        starts,
-        relaxation,
-        getattr(order, scheme.upper()),
-        seed,
-        step,
-        getattr(sweep, solver.stop.upper()),
-        solver.sweeps,
-        solver.tolerance,
-        solver.cutoff * problem.dt,
-        unseen,
-    )
-    worst, rms = sweep.residual(packed, starts, unseen)
+    went = _sweep(solver, packed, loops, solver.cutoff * problem.dt, unseen)
 
     if problem.lean:
         unpack: Any = lean.unpack_2d if flat else lean.unpack_3d
@@ -125,4 +144,60 @@ def relax(
     else:
         unpack = full.unpack_2d if flat else full.unpack_3d
         impulse, torque = unpack(packed, stored, velocity, spin)
-    return Solution(velocity, spin, impulse, torque, sweeps, met, worst, rms)
+    stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
+    unbalanced = problem.unbalanced(velocity, impulse)
+    return Solution(velocity, spin, impulse, torque, *went, unbalanced, (stage,))
+
+
+def _relax_matrices(
+    solver: IterativeSolver,
+    form: GlobalForm | LocalForm,
+    stored: Ints | None,
+    loops: _Loops,
+) -> MatrixSolution:
+    from hardgrain.solve import blocks
+    from hardgrain.solve.matrices import GlobalForm, MatrixSolution
+
+    began = time.perf_counter()
+    local = form.local()
+    m, r = local.contacts, local.start
+    if r is None or solver.start == "zero":
+        r = np.zeros_like(local.q)
+    went = (0, True, 0.0, 0.0)
+    if m > 0:
+        if stored is None:
+            stored = np.arange(m, dtype=np.int32)
+        packed = blocks.pack(local, stored, r)
+        unseen = float(np.square(_ROUNDING * np.abs(local.q).max()))
+        went = _sweep(solver, packed, loops, solver.cutoff, unseen)
+        r = blocks.unpack(packed, stored, local.dim)
+    v = form.velocity(r) if isinstance(form, GlobalForm) else None
+    stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
+    return MatrixSolution(local.contact_velocity(r), r, v, *went, (stage,))
+
+
+def _sweep(
+    solver: IterativeSolver,
+    packed: Any,
+    loops: _Loops,
+    cutoff: float,
+    unseen: float,
+) -> tuple[int, bool, float, float]:
+    """Sweeps done, whether the rule was met, residual and residual_rms."""
+    from hardgrain.solve import order, sweep
+
+    sweeps, met = sweep.relax(
+        packed,
+        np.arange(packed.first.size, dtype=np.uint32),
+        loops.starts,
+        loops.relaxation,
+        getattr(order, loops.scheme.upper()),
+        loops.seed,
+        loops.step,
+        getattr(sweep, solver.stop.upper()),
+        solver.sweeps,
+        solver.tolerance,
+        cutoff,
+        unseen,
+    )
+    return sweeps, met, *sweep.residual(packed, loops.starts, unseen)

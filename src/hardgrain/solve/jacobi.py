@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.theory import chain
+
+if TYPE_CHECKING:
+    from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["Jacobi"]
 
@@ -23,5 +26,7 @@ class Jacobi(IterativeSolver):
     def q(self) -> float:
         return self.relaxation * chain.Q["parallel"]
 
-    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+    def _solve(
+        self, problem: Problem | GlobalForm | LocalForm, seed: int, step: int
+    ) -> Solution | MatrixSolution:
         return relax(self, problem, seed, step, relaxation=self.relaxation)

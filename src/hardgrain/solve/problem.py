@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-__all__ = ["Floats", "Ints", "Problem", "Solution"]
+__all__ = ["Floats", "Ints", "Problem", "Solution", "Stage"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,30 @@ class Problem:
     def dim(self) -> int:
         return int(self.normal.shape[1])
 
+    def unbalanced(self, velocity: Floats, impulse: Floats) -> float:
+        """Largest net force on a body, relative to the mean contact force; 0 where none acts.
+
+        What a step leaves of it is the load that is not yet handed on, or true acceleration.
+        """
+        forces = np.sqrt(np.einsum("ka,ka->k", impulse, impulse))
+        loaded = np.count_nonzero(forces)
+        if loaded == 0:
+            return 0.0
+        moves = self.inv_mass > 0.0
+        change = np.zeros_like(velocity)
+        np.divide(velocity - self.velocity_before, self.inv_mass, out=change, where=moves)
+        net = math.sqrt(np.einsum("ia,ia->i", change, change).max())
+        return net * loaded / float(forces.sum())
+
+
+class Stage(NamedTuple):
+    """One stage of a solve."""
+
+    method: str  # sweeps, states (solve.newton) or path (solve.path)
+    number: int  # of sweeps or factorisations
+    residual: float  # at its end [1]
+    seconds: float  # since the solve began
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -59,3 +85,12 @@ class Solution:
     converged: bool  # the solver's own criterion was met
     residual: float  # largest violation of the laws, see solve/sweep.py [1]
     residual_rms: float  # the same, root mean square [1]
+    unbalanced: float = 0.0  # largest net force on a body over the mean contact force [1]
+    history: tuple[Stage, ...] = ()  # how it came about
+
+    @property
+    def status(self) -> str:
+        """What solved it, or that nothing did."""
+        if not self.converged:
+            return f"not converged: residual {self.residual:.2g}, unbalanced {self.unbalanced:.2g}"
+        return "converged by " + " and ".join(dict.fromkeys(s.method for s in self.history))

@@ -1,7 +1,7 @@
 """Sweeps over the contacts, and how far their result obeys the laws.
 
 The loops here are written once; what one contact update means is chosen by the type of the packed
-problem (`lean` or `full`, 2D or 3D) when a loop is compiled.
+problem (`lean`, `full` or `blocks`, 2D or 3D) when a loop is compiled.
 
 **Residual.** Ask every contact which impulse P* its law would give it now, all others held, and
 compare with the impulse P it has. The velocity change that the contact still wants is
@@ -28,7 +28,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from hardgrain.kernels import device, jit, pjit
-from hardgrain.solve import full, lean
+from hardgrain.solve import blocks, full, lean
 from hardgrain.solve.order import arrange
 
 SWEEPS, LOCAL, GLOBAL, RESIDUAL = range(4)  # stopping rules
@@ -48,6 +48,8 @@ _KINDS = {
         (lean, lean.Lean3D),
         (full, full.Full2D),
         (full, full.Full3D),
+        (blocks, blocks.Blocks2D),
+        (blocks, blocks.Blocks3D),
     )
 }
 

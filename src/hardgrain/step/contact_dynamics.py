@@ -9,8 +9,8 @@ import numpy as np
 from hardgrain.contact.detect import Detector
 from hardgrain.errors import RunError
 from hardgrain.scene.model import Contacts, Floats, Model, State
-from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.solve.problem import Problem, Solution
+from hardgrain.solve.solver import Solver
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
 from hardgrain.step.loads import Loads, move, turn
 from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
@@ -25,7 +25,7 @@ ROUNDS = 7
 class ContactDynamics:
     """Advances a state in place, one step of length dt at a time."""
 
-    def __init__(self, model: Model, solver: IterativeSolver, dt: float, seed: int) -> None:
+    def __init__(self, model: Model, solver: Solver, dt: float, seed: int) -> None:
         self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
         self.detector = Detector(model, dt)
         self.seconds = Stopwatch()
@@ -77,8 +77,8 @@ class ContactDynamics:
             state.time = state.step * dt
         if not solution.converged and self.solver.on_cap == "error":
             raise RunError(
-                f"step {state.step} reached the cap of {self.solver.sweeps} sweeps with residual"
-                f" {solution.residual:.2g}, and solver.on_cap is 'error'"
+                f"step {state.step} ended, after {sweeps} sweeps, {solution.status}, and"
+                " solver.on_cap is 'error'"
             )
         return StepReport(
             state.step, state.time, sweeps, solution.converged, solution.residual,

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from hardgrain.scene._base import Finite, NotNegative, Positive, Spec
 from hardgrain.scene.model import Model, State
-from hardgrain.solve.iterative import IterativeSolver
+from hardgrain.solve.solver import Solver
 
 if TYPE_CHECKING:
     from hardgrain.step.contact_dynamics import ContactDynamics
@@ -67,7 +67,7 @@ def make_engine(
     settings: RigidGrains | SoftParticles,
     model: Model,
     state: State,
-    solver: IterativeSolver,
+    solver: Solver,
     dt: float,
     seed: int,
 ) -> ContactDynamics | SoftParticleDynamics:

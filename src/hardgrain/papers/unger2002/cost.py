@@ -99,7 +99,9 @@ class Watched(GaussSeidel):
     axis: int = -1  # of the load
     _seen: list[Relaxation] = PrivateAttr(default_factory=list)
 
-    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+    def solve(  # type: ignore[override]  # steps only
+        self, problem: Problem, *, seed: int, step: int
+    ) -> Solution:
         at_first = _momentum(problem, self.axis)
         done, look = 0, 0
         rows = []

@@ -1,0 +1,88 @@
+"""What all solvers share: where to start, and what becomes of a step that was not solved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, overload
+
+from hardgrain.scene._base import Positive, Spec
+from hardgrain.solve.problem import Problem, Solution
+
+if TYPE_CHECKING:
+    from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
+
+__all__ = ["Solver"]
+
+FINER = 5  # times that a tolerance is divided by ten to balance the forces
+
+
+class Solver(Spec):
+    """Finds the impulses of one step.
+
+    ``unbalanced``: if given, a step must also leave no body a net force above this share of the
+    mean contact force: for packings at rest, where a small residual alone may hide a load that is
+    not handed on. A step that misses its criterion is counted and reported, and is an error with
+    ``on_cap = "error"``.
+    """
+
+    tolerance: Positive
+    unbalanced: Positive | None = None
+    start: Literal["previous", "zero"] = "previous"
+    on_cap: Literal["report", "error"] = "report"
+
+    @property
+    def criterion(self) -> str:
+        """When a step counts as solved, in words."""
+        raise NotImplementedError
+
+    @property
+    def q(self) -> float:
+        """How fast sweeps spread information along a chain, D = q d² a sweep (43)."""
+        raise NotImplementedError
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether a criterion, not a number, ends a step's sweeps."""
+        return True
+
+    @property
+    def at_once(self) -> bool:
+        """Whether forces reach all contacts within a step, however many there are."""
+        return False
+
+    @overload
+    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution: ...
+
+    @overload
+    def solve(self, problem: GlobalForm | LocalForm, *, seed: int, step: int) -> MatrixSolution: ...
+
+    def solve(
+        self, problem: Problem | GlobalForm | LocalForm, *, seed: int, step: int
+    ) -> Solution | MatrixSolution:
+        """Impulses and velocities of one step, or of a problem given as matrices.
+
+        The seed and the step decide on random orders.
+        """
+        solution = self._solve(problem, seed, step)
+        if self.unbalanced is None or not isinstance(problem, Problem):
+            return solution
+        assert isinstance(solution, Solution)
+        for n in range(1, FINER + 1):
+            if not solution.converged or solution.unbalanced <= self.unbalanced:
+                return solution
+            finer = self.model_copy(update={"tolerance": self.tolerance / 10.0**n})
+            again = finer._solve(replace(problem, impulse=solution.impulse), seed, step)
+            assert isinstance(again, Solution)
+            again = replace(
+                again,
+                sweeps=again.sweeps + solution.sweeps,
+                history=solution.history + again.history,
+            )
+            solution = again
+        balanced = solution.unbalanced <= self.unbalanced
+        return replace(solution, converged=solution.converged and balanced)
+
+    def _solve(
+        self, problem: Problem | GlobalForm | LocalForm, seed: int, step: int
+    ) -> Solution | MatrixSolution:
+        raise NotImplementedError
