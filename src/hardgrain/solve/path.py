@@ -27,6 +27,11 @@ D is bounded by 1/SOFT; since this holds back changes of r only, it leaves no er
 their cones. Each pair then keeps the product it starts with as its weight: σ counts shares of it.
 The start lies in the middle of its own path, and the network found at the end is near it.
 
+**Relaxed.** If all grains can stay at rest, forces that hold them follow from an easier law, in
+which the cone of friction has the partner (u_N/µ, τ) and there is no other pair: the convex
+relaxation, whose path never turns. Only where nothing slides in the end is it Coulomb's law, which
+the violation, always that of the exact law, tells.
+
 **Down, and along.** Usually Mehrotra's predictor and corrector run down the path in twenty-odd
 steps. But with friction the path may turn back: σ has to rise again before it can fall on, as in
 Lemke's method, whose smooth counterpart this is. Steps at a given σ end there. The path itself goes
@@ -103,16 +108,18 @@ def scale_cones(r, gamma, tau, mu, w, eta, lam):
 
 
 @jit
-def measure(r, u, gamma, tau, lam, mu, line, cone):
+def measure(r, u, gamma, tau, lam, mu, line, cone, relaxed):
     """Mean, smallest and geometric mean of all products, one of a half-line, two of a cone.
 
     ``line``, ``cone``: weights, the products at the start.
     """
     total, low, logs, count = 0.0, np.inf, 0.0, 0
     for k in range(len(r)):
-        p = r[k, 0] * u[k] / line[k]
-        total, low, logs, count = total + p, min(low, p), logs + math.log(p), count + 1
-        if mu[k] > SLIPPERY:
+        slippery = mu[k] <= SLIPPERY
+        if slippery or not relaxed:
+            p = r[k, 0] * u[k] / line[k]
+            total, low, logs, count = total + p, min(low, p), logs + math.log(p), count + 1
+        if not slippery:
             t = math.sqrt(_inner(lam[k, 1:], lam[k, 1:]))
             for s in (-1.0, 1.0):
                 p = 0.5 * (lam[k, 0] + s * t) ** 2 / cone[k]
@@ -121,32 +128,65 @@ def measure(r, u, gamma, tau, lam, mu, line, cone):
     return total / count, low, math.exp(logs / count)
 
 
+@device
+def _invert(a, out):
+    """Inverse of a small matrix, 2 × 2 or 3 × 3."""
+    if len(a) == 2:
+        det = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+        out[0, 0], out[0, 1] = a[1, 1] / det, -a[0, 1] / det
+        out[1, 0], out[1, 1] = -a[1, 0] / det, a[0, 0] / det
+        return
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for e in range(3):
+            f, g = (e + 1) % 3, (e + 2) % 3
+            out[e, i] = a[j, f] * a[k, g] - a[j, g] * a[k, f]
+    det = a[0, 0] * out[0, 0] + a[0, 1] * out[1, 0] + a[0, 2] * out[2, 0]
+    for i in range(3):
+        for e in range(3):
+            out[e, i] /= det
+
+
 @jit
-def stiffness(r, u, mu, w, eta, scale, d):
-    """D of dr = c − D dU, as true impulses, made softer by SOFT: (1 + SOFT D)⁻¹ D."""
+def stiffness(r, u, mu, w, eta, scale, relaxed, answer, d):
+    """D of dr = c − D dU, as true impulses, and the ``answer`` c to a right-hand side.
+
+    The equations of a contact read A dr + B dU = b with B diagonal. SOFT lets its velocity answer
+    its own impulse a little: A + SOFT B.
+    """
     dim = r.shape[1]
+    a, b = np.empty((dim, dim)), np.empty(dim)
     for k in range(len(r)):
-        d[k] = 0.0
-        normal = r[k, 0] / (u[k] + SOFT * r[k, 0])
-        d[k, 0, 0] = scale[k, 0] * normal
+        a[:] = 0.0
+        b[:] = 1.0
+        if mu[k] <= SLIPPERY or not relaxed:
+            a[0, 0], b[0] = u[k], r[k, 0]
         if mu[k] <= SLIPPERY:
-            continue
-        v, e = w[k, 1:], eta[k]
-        t = _inner(v, v)
-        # B is η² across w_T and η²/(1 + 2 w_T²) along it
-        across, along = e / (1.0 + SOFT * e), e / (1.0 + 2.0 * t + SOFT * e)
-        drag = mu[k] * normal * 2.0 * w[k, 0] / (1.0 + 2.0 * t + SOFT * e)
-        for a in range(1, dim):
-            if t > 0.0:
-                for b in range(1, dim):
-                    d[k, a, b] = scale[k, 0] * (along - across) * v[a - 1] * v[b - 1] / t
-            d[k, a, a] += scale[k, 0] * across
-            d[k, a, 0] = scale[k, 0] * drag * v[a - 1]
+            for e in range(1, dim):
+                a[e, e], b[e] = 1.0, 0.0
+        else:
+            # dz + H dx = g,  H = η⁻² (2 ŵ ŵᵀ − J),  ŵ = (w₀, −w_T),  J = diag(1, −1, …)
+            if relaxed:
+                a[0, 0], b[0] = mu[k] * (2.0 * w[k, 0] ** 2 - 1.0) / eta[k], 1.0 / mu[k]
+                for e in range(1, dim):
+                    a[0, e] = -2.0 * w[k, 0] * w[k, e] / eta[k]
+            for e in range(1, dim):
+                a[e, 0] = -2.0 * mu[k] * w[k, 0] * w[k, e] / eta[k]
+                for f in range(1, dim):
+                    a[e, f] = 2.0 * w[k, e] * w[k, f] / eta[k]
+                a[e, e] += 1.0 / eta[k]
+        for e in range(dim):
+            a[e, e] += SOFT * b[e]
+        _invert(a, answer[k])
+        for e in range(dim):
+            for f in range(dim):
+                answer[k, e, f] *= scale[k, 0]
+                d[k, e, f] = answer[k, e, f] * b[f]
 
 
 @jit
 def drive(
-    r, u, gamma, tau, mu, line, cone, w, eta, lam, velocity, scale, sigma, missed, held,
+    r, u, gamma, tau, mu, line, cone, w, eta, lam, velocity, relaxed, answer, sigma, missed, held,
     second_n, second_t, g0, g, c
 ):  # fmt: skip
     """c of dr = c − D dU for a step to σ, and g = dz + H dx of each cone (H: z = H x).
@@ -155,58 +195,56 @@ def drive(
     products that σ replaces (1, 1: Newton's step; 0, 0: the derivative by log σ).
     """
     dim = r.shape[1]
-    f = np.empty(dim)
+    f, b = np.empty(dim), np.empty(dim)
     for k in range(len(r)):
-        c_n = sigma * line[k] - held * r[k, 0] * u[k] - second_n[k]
-        c_n += missed * r[k, 0] * (u[k] - velocity[k, 0])
-        c_n /= u[k] + SOFT * r[k, 0]
-        c[k] = 0.0
-        c[k, 0] = scale[k, 0] * c_n
-        if mu[k] <= SLIPPERY:
-            continue
-        # f = λ⁻¹ ∘ (2σ e − second) − held λ, and g = W⁻¹ f
-        l0, l, v, w0, e = lam[k, 0], lam[k, 1:], w[k, 1:], w[k, 0], eta[k]
-        y0, y = 2.0 * sigma * cone[k] - second_t[k, 0], second_t[k, 1:]
-        f0 = (l0 * y0 + _inner(l, y)) / _apart(l0, l)
-        for a in range(1, dim):
-            f[a] = (-y[a - 1] - l[a - 1] * f0) / l0 - held * l[a - 1]
-        f[0] = f0 - held * l0
-        vf = _inner(v, f[1:])
-        h = 1.0 / math.sqrt(e)
-        g0[k] = h * (w0 * f[0] - vf)
-        z = vf / (1.0 + w0) - f[0]
-        for a in range(1, dim):
-            g[k, a - 1] = h * (f[a] + z * v[a - 1])
-            f[a] = g[k, a - 1] + missed * (tau[k, a - 1] - velocity[k, a])
-        t, vf = _inner(v, v), _inner(v, f[1:])
-        across, along = e / (1.0 + SOFT * e), e / (1.0 + 2.0 * t + SOFT * e)
-        drag = mu[k] * c_n * 2.0 * w0 / (1.0 + 2.0 * t + SOFT * e)
-        for a in range(1, dim):
-            part = vf * v[a - 1] / t if t > 0.0 else 0.0
-            c[k, a] = scale[k, 0] * (across * (f[a] - part) + along * part + drag * v[a - 1])
+        b[:] = 0.0
+        if mu[k] <= SLIPPERY or not relaxed:
+            b[0] = sigma * line[k] - held * r[k, 0] * u[k] - second_n[k]
+            b[0] += missed * r[k, 0] * (u[k] - velocity[k, 0])
+        if mu[k] > SLIPPERY:
+            # f = λ⁻¹ ∘ (2σ e − second) − held λ, and g = W⁻¹ f
+            l0, l, v, w0 = lam[k, 0], lam[k, 1:], w[k, 1:], w[k, 0]
+            y0, y = 2.0 * sigma * cone[k] - second_t[k, 0], second_t[k, 1:]
+            f0 = (l0 * y0 + _inner(l, y)) / _apart(l0, l)
+            for e in range(1, dim):
+                f[e] = (-y[e - 1] - l[e - 1] * f0) / l0 - held * l[e - 1]
+            f[0] = f0 - held * l0
+            vf = _inner(v, f[1:])
+            h = 1.0 / math.sqrt(eta[k])
+            g0[k] = h * (w0 * f[0] - vf)
+            z = vf / (1.0 + w0) - f[0]
+            for e in range(1, dim):
+                g[k, e - 1] = h * (f[e] + z * v[e - 1])
+                b[e] = g[k, e - 1] + missed * (tau[k, e - 1] - velocity[k, e])
+            if relaxed:
+                b[0] = g0[k] + missed * (gamma[k] - velocity[k, 0] / mu[k])
+        for e in range(dim):
+            c[k, e] = _inner(answer[k, e], b)
 
 
 @jit
 def changes(
-    r, u, mu, line, w, eta, scale, sigma, held, second_n, g0, g, c, d, dv, dr, du, dgamma, dtau
+    r, u, mu, line, w, eta, scale, relaxed, sigma, held, second_n, g0, g, c, d, dv,
+    dr, du, dgamma, dtau
 ):  # fmt: skip
     """All that changes with the contact velocities dv."""
     dim = r.shape[1]
     for k in range(len(r)):
-        for a in range(dim):
-            dr[k, a] = (c[k, a] - _inner(d[k, a], dv[k])) / scale[k, 0]
+        for e in range(dim):
+            dr[k, e] = (c[k, e] - _inner(d[k, e], dv[k])) / scale[k, 0]
         gone = held * r[k, 0] * u[k] + second_n[k] + u[k] * dr[k, 0]
         du[k] = (sigma * line[k] - gone) / r[k, 0]
         dgamma[k] = 0.0
         dtau[k] = 0.0
         if mu[k] <= SLIPPERY:
             continue
-        # dz = g − H dx,  H = η⁻² (2 ŵ ŵᵀ − J),  ŵ = (w₀, −w_T),  J = diag(1, −1, …)
         v, x0 = w[k, 1:], mu[k] * dr[k, 0]
         s = w[k, 0] * x0 - _inner(v, dr[k, 1:])
         dgamma[k] = g0[k] - (2.0 * s * w[k, 0] - x0) / eta[k]
-        for a in range(1, dim):
-            dtau[k, a - 1] = g[k, a - 1] - (dr[k, a] - 2.0 * s * v[a - 1]) / eta[k]
+        for e in range(1, dim):
+            dtau[k, e - 1] = g[k, e - 1] - (dr[k, e] - 2.0 * s * v[e - 1]) / eta[k]
+        if relaxed:
+            du[k] = mu[k] * dgamma[k]
 
 
 @device
@@ -290,14 +328,20 @@ class Path:
     """A point on the way along the central path, and how to go on from there."""
 
     def __init__(
-        self, bodies: Response, mu: Floats, near: Floats | None = None, push: float = START
+        self,
+        bodies: Response,
+        mu: Floats,
+        near: Floats | None = None,
+        push: float = START,
+        *,
+        relaxed: bool = False,
     ) -> None:
         """Start from nowhere, with ``push`` times the free velocities; or ``near`` impulses.
 
         These are then at least ``push`` of their rms, inside their cones by as much.
         """
         m, dim = bodies.q.shape
-        self.bodies, self.mu = bodies, mu
+        self.bodies, self.mu, self.relaxed = bodies, mu, relaxed
         self.scale = 1.0 / bodies.weight[:, :1]
         self.turn = bodies.weight[:, 1] / bodies.weight[:, 0]
         self.point: Point
@@ -311,6 +355,7 @@ class Path:
         self.ended = False  # rounding allows no more
         self._w, self._eta, self._lam = np.zeros((m, dim)), np.ones(m), np.ones((m, dim))
         self._d, self._c = np.zeros((m, dim, dim)), np.zeros((m, dim))
+        self._answer = np.zeros((m, dim, dim))
         self._g0, self._g = np.zeros(m), np.zeros((m, dim - 1))
         self._first_order = np.zeros(m), np.zeros((m, dim))
         self._second_order = np.zeros(m), np.zeros((m, dim))
@@ -322,8 +367,9 @@ class Path:
         speed = push * math.sqrt(float(np.mean(self.bodies.q**2))) + TINY
         r, u, tau = np.zeros((m, dim)), np.full(m, speed), np.zeros((m, dim - 1))
         r[:, 0] = speed
-        self.point = (r, u, 2.0 * u, tau)
-        self._weights = (r[:, 0] * u, np.maximum(self.mu, TINY) * r[:, 0] * u)
+        gamma = u / np.maximum(self.mu, SLIPPERY) if self.relaxed else 2.0 * u
+        self.point = (r, u, gamma, tau)
+        self._weights = (r[:, 0] * u, 0.5 * np.maximum(self.mu, TINY) * r[:, 0] * gamma)
 
     def _begin_near(self, near: Floats, push: float) -> None:
         """z = 2c x⁻¹ with c such that γ is the slip, or so much as the push."""
@@ -355,8 +401,10 @@ class Path:
         if found < self.violation:
             self.best, self.violation = self.impulse, found
         scale_cones(r, gamma, tau, self.mu, self._w, self._eta, self._lam)
-        mean, low, middle = measure(*self.point, self._lam, self.mu, *self._weights)
-        stiffness(r, u, self.mu, self._w, self._eta, self.scale, self._d)
+        mean, low, middle = measure(*self.point, self._lam, self.mu, *self._weights, self.relaxed)
+        stiffness(
+            r, u, self.mu, self._w, self._eta, self.scale, self.relaxed, self._answer, self._d
+        )
         self.iterations += 1
         if not mean > FLOOR or self._lost > LOST:  # nan too
             self.ended = True
@@ -386,7 +434,9 @@ class Path:
             a *= 0.8
         self.point = self._ahead(a, change)
         self._blocked = self._blocked + 1 if a < BLOCKED else 0
-        if self._blocked >= 2 and len(self._trail) > BACK:
+        if self._blocked >= 2 and self.relaxed:
+            self.ended = True
+        elif self._blocked >= 2 and len(self._trail) > BACK:
             self.point = self._trail[0]
             self._curve, self._smooth = True, 0
 
@@ -429,14 +479,14 @@ class Path:
         second_n, second_t = self._second_order if second else self._first_order
         cones, g = (self._w, self._eta), (self._g0, self._g)
         drive(
-            *self.point, self.mu, *self._weights, *cones, self._lam, self._velocity, self.scale,
-            sigma, missed, held, second_n, second_t, *g, self._c,
+            *self.point, self.mu, *self._weights, *cones, self._lam, self._velocity,
+            self.relaxed, self._answer, sigma, missed, held, second_n, second_t, *g, self._c,
         )  # fmt: skip
         dv = self.bodies.respond(self._c)
         r, u, gamma, tau = (np.empty_like(x) for x in self.point)
         changes(
-            *self.point[:2], self.mu, self._weights[0], *cones, self.scale, sigma, held, second_n,
-            *g, self._c, self._d, dv, r, u, gamma, tau,
+            *self.point[:2], self.mu, self._weights[0], *cones, self.scale, self.relaxed, sigma,
+            held, second_n, *g, self._c, self._d, dv, r, u, gamma, tau,
         )  # fmt: skip
         return r, u, gamma, tau
 
@@ -449,5 +499,7 @@ class Path:
         r, u, gamma, tau = self._ahead(a, change)
         w, eta, lam = np.zeros_like(self._w), np.ones_like(self._eta), np.ones_like(self._lam)
         scale_cones(r, gamma, tau, self.mu, w, eta, lam)
-        found: tuple[float, float, float] = measure(r, u, gamma, tau, lam, self.mu, *self._weights)
+        found: tuple[float, float, float] = measure(
+            r, u, gamma, tau, lam, self.mu, *self._weights, self.relaxed
+        )
         return found

@@ -5,12 +5,15 @@ follows here solves all contacts at once where that pays, in an order that keeps
 forces as long as it can:
 
 1. **Sweeps.** In fast flow, some hundred Gauss–Seidel sweeps do, and nothing is faster. Their rate
-   tells soon whether it is so.
+   tells soon whether they will be done before anything else would.
 2. **States** (`solve.newton`). If the last step's impulses nearly serve, few contacts change
    between open, sticking and sliding, and Newton's method finds them from there.
-3. **Path** (`solve.path`). From scratch, and for whatever moves: the central path of the exact
-   laws, a second time from another start if need be.
-4. Sweeps again: they make up for the rounding of the path, and are the last resort.
+3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
+   any, solve a convex problem: by gradients where that is cheap (`solve.gradient`, large packings
+   in 3D), else by the path of the relaxed law, which never turns.
+4. **Path** (`solve.path`). For whatever moves: the central path of the exact laws, from up to four
+   different starts.
+5. Sweeps again: after every stage they make up for its rounding, and are the last resort.
 
 Nothing is taken on trust. A step counts as converged when the residual of the contact laws
 (`solve.sweep`), measured after a sweep, is within the tolerance; ``history`` tells how it came to
@@ -20,10 +23,12 @@ made from numbers, never from clocks: the same input gives the same bits.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,6 +41,7 @@ from hardgrain.theory import chain
 
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
+    from hardgrain.solve.path import Path
     from hardgrain.solve.response import Response
 
 __all__ = ["RigidSolver"]
@@ -43,13 +49,16 @@ __all__ = ["RigidSolver"]
 PROBE = 30  # sweeps after which their rate is first judged
 PORTION = 1000  # sweeps between later judgements, at most
 LEAST = 2000  # sweeps that are always worth more than a path
+UPDATE = {2: 12e-9, 3: 40e-9}  # cost of a contact update, a nominal one: no clock is asked [s]
+PATHS = 30  # factorisations that a path takes
 CALM = 0.05  # residual after one sweep up to which the states may be nearly those of the last step
 STIFF, FEW = 1e4, 12  # springs of the states, relative to 1/W; factorisations they may take
-ITERATIONS = 80  # of a path
+STILL = 0.1  # speed before the step, relative to what it would become, of grains at rest
+ITERATIONS, RELAXED = 80, 45  # factorisations of a path, and of a relaxed one, at most
 # Where paths start: near the impulses that the sweeps left, or from nowhere, and how far off.
 WARM = ((True, 0.1), (False, 10.0), (True, 0.3), (False, 1.0))
 COLD = ((False, 10.0), (False, 1.0), (True, 0.3), (True, 1.0))
-POLISH = 300  # sweeps after a path or states
+POLISH = 300  # sweeps after any other stage
 
 
 class RigidSolver(Solver):
@@ -98,8 +107,11 @@ class _Step:
     """A step of this package: its sweeps, and its contacts all at once."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.contacts = problem, problem.first.size
+        self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
         self.start = problem.impulse
+        n = problem.radius.size
+        before, free = problem.velocity_before[:n], problem.velocity[:n]
+        self.still = _rms(before) <= STILL * _rms(free)
 
     def at(self, impulse: Floats) -> Problem:
         return replace(self.problem, impulse=impulse)
@@ -130,6 +142,7 @@ class _Matrices:
 
     def __init__(self, form: GlobalForm | LocalForm) -> None:
         self.form, self.local, self.contacts = form, form.local(), form.contacts
+        self.dim, self.still = form.dim, True  # nobody tells
         self.start = np.zeros(self.local.q.size) if form.start is None else form.start
 
     def at(self, r: Floats) -> LocalForm:
@@ -179,11 +192,26 @@ class _Search:
             start = np.zeros_like(start)
         first = self._sweep(start, 1)
         if not self.best.converged and not self._swept(first):
-            self._all_at_once(first.residual)
+            stages = (self._states(first.residual), self._rest(), self._paths())
+            for _ in itertools.chain(*stages):
+                if self.best.converged:
+                    break
         if not self.best.converged:
             self._sweep(_impulse(self.best), self.solver.sweeps)
         best = replace(self.best, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
+
+    @cached_property
+    def _whole(self) -> tuple[Response, Floats, Floats]:
+        """Bodies, µ, and the impulses of the last step (m, dim)."""
+        bodies, mu, start = self.task.whole()
+        return bodies, mu, start.reshape(bodies.q.shape)
+
+    @property
+    def _patience(self) -> float:
+        """Sweeps that cost as much as a path."""
+        update = UPDATE[self.task.dim] * self.task.contacts
+        return max(LEAST, PATHS * self._whole[0].cost / update)
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
@@ -212,42 +240,75 @@ class _Search:
             fall = math.log(last.residual_rms / found.residual_rms) if found.residual_rms else 0.0
             if not fall > 0.0:
                 return False
-            left = found.sweeps / fall * math.log(found.residual / tolerance)
-            if self.sweeps + left > 2 * LEAST:
+            in_all = self.sweeps + found.sweeps / fall * math.log(found.residual / tolerance)
+            if in_all > LEAST and in_all > self._patience:
                 return False
             last, portion = found, min(2 * portion, PORTION)
         return False
 
-    def _all_at_once(self, residual: float) -> None:
+    def _states(self, residual: float) -> Iterator[None]:
+        """From the states of the last step."""
         from hardgrain.solve.newton import newton
+
+        if residual > CALM or self.solver.start == "zero":
+            return
+        bodies, mu, start = self._whole
+        r, found, number = newton(bodies, mu, start, 0.3 * self.solver.tolerance, STIFF, FEW)
+        self._note("states", number, found)
+        yield self._polish(r, found)
+
+    def _rest(self) -> Iterator[None]:
+        """Forces that hold all grains where they are, if there are any."""
+        from hardgrain.solve.gradient import at_rest
+        from hardgrain.solve.path import Path
+        from hardgrain.solve.response import Bodies
+
+        if not self.task.still:
+            return
+        bodies, mu, _ = self._whole
+        most = int(0.5 * self._patience)
+        if isinstance(bodies, Bodies) and self.task.dim == 3 and most > LEAST:
+            r, found, number = at_rest(bodies, mu, self._swept_so_far, self.solver.tolerance, most)
+            self._note("gradients", number, found)
+            yield self._polish(r, found)
+        yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
+
+    def _paths(self) -> Iterator[None]:
+        """The exact laws, from several starts."""
         from hardgrain.solve.path import Path
 
-        task, tolerance = self.task, self.solver.tolerance
-        bodies, mu, start = task.whole()
-        if residual < CALM and self.solver.start != "zero":
-            start = start.reshape(bodies.q.shape)
-            r, found, count = newton(bodies, mu, start, 0.3 * tolerance, STIFF, FEW)
-            self._note("states", count, found)
-            if found < self.best.residual and self._sweep(task.impulse(r), POLISH).converged:
-                return
-        swept = task.components(_impulse(self.best)).reshape(bodies.q.shape)
-        warm = swept.any() and self.solver.start != "zero"
-        for near, push in WARM if warm else COLD:
-            path = Path(bodies, mu, swept if near else None, push)
-            goal = max(10.0 * tolerance, 1e-5)
-            while not path.ended and path.iterations < ITERATIONS:
-                path.advance()
-                if path.violation <= goal:
-                    self._note("path", path.iterations, path.violation)
-                    if self._sweep(task.impulse(path.best), POLISH).converged:
-                        return
-                    goal = 0.1 * path.violation
-            self._note("path", path.iterations, path.violation)
-            worth = path.violation < 1e2 * self.best.residual
-            if worth and self._sweep(task.impulse(path.best), POLISH).converged:
-                return
+        bodies, mu, _ = self._whole
+        swept = self._swept_so_far
+        for near, push in WARM if swept.any() and self.solver.start != "zero" else COLD:
+            yield from self._follow(Path(bodies, mu, swept if near else None, push), ITERATIONS)
+
+    def _follow(self, path: Path, most: int) -> Iterator[None]:
+        goal = max(10.0 * self.solver.tolerance, 1e-5)
+        while not path.ended and path.iterations < most:
+            path.advance()
+            if path.violation <= goal:
+                self._note("path", path.iterations, path.violation)
+                yield self._polish(path.best, path.violation)
+                goal = 0.1 * path.violation
+        self._note("path", path.iterations, path.violation)
+        yield self._polish(path.best, path.violation)
+
+    def _polish(self, r: Floats, found: float) -> None:
+        """Sweeps that make up for rounding, where there is hope."""
+        if found < 1e2 * self.best.residual:
+            self._sweep(self.task.impulse(r), POLISH)
+
+    @property
+    def _swept_so_far(self) -> Floats:
+        """The best impulses so far (m, dim)."""
+        bodies = self._whole[0]
+        return self.task.components(_impulse(self.best)).reshape(bodies.q.shape)
 
 
 def _impulse(solution: Any) -> Floats:
     found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
     return found
+
+
+def _rms(v: Floats) -> float:
+    return math.sqrt(float(np.mean(v * v)))
