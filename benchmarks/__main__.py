@@ -24,6 +24,7 @@ BENCHMARKS = {
     "soft": "soft",
     "array": "array",
     "forces": "forces",
+    "rigid": "rigid",
     "overhead": "overhead",
     "size": "size",
     "threads": "threads",

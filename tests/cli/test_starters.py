@@ -39,3 +39,20 @@ def test_starter_runs(name, tmp_path):
     assert np.isfinite(sim.state.position).all()
     draw_network(tmp_path / "run.h5", path=tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 10_000
+
+
+def test_biaxial_test_goes_on_with_the_rigid_solver(tmp_path, monkeypatch):
+    """As its comment says: from the file of the first run, with a little more load."""
+    monkeypatch.chdir(tmp_path)
+    text = starter.text("biaxial").replace("count = 400", "count = 60")
+    text = text.replace("[27, 27]", "[11, 11]").replace("mass = 40", "mass = 15")
+    hg.Simulation(parse(tomllib.loads(text))).run(5000, output="biaxial.h5")
+    solver, start = '[solver]\nkind = "rigid"', '[start]\nfile = "biaxial.h5"'
+    assert all(f"# {line}" in text for line in (*solver.splitlines()[1:], *start.splitlines()))
+    head, rest = text.split("\n[solver]\n")
+    more = head.replace("1 + 0.5*ramp(t, 60, 160)", "1.5 + 0.2*ramp(t, 0, 10)")
+    data = tomllib.loads("\n".join([more, solver, start, "[stop]" + rest.split("[stop]")[1]]))
+    summary = hg.Simulation(parse(data)).run(300)
+    assert summary.rigidity.rigid
+    assert summary.capped <= 15
+    assert summary.residual <= 1e-6

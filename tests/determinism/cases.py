@@ -115,6 +115,27 @@ def soft_3d() -> Scenario:
     return Scenario(scene=scene, dt=0.02, engine=engine, output=output, **until(401))
 
 
+def rigid_2d() -> Scenario:
+    """Disks that settle under a piston, every step solved in full: by sweeps, states and paths."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        contacts=[hg.ContactLaw(friction=0.4, cohesion=0.01)],
+        grains=[
+            hg.Grains(
+                count=50,
+                diameter=hg.Uniform(min=0.5, max=1.2),
+                place=hg.Loose(min=[0, 0], max=[6, 12]),
+                speed=0.5,
+            )
+        ],
+        walls=[
+            hg.Box(min=[0, 0], max=[6, 12], pistons={"top": hg.Piston(mass=5, force="20 + 5*t")})
+        ],
+    )
+    solver = hg.RigidSolver(tolerance=1e-8)
+    return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=7), **until(300))
+
+
 def coloured_2d() -> Scenario:
     """So many touching disks that colours are swept, and sums are made, on all threads."""
     return _crowd(2, [50, 50], stop="residual", tolerance=1e-6)
@@ -153,7 +174,10 @@ def until(steps: int) -> dict[str, Any]:
     return {"stop": hg.Stop(steps=steps), "seed": 5}
 
 
-CASES = {f.__name__: f for f in (box_2d, drum_3d, pistons_2d, soft_3d, coloured_2d, coloured_3d)}
+CASES = {
+    f.__name__: f
+    for f in (box_2d, drum_3d, pistons_2d, soft_3d, rigid_2d, coloured_2d, coloured_3d)
+}
 
 
 def scenario(name: str, **changes: Any) -> Scenario:

@@ -34,7 +34,7 @@ def state_bits(sim: hg.Simulation) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", ["box_2d", "drum_3d", "soft_3d"])
+@pytest.mark.parametrize("name", ["box_2d", "drum_3d", "soft_3d", "rigid_2d"])
 def test_two_processes(name: str, tmp_path: Path) -> None:
     """Neither hash seeds nor what else the process did may show."""
     one = run(name, tmp_path / "one.h5", PYTHONHASHSEED="1")
@@ -66,6 +66,15 @@ def test_threads_do_not_show(name: str, tmp_path: Path) -> None:
         assert run(name, path, changes, NUMBA_NUM_THREADS=threads) == two
     with RunFile(tmp_path / "two.h5") as file:
         assert file.history["candidates"].min() > 4096  # enough for several blocks and threads
+
+
+def test_threads_do_not_show_in_the_rigid_solver(tmp_path: Path) -> None:
+    """Neither those of Numba nor those of the linear algebra below SciPy."""
+    names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    one, two = (
+        run("rigid_2d", tmp_path / f"{n}.h5", **dict.fromkeys(names, n)) for n in ("1", "2")
+    )
+    assert one == two
 
 
 def test_output_does_not_show(tmp_path: Path) -> None:

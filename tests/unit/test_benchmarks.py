@@ -87,6 +87,64 @@ def test_complementarity_problem_for_siconos_is_the_one_we_solve(
     np.testing.assert_allclose(z * w, 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("load_case", ["piston", "gravity"])
+def test_packings_at_rest_stay_there(load: Callable[[str], ModuleType], load_case: str) -> None:
+    """Also cold, and under a tenth more load: nothing moves beside what would fall freely."""
+    packings = load("rigid_packings")
+    problem = packings.static_problem(50, 0.3, 2, load_case)
+    assert not problem.impulse.any()
+    grains = slice(0, problem.radius.size)
+    pushed = 1.1 * problem.dt if load_case == "piston" else problem.dt
+    assert np.abs(problem.velocity).max() == pytest.approx(pushed)
+    solution = packings.RigidSolver(start="zero").solve(problem, seed=1, step=0)
+    assert solution.converged
+    assert np.abs(solution.velocity[grains]).max() < 0.01 * problem.dt
+
+
+def test_problem_as_siconos_reads_it_is_the_local_form(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    """In 2D with a third direction, coupled to nothing."""
+    rigid, packings = load("rigid"), load("rigid_packings")
+    problem = packings.static_problem(50, 0.3, 2, "gravity")
+    form = rigid.global_form(problem)[0].local()
+    rigid.write_text(form, tmp_path / "problem.dat")
+    lines = (tmp_path / "problem.dat").read_text().split("\n")
+    m = form.contacts
+    assert lines[:4] == ["3", str(m), "1", f"{3 * m} {3 * m}"]
+    starts, columns = (np.array(lines[k].split(), int) for k in (11, 12))
+    numbers = np.array(lines[13 : 13 + 10 * columns.size], float).reshape(-1, 10)[:, 1:]
+    w = np.zeros((m, 3, m, 3))
+    w[np.repeat(np.arange(m), np.diff(starts)), :, columns] = numbers.reshape(-1, 3, 3).mT
+    both = np.ix_(range(m), (0, 1), range(m), (0, 1))
+    np.testing.assert_array_equal(w[both].reshape(2 * m, 2 * m), form.delassus.toarray())
+    third = np.diag(form.delassus.diagonal()[1::2])
+    np.testing.assert_array_equal(w[:, 2, :, 2], third)
+    assert not w[:, 2, :, :2].any()
+    assert not w[:, :2, :, 2].any()
+    q, mu = (np.array(line.split(), float) for line in lines[-3:-1])
+    np.testing.assert_array_equal(q.reshape(m, 3)[:, :2].ravel(), form.q)
+    np.testing.assert_array_equal(mu, form.mu)
+
+
+def test_times_of_gauss_seidel_are_extrapolated_in_its_favour(
+    load: Callable[[str], ModuleType],
+) -> None:
+    rigid = load("rigid")
+    known = {100: rigid.Swept(1.0), 1000: rigid.Swept(100.0)}  # exponent 2
+    from_decay = rigid.Swept(20_000.0, "extrapolated from 0.1 after 120 s")
+    assert rigid._shorter(from_decay, 10_000, known).seconds == pytest.approx(10_000.0)
+    assert rigid._shorter(rigid.Swept(500.0, "extrapolated"), 10_000, known).seconds == 500.0
+    assert rigid._shorter(rigid.Swept(70.0), 10_000, known).how == ""
+
+
+def test_gauss_seidel_within_its_limit_is_measured(load: Callable[[str], ModuleType]) -> None:
+    rigid, packings = load("rigid"), load("rigid_packings")
+    problem = packings.static_problem(50, 0.3, 2, "gravity")
+    assert rigid.swept(problem, "sequential", limit=60.0).how == ""
+    assert rigid.swept(problem, "sequential", limit=0.0).seconds > 0.0
+
+
 def test_command_line(results: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "--quick", "overhead"]
     environment = os.environ | {"BENCHMARK_RESULTS": str(results)}

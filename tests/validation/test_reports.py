@@ -14,7 +14,7 @@ from hardgrain.papers.reproduce import reproduce
 EXPERIMENTS = {
     "unger2002": [
         "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",
-        "criteria",
+        "criteria", "rigid",
     ],
     "radjai1997": [
         "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",

@@ -73,7 +73,9 @@ def as_text(facts: dict[str, Any]) -> str:
     last, d = facts["last"], facts["diameter"]
     solver = facts["solver"]
     how = f"{solver['kind']}, {solver['sweeps']} sweeps"
-    if solver["stop"] != "sweeps":
+    if solver["kind"] == "rigid":
+        how = f"rigid solver, tolerance {solver['tolerance']:g}"
+    elif solver["stop"] != "sweeps":
         how += f" at most, {solver['stop']} criterion, tolerance {solver['tolerance']:g}"
     engine, soft = facts["engine"], facts["engine"]["kind"] == "soft-particles"
     if soft:
@@ -107,11 +109,13 @@ def as_text(facts: dict[str, Any]) -> str:
         ]
     net = facts.get("network", {})
     if net.get("length", 0.0) > 0.0:
-        text = (
-            f"{net['grains']:.0f} grains in contact, {net['length']:.3g} long; l_diff ="
-            f" {net['diffusion_length']:.3g}, c = {net['sound_speed']:.3g}, slowest mode ω ="
-            f" {net['frequency']:.3g}, τ = {net['damping_time']:.3g}; sag {net['sag']:.2g}"
-        )
+        text = f"{net['grains']:.0f} grains in contact, {net['length']:.3g} long"
+        if solver["kind"] != "rigid":  # which leaves no springs
+            text += (
+                f"; l_diff = {net['diffusion_length']:.3g}, c = {net['sound_speed']:.3g}, slowest"
+                f" mode ω = {net['frequency']:.3g}, τ = {net['damping_time']:.3g}; sag"
+                f" {net['sag']:.2g}"
+            )
         lines.append(("cluster", text))
     for name, force in last["wall_force"].items():
         lines.append(("force on", f"{name}: ({', '.join(f'{f:.5g}' for f in force)})"))

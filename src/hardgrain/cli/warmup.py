@@ -12,10 +12,37 @@ from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, ContactLaw, Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.solve.gradient import at_rest
 from hardgrain.solve.jacobi import Jacobi
+from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution, global_form
+from hardgrain.solve.path import Path
+from hardgrain.solve.problem import Problem, Solution
+from hardgrain.solve.response import Bodies
+from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import SoftParticles
 
 __all__ = ["compile_all"]
+
+
+class _AllStages(RigidSolver):
+    """The rigid solver, but no stage is ever good enough; and the same problem as matrices."""
+
+    tolerance: float = 1e-300
+    sweeps: int = 1
+
+    def _solve(
+        self, problem: Problem | GlobalForm | LocalForm, seed: int, step: int
+    ) -> Solution | MatrixSolution:
+        if isinstance(problem, Problem) and problem.first.size > 0:
+            form, frame = global_form(problem)
+            assert form.start is not None
+            bodies = Bodies(problem, form, frame)
+            at_rest(bodies, form.mu, form.start.reshape(bodies.q.shape), self.tolerance, 1)
+            path = Path(bodies, form.mu)
+            path._curve = True  # as where it turns back, which small packings hardly know
+            path.advance()
+            GaussSeidel(sweeps=2).solve(form, seed=seed, step=step)  # not in colours: seldom, dear
+        return super()._solve(problem, seed, step)
 
 
 def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
@@ -35,6 +62,7 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
                 yield f"{dim}D, {name}, {order} order", scene, {"solver": solver}
             yield f"{dim}D, {name}, parallel order", scene, {"solver": Jacobi(sweeps=2)}
             if name == "plain laws":
+                yield f"{dim}D, rigid solver", scene, {"solver": _AllStages()}
                 yield f"{dim}D, soft particles", scene, {"engine": SoftParticles(stiffness=1.0)}
 
 

@@ -28,7 +28,7 @@ class Totals:
     created: float = 0.0
     steps: float = 0.0  # with contacts
     sweeps: float = 0.0
-    capped: float = 0.0  # steps that reached the cap on sweeps
+    capped: float = 0.0  # steps that missed the solver's criterion
     loose: float = 0.0  # steps that ended with a residual above CONVERGED
     worst_overlap: float = 0.0
     worst_residual: float = 0.0
@@ -101,7 +101,8 @@ class Summary:
 
     def __str__(self) -> str:
         r = self.rigidity
-        cap = f"; {self.capped} steps reached the cap on sweeps" if self.capped else ""
+        missed = "reached the cap on sweeps" if r is None or not r.at_once else "missed it"
+        cap = f"; {self.capped} steps {missed}" if self.capped else ""
         converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
         rigid = "" if r is None else f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
         trust = (

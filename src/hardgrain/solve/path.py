@@ -59,7 +59,7 @@ Point = tuple[Floats, Floats, Floats, Floats]  # r (m, dim), u_N (m,), γ (m,), 
 TINY = 1e-300
 SLIPPERY = 1e-9  # µ below which a contact counts as frictionless
 SOFT = 1e-8  # least answer of a contact velocity to its own impulse, relative to W_NN
-FLOOR = 1e-17  # smallest mean product, relative to the start: rounding
+FLOOR = 1e-16  # smallest mean of r_N u_N, relative to that of r_N²: rounding
 START = 10.0  # impulses and speeds at the start, relative to the free contact velocities
 NEAR = 1e-3  # smallest product of a pair, relative to the mean, on the way down
 BLOCKED = 0.2  # share of a step that can be taken when the way is blocked, twice in a row
@@ -363,10 +363,11 @@ class Path:
         self._trail: list[Point] = []
 
     def _begin(self, push: float) -> None:
-        m, dim = self.bodies.q.shape
-        speed = push * math.sqrt(float(np.mean(self.bodies.q**2))) + TINY
-        r, u, tau = np.zeros((m, dim)), np.full(m, speed), np.zeros((m, dim - 1))
-        r[:, 0] = speed
+        q = self.bodies.q
+        closing = q[q[:, 0] < 0.0]  # not those that are far apart, and fast only in their bias
+        speed = push * math.sqrt(float(np.mean(closing**2 if closing.size else q**2))) + TINY
+        r, u, tau = np.zeros_like(q), np.maximum(q[:, 0], speed), np.zeros_like(q[:, 1:])
+        r[:, 0] = speed * (speed / u)
         gamma = u / np.maximum(self.mu, SLIPPERY) if self.relaxed else 2.0 * u
         self.point = (r, u, gamma, tau)
         self._weights = (r[:, 0] * u, 0.5 * np.maximum(self.mu, TINY) * r[:, 0] * gamma)
@@ -406,7 +407,8 @@ class Path:
             r, u, self.mu, self._w, self._eta, self.scale, self.relaxed, self._answer, self._d
         )
         self.iterations += 1
-        if not mean > FLOOR or self._lost > LOST:  # nan too
+        least = FLOOR * float(np.mean(r[:, 0] ** 2))
+        if not float(np.mean(r[:, 0] * u)) > least or self._lost > LOST:  # nan too
             self.ended = True
             return
         sign = self.bodies.factorize(self._d)
@@ -420,7 +422,7 @@ class Path:
     def _descend(self, mean: float) -> None:
         """Mehrotra's step down the path; no pair may run far ahead of the others."""
         self._trail = [*self._trail[-BACK:], self.point]
-        ahead = self._change(0.0)
+        ahead = self._change(0.0, exact=False)
         a = min(1.0, longest(*self.point, self.mu, *ahead))
         left = self._products(0.9999 * a, ahead)[0] / mean
         share = min(max(left, 0.0), 1.0) ** 3 if left == left else 1.0
@@ -444,11 +446,11 @@ class Path:
         """A short way along the curve, up or down, and towards its middle."""
         self.strides += 1
         aside = self._change(middle)
-        along = self._change(middle, missed=0.0, held=0.0)
+        along = self._change(middle, missed=0.0, held=0.0, exact=False)
         scaled = (self.mu, self._w, self._eta, self._lam)
         off, steep, both, square = compare(*self.point[:2], *scaled, *aside, *along)
         if off < 0.9:
-            a, change = self._reach(aside, along, -sign * min(2.5, STRIDE / steep), low)
+            a, change = self._reach(aside, along, -sign * min(2.5, STRIDE / (steep + TINY)), low)
         else:  # back to the curve first, at right angles, or else at this σ
             ways = (self._reach(aside, along, s, low) for s in (-both / (square + 1.0), 0.0))
             a, change = max(ways, key=lambda way: way[0])
@@ -464,7 +466,7 @@ class Path:
         change = (r, u, gamma, tau)
         scaled = (self.mu, self._w, self._eta, self._lam)
         size = compare(*self.point[:2], *scaled, *change, *change)[0]
-        a = min(1.0, TRUST / size, 0.9 * longest(*self.point, self.mu, *change))
+        a = min(1.0, TRUST / (size + TINY), 0.9 * longest(*self.point, self.mu, *change))
         for _ in range(10):
             _, least, middle = self._products(a, change)
             if least >= min(0.05 * middle, 0.5 * low):
@@ -473,7 +475,13 @@ class Path:
         return a, change
 
     def _change(
-        self, sigma: float, *, missed: float = 1.0, held: float = 1.0, second: bool = False
+        self,
+        sigma: float,
+        *,
+        missed: float = 1.0,
+        held: float = 1.0,
+        second: bool = False,
+        exact: bool = True,
     ) -> Point:
         """Newton's step to σ (`drive`)."""
         second_n, second_t = self._second_order if second else self._first_order
@@ -482,7 +490,7 @@ class Path:
             *self.point, self.mu, *self._weights, *cones, self._lam, self._velocity,
             self.relaxed, self._answer, sigma, missed, held, second_n, second_t, *g, self._c,
         )  # fmt: skip
-        dv = self.bodies.respond(self._c)
+        dv = self.bodies.respond(self._c, exact)
         r, u, gamma, tau = (np.empty_like(x) for x in self.point)
         changes(
             *self.point[:2], self.mu, self._weights[0], *cones, self.scale, self.relaxed, sigma,

@@ -50,8 +50,8 @@ class Response(Protocol):
     def factorize(self, d: Floats) -> float:
         """Prepare for D, shape (m, dim, dim); the sign of det(1 + W D), 0 if singular."""
 
-    def respond(self, c: Floats) -> Floats:
-        """dU = W (c − D dU), shape (m, dim)."""
+    def respond(self, c: Floats, exact: bool = True) -> Floats:
+        """dU = W (c − D dU), shape (m, dim); without refinement if it need not be exact."""
 
 
 class Bodies:
@@ -80,7 +80,7 @@ class Bodies:
         self.weight = weights(self.lever, self.body, self.mass, dim)
         _open_dead(self.weight, self.q, self.base)
         self.elimination = Elimination(
-            problem.position[bodies], self.body[:, 0].copy(), self.body[:, 1].copy(), size
+            problem.position[bodies], np.maximum(self.body[:, 0], 0), self.body[:, 1].copy(), size
         )
         self.cost = self.elimination.flops / FLOPS + CONTACT * len(self.body)
         self._diagonal = np.empty((n, size, size))
@@ -103,13 +103,14 @@ class Bodies:
         stiffen(self.lever, self.body, self.mass, d, self._diagonal, self._pairs)
         return self.elimination.factorize(self._diagonal, self._pairs)
 
-    def respond(self, c: Floats) -> Floats:
+    def respond(self, c: Floats, exact: bool = True) -> Floats:
         b, du, none = self.momentum(c), np.empty_like(self.q), np.zeros_like(self.q)
         dv = self.elimination.solve(b)
         contact_velocity(self.lever, self.body, dv, none, du)
-        left = b - self.mass * dv - self.momentum(np.matmul(self._d, du[:, :, None])[:, :, 0])
-        dv += self.elimination.solve(left)
-        contact_velocity(self.lever, self.body, dv, none, du)
+        if exact:
+            left = b - self.mass * dv - self.momentum(np.matmul(self._d, du[:, :, None])[:, :, 0])
+            dv += self.elimination.solve(left)
+            contact_velocity(self.lever, self.body, dv, none, du)
         return du
 
 
@@ -135,7 +136,7 @@ class Sparse:
         self._lu, sign = _lu(self._k)
         return sign
 
-    def respond(self, c: Floats) -> Floats:
+    def respond(self, c: Floats, exact: bool = True) -> Floats:
         b = self.ht @ c.ravel()
         dv = self._lu.solve(b)
         left = b - self.form.mass @ dv - self.ht @ (self._d @ (self.h @ dv))
@@ -165,7 +166,7 @@ class Contacts:
         self._lu, sign = _lu(self._k)
         return sign
 
-    def respond(self, c: Floats) -> Floats:
+    def respond(self, c: Floats, exact: bool = True) -> Floats:
         b = self.form.delassus @ c.ravel()
         du = self._lu.solve(b)
         du += self._lu.solve(b - self._k @ du)
@@ -224,11 +225,14 @@ def levers(rows, columns, data, dofs, first, second, dim, size, nb):
     body = np.empty((m, 2), np.int32)
     lever = np.zeros((m, 2, dim, size))
     for k in range(m):
-        body[k, 0], body[k, 1] = number[first[k]], number[second[k]]
+        one, other = first[k], second[k]
+        if number[one] < 0:  # driven or locked: whoever can move comes first
+            one, other = other, one
+        body[k, 0], body[k, 1] = number[one], number[other]
         for e in range(dim):
             for at in range(rows[dim * k + e], rows[dim * k + e + 1]):
                 b, a = divmod(dofs[columns[at]], size)
-                lever[k, 0 if b == first[k] else 1, e, a] = data[at]
+                lever[k, 0 if b == one else 1, e, a] = data[at]
     return body, lever, bodies
 
 

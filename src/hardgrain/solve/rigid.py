@@ -9,8 +9,8 @@ forces as long as it can:
 2. **States** (`solve.newton`). If the last step's impulses nearly serve, few contacts change
    between open, sticking and sliding, and Newton's method finds them from there.
 3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
-   any, solve a convex problem: by gradients where that is cheap (`solve.gradient`, large packings
-   in 3D), else by the path of the relaxed law, which never turns.
+   any, solve a convex problem: by gradients (`solve.gradient`), which begin with the forces that
+   were and are cheap in 3D, then by the path of the relaxed law, which never turns.
 4. **Path** (`solve.path`). For whatever moves: the central path of the exact laws, from up to four
    different starts.
 5. Sweeps again: after every stage they make up for its rounding, and are the last resort.
@@ -52,12 +52,15 @@ LEAST = 2000  # sweeps that are always worth more than a path
 UPDATE = {2: 12e-9, 3: 40e-9}  # cost of a contact update, a nominal one: no clock is asked [s]
 PATHS = 30  # factorisations that a path takes
 CALM = 0.05  # residual after one sweep up to which the states may be nearly those of the last step
-STIFF, FEW = 1e4, 12  # springs of the states, relative to 1/W; factorisations they may take
+STIFF, FEW = 1e4, 16  # springs of the states, relative to 1/W; factorisations they may take
 STILL = 0.1  # speed before the step, relative to what it would become, of grains at rest
-ITERATIONS, RELAXED = 80, 45  # factorisations of a path, and of a relaxed one, at most
-# Where paths start: near the impulses that the sweeps left, or from nowhere, and how far off.
-WARM = ((True, 0.1), (False, 10.0), (True, 0.3), (False, 1.0))
-COLD = ((False, 10.0), (False, 1.0), (True, 0.3), (True, 1.0))
+GRADIENTS = 0.5  # iterations of gradients, relative to the sweeps that cost as much as a path
+RELAXED = 45  # factorisations of a relaxed path at most
+# Where paths start: near the impulses that the sweeps left, or from nowhere; how far off; how many
+# factorisations they may take. Some are lucky and short, the second goes all the way.
+WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100))
+COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60))
+STUCK = 5  # factorisations of a relaxed path without progress
 POLISH = 300  # sweeps after any other stage
 
 
@@ -70,7 +73,7 @@ class RigidSolver(Solver):
 
     kind: Literal["rigid"] = "rigid"
     tolerance: float = Field(default=1e-6, gt=0.0, lt=1.0)
-    sweeps: int = Field(default=20_000, ge=1, le=1_000_000_000)
+    sweeps: int = Field(default=50_000, ge=1, le=1_000_000_000)
 
     @property
     def criterion(self) -> str:
@@ -183,6 +186,7 @@ class _Search:
     watch: Callable[[Any], None] | None
     best: Any = None
     sweeps: int = 0
+    calm: bool = False  # the last step's impulses nearly serve
     history: list[Stage] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 
@@ -250,12 +254,14 @@ class _Search:
         """From the states of the last step."""
         from hardgrain.solve.newton import newton
 
-        if residual > CALM or self.solver.start == "zero":
+        self.calm = residual <= CALM and self.solver.start != "zero"
+        if not self.calm:
             return
         bodies, mu, start = self._whole
         r, found, number = newton(bodies, mu, start, 0.3 * self.solver.tolerance, STIFF, FEW)
         self._note("states", number, found)
-        yield self._polish(r, found)
+        self._polish(r, found)
+        yield
 
     def _rest(self) -> Iterator[None]:
         """Forces that hold all grains where they are, if there are any."""
@@ -265,12 +271,15 @@ class _Search:
 
         if not self.task.still:
             return
-        bodies, mu, _ = self._whole
-        most = int(0.5 * self._patience)
-        if isinstance(bodies, Bodies) and self.task.dim == 3 and most > LEAST:
-            r, found, number = at_rest(bodies, mu, self._swept_so_far, self.solver.tolerance, most)
+        bodies, mu, start = self._whole
+        cold = self.solver.start == "zero" or not start.any()
+        most = int(GRADIENTS * self._patience)
+        if isinstance(bodies, Bodies) and not (cold and self.task.dim == 2):
+            start = self._swept_so_far if cold else start
+            r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
             self._note("gradients", number, found)
-            yield self._polish(r, found)
+            self._polish(r, found)
+            yield
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
     def _paths(self) -> Iterator[None]:
@@ -279,19 +288,25 @@ class _Search:
 
         bodies, mu, _ = self._whole
         swept = self._swept_so_far
-        for near, push in WARM if swept.any() and self.solver.start != "zero" else COLD:
-            yield from self._follow(Path(bodies, mu, swept if near else None, push), ITERATIONS)
+        for near, push, most in WARM if self.calm else COLD:
+            yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:
-        goal = max(10.0 * self.solver.tolerance, 1e-5)
-        while not path.ended and path.iterations < most:
+        goal = 0.3 * self.solver.tolerance  # a wave hides most of its error from the violation
+        last, stuck = math.inf, 0
+        while not path.ended and path.iterations < most and stuck < STUCK:
             path.advance()
+            if path.relaxed:  # it ends where grains begin to slide, or goes down steadily
+                stuck = 0 if path.violation < 0.9 * last else stuck + 1
+                last = path.violation
             if path.violation <= goal:
                 self._note("path", path.iterations, path.violation)
-                yield self._polish(path.best, path.violation)
+                self._polish(path.best, path.violation)
+                yield
                 goal = 0.1 * path.violation
         self._note("path", path.iterations, path.violation)
-        yield self._polish(path.best, path.violation)
+        self._polish(path.best, path.violation)
+        yield
 
     def _polish(self, r: Floats, found: float) -> None:
         """Sweeps that make up for rounding, where there is hope."""

@@ -21,6 +21,7 @@ _EXPERIMENTS = (
     "fig4", "dispersion", "relaxation", "pulse", "elasticity",
     "piston", "piston3d",
     "cost", "criteria",
+    "rigid",
 )  # fmt: skip
 
 

@@ -1,0 +1,277 @@
+"""The rigid limit: the chain of Fig. 4 and the disks of Fig. 6, with every step solved in full.
+
+All that the paper describes comes from sweeps that end too early. So it must vanish with a solver
+that ends none of them: a chain that runs into a wall stops in one step, a chain or a packing at
+rest bears a new load at once and does not move, nothing overlaps. Beside it, the same with the
+sweeps of the paper.
+
+What is left is set by the tolerance ε of the solver. Each contact may keep a relative velocity of
+ε V, V what a typical contact impulse gives; over n contacts in a row that is n ε V at the free end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.figures import COLOURS, GREY, new_figure
+from hardgrain.papers.fit import Floats
+from hardgrain.papers.unger2002.elasticity import step_shrinkage
+from hardgrain.papers.unger2002.packing import DT, prepared, struck
+from hardgrain.papers.unger2002.row import LOAD, at_rest, row
+from hardgrain.parallel import pmap
+from hardgrain.run.simulation import Simulation
+from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.solve.rigid import RigidSolver
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENT"]
+
+TOLERANCE = 1e-8
+PARTICLES, FORCE = 50, 0.05  # of Fig. 4
+SWEEPS = 40
+MORE = 1.0  # loads that are added to a chain at rest
+JUMP = 1e-2  # of the force on the piston; the packings have borne twice as much before
+
+_SOLVERS: dict[str, RigidSolver | GaussSeidel] = {
+    "rigid": RigidSolver(tolerance=TOLERANCE),
+    "sweeps": GaussSeidel(sweeps=SWEEPS),
+}
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Of the last disk of a chain, or of a piston, in the direction of its load."""
+
+    velocity: Floats  # (steps,)
+    displacement: Floats  # (steps,)
+    overlap: float  # the worst that was made [mean diameter]
+    missed: int  # steps that did not reach the solver's criterion
+
+    def turns(self, still: float) -> int:
+        """How often the velocity changes its sign, speeds up to ``still`` not counted."""
+        sign = np.sign(self.velocity[np.abs(self.velocity) > still])
+        return int(np.count_nonzero(np.diff(sign)))
+
+
+def _follow(sim: Simulation, body: int, axis: int, steps: int) -> Motion:
+    """Against the axis, which the load does too."""
+    velocity, overlap, missed = np.empty(steps), 0.0, 0
+    before = _gaps(sim)
+    for i in range(steps):
+        report = sim.step()
+        velocity[i] = -sim.state.velocity[body, axis]
+        missed += not report.converged
+        now = _gaps(sim)
+        made = [gap - now[pair] for pair, gap in before.items() if pair in now]
+        fresh = [-gap for pair, gap in now.items() if pair not in before]
+        overlap = max([overlap, *made, *fresh])
+    mean = 2.0 * float(sim.model.radius.mean())
+    return Motion(velocity, sim.dt * np.cumsum(velocity), overlap / mean, missed)
+
+
+def _gaps(sim: Simulation) -> dict[tuple[int, int], float]:
+    """Gap of every candidate, no more than 0: what a step adds to overlaps that were there."""
+    c = sim.state.contacts
+    pairs = zip(c.first.tolist(), c.second.tolist(), strict=True)
+    return dict(zip(pairs, np.minimum(c.gap, 0.0).tolist(), strict=True))
+
+
+def _impact(name: str, steps: int) -> Motion:
+    """The chain of Fig. 4, one diameter from its wall."""
+    sim = Simulation(row(PARTICLES, FORCE, gap=1.0), dt=1.0, solver=_SOLVERS[name])
+    return _follow(sim, PARTICLES - 1, 0, steps)
+
+
+def _load(name: str, steps: int) -> Motion:
+    """A chain at rest whose load grows."""
+    rest = at_rest(PARTICLES, SWEEPS, force=(1.0 + MORE) * LOAD)
+    sim = Simulation(rest.scenario.scene, dt=1.0, solver=_SOLVERS[name], start=rest.state)
+    return _follow(sim, PARTICLES - 1, 0, steps)
+
+
+def _pressed(job: tuple[int, int, int]) -> dict[str, Motion]:
+    """A packing at rest whose piston is loaded a little more."""
+    seed, grains, steps = job
+    excited = struck(prepared(seed, grains), JUMP)
+    found = {}
+    for name, solver in _SOLVERS.items():
+        sim = Simulation(excited.scene, dt=DT, solver=solver, start=excited.state)
+        found[name] = _follow(sim, -1, excited.axis, steps)
+    return found
+
+
+# ---------------------------------------------------------------------- claims
+def _nothing(text: str, measured: float, tolerance: float, note: str = "") -> Claim:
+    """What must vanish with the sweeps that are left undone."""
+    paper = "0 in the limit of many sweeps"
+    return Claim(text, measured, theory=0.0, tolerance=tolerance, paper=paper, note=note)
+
+
+def run(quick: bool) -> Outcome:
+    """Impact, a chain under load, disks under a piston."""
+    steps = 400 if quick else 1000
+    jobs = [(seed, 100 if quick else 1000, 100) for seed in range(1 if quick else 4)]
+    impact = {name: _impact(name, steps) for name in _SOLVERS}
+    load = {name: _load(name, steps) for name in _SOLVERS}
+    packings = pmap(_pressed, jobs)
+    outcome = Outcome(text=_TEXT)
+    outcome.claims += _of_impact(impact)
+    outcome.claims += _of_load(load)
+    outcome.claims += _of_piston(packings, jobs[0][1])
+    missed = sum(m["rigid"].missed for m in (impact, load, *packings))
+    outcome.claims.append(
+        _nothing(f"steps that missed the tolerance {TOLERANCE:g}, of all", missed, 0.5)
+    )
+    every = {"impact": impact, "load": load, "piston": packings[0]}
+    for name, motions in every.items():
+        outcome.tables[name] = {"time": np.arange(1, motions["rigid"].velocity.size + 1)}
+        for who, m in motions.items():
+            outcome.tables[name] |= {
+                f"velocity_{who}": m.velocity,
+                f"displacement_{who}": m.displacement,
+            }
+    outcome.figures["rigid"] = _figure(every)
+    return outcome
+
+
+def _of_impact(found: dict[str, Motion]) -> list[Claim]:
+    """The chain of Fig. 4, from the step after it has closed its last gap."""
+    rigid, soft = found["rigid"], found["sweeps"]
+    hit = int(np.argmax(rigid.displacement > 1.0 - 1e-3))
+    speed = float(rigid.velocity[:hit].max())
+    still = 1e-5 * speed
+    late = {name: m.velocity[hit + 1 :] for name, m in found.items()}
+    what = f"{PARTICLES} disks hit a wall: "
+    tolerance = 20.0 * PARTICLES * TOLERANCE  # n ε V, a sum of chances over many steps
+    return [
+        _nothing(
+            f"{what}largest speed of the last disk afterwards [speed of the impact]",
+            float(np.abs(late["rigid"]).max()) / speed,
+            tolerance=tolerance,
+            note=f"{np.abs(late['sweeps']).max() / speed:.2g} with {SWEEPS} sweeps",
+        ),
+        _nothing(
+            f"{what}changes of its direction, speeds below 10⁻⁵ of the impact not counted",
+            Motion(late["rigid"], late["rigid"], 0.0, 0).turns(still),
+            tolerance=0.5,
+            note=f"{Motion(late['sweeps'], late['sweeps'], 0.0, 0).turns(still)} with {SWEEPS}"
+            " sweeps",
+        ),
+        _nothing(
+            f"{what}how far the last disk ends beyond its place [d]",
+            float(rigid.displacement[-1]) - 1.0,
+            tolerance=1e-5,
+            note=f"{soft.displacement[-1] - 1.0:.3g} with {SWEEPS} sweeps",
+        ),
+        _nothing(
+            f"{what}worst overlap [d]",
+            rigid.overlap,
+            tolerance=1e-6,
+            note=f"{soft.overlap:.2g} with {SWEEPS} sweeps",
+        ),
+    ]
+
+
+def _of_load(found: dict[str, Motion]) -> list[Claim]:
+    """A chain at rest, twice as much load."""
+    rigid, soft = found["rigid"], found["sweeps"]
+    sag = step_shrinkage(MORE * LOAD, PARTICLES, SWEEPS)
+    what = f"{PARTICLES} disks at rest, load doubled: "
+    return [
+        _nothing(
+            f"{what}largest displacement [sag with {SWEEPS} sweeps]",
+            float(np.abs(rigid.displacement).max()) / sag,
+            tolerance=1e-3,
+        ),
+        Claim.relative(
+            f"{what}the same with {SWEEPS} sweeps, in the end [d]",
+            float(soft.displacement[-1]),
+            sag,
+            0.01,
+            paper="n/κ, (24)",
+            note="theory: the sum over modes of the exact map, see elasticity",
+        ),
+        _nothing(
+            f"{what}largest speed in any step [that of a single disk under the load, after it]",
+            float(np.abs(rigid.velocity).max()) / (MORE * LOAD),
+            tolerance=20.0 * PARTICLES * TOLERANCE,
+            note=f"{np.abs(soft.velocity).max() / (MORE * LOAD):.2g} with {SWEEPS} sweeps",
+        ),
+    ]
+
+
+def _of_piston(packings: list[dict[str, Motion]], grains: int) -> list[Claim]:
+    """Disks at rest, a percent more on their piston; the worst of all packings."""
+
+    def worst(name: str, of: str) -> float:
+        return max(float(np.abs(getattr(m[name], of)).max()) for m in packings)
+
+    free = JUMP * DT  # speed that the jump would give a free piston in a step
+    what = f"piston on {grains} disks, force + {JUMP:.0%}, worst of {len(packings)}: "
+    return [
+        _nothing(
+            f"{what}largest speed in any step [that of a free piston after the first]",
+            worst("rigid", "velocity") / free,
+            tolerance=1e-3,
+            note=f"{worst('sweeps', 'velocity') / free:.2g} with {SWEEPS} sweeps",
+        ),
+        _nothing(
+            f"{what}changes of its direction, speeds below 10⁻³ of that not counted",
+            max(m["rigid"].turns(1e-3 * free) for m in packings),
+            tolerance=0.5,
+            note=f"{max(m['sweeps'].turns(1e-3 * free) for m in packings)} with {SWEEPS} sweeps",
+        ),
+        _nothing(
+            f"{what}largest displacement [that with {SWEEPS} sweeps]",
+            worst("rigid", "displacement") / worst("sweeps", "displacement"),
+            tolerance=1e-2,
+        ),
+        _nothing(
+            f"{what}worst overlap that is added [d]",
+            worst("rigid", "overlap"),
+            tolerance=1e-9,
+            note=f"{worst('sweeps', 'overlap'):.2g} with {SWEEPS} sweeps",
+        ),
+    ]
+
+
+_TEXT = (
+    "What the paper explains is gone when each step is solved to the end, with `kind = 'rigid'`:"
+    " the chain of Fig. 4 stands still from the step after it has touched the wall, a chain and a"
+    " packing at rest take up a new load within the step in which it comes, and nothing overlaps."
+    f" What remains is the solver's tolerance, {TOLERANCE:g}. The number of sweeps that"
+    " Gauss–Seidel would need for the same grows with the square of the number of disks in a row."
+)
+
+
+def _figure(every: dict[str, dict[str, Motion]]) -> Figure:
+    figure, axes = new_figure(1, 3, width=3.9)
+    labels: dict[str, Any] = {
+        "impact": (f"{PARTICLES} disks hit a wall", "last disk, beyond its place [d]", 1.0),
+        "load": (f"{PARTICLES} disks, load doubled", "sag [10⁻³ d]", 1e3),
+        "piston": (f"disks under a piston, force + {JUMP:.0%}", "sag [10⁻⁶ d]", 1e6),
+    }
+    for ax, (name, motions) in zip(axes, every.items(), strict=True):
+        title, label, scale = labels[name]
+        shift = 1.0 if name == "impact" else 0.0
+        for who, mark, colour, text in (
+            ("sweeps", ".-", COLOURS[1], f"{SWEEPS} sweeps"),
+            ("rigid", "-", COLOURS[2], "rigid solver"),
+        ):
+            x = scale * (motions[who].displacement - shift)
+            t = np.arange(1, x.size + 1)
+            seen = x > -0.2 if name == "impact" else t > 0
+            ax.plot(t[seen], x[seen], mark, color=colour, ms=3, lw=1.0, label=text)
+        ax.axhline(0.0, color=GREY, lw=0.5, zorder=0)
+        ax.set(title=title, xlabel="time [Δt]", ylabel=label)
+        ax.legend(loc="center right")
+    return figure
+
+
+EXPERIMENT = Experiment("rigid", "The rigid limit: every step solved to the end", run)
