@@ -131,11 +131,11 @@ def test_times_of_gauss_seidel_are_extrapolated_in_its_favour(
     load: Callable[[str], ModuleType],
 ) -> None:
     rigid = load("rigid")
-    known = {100: rigid.Swept(1.0), 1000: rigid.Swept(100.0)}  # exponent 2
-    from_decay = rigid.Swept(20_000.0, "extrapolated from 0.1 after 120 s")
+    known = {100: rigid.Took(1.0), 1000: rigid.Took(100.0)}  # exponent 2
+    from_decay = rigid.Took(20_000.0, "extrapolated from 0.1 after 120 s")
     assert rigid._shorter(from_decay, 10_000, known).seconds == pytest.approx(10_000.0)
-    assert rigid._shorter(rigid.Swept(500.0, "extrapolated"), 10_000, known).seconds == 500.0
-    assert rigid._shorter(rigid.Swept(70.0), 10_000, known).how == ""
+    assert rigid._shorter(rigid.Took(500.0, "extrapolated"), 10_000, known).seconds == 500.0
+    assert rigid._shorter(rigid.Took(70.0), 10_000, known).how == ""
 
 
 def test_gauss_seidel_within_its_limit_is_measured(load: Callable[[str], ModuleType]) -> None:

@@ -352,6 +352,7 @@ class Path:
             self._begin_near(near / self.scale, push)
         self.iterations, self.strides = 0, 0  # in all; of these, along the curve
         self.best, self.violation = self.impulse, math.inf  # the best impulses so far
+        self.depth = math.inf  # mean of r_N u_N, relative to that of r_N²
         self.ended = False  # rounding allows no more
         self._w, self._eta, self._lam = np.zeros((m, dim)), np.ones(m), np.ones((m, dim))
         self._d, self._c = np.zeros((m, dim, dim)), np.zeros((m, dim))
@@ -407,8 +408,8 @@ class Path:
             r, u, self.mu, self._w, self._eta, self.scale, self.relaxed, self._answer, self._d
         )
         self.iterations += 1
-        least = FLOOR * float(np.mean(r[:, 0] ** 2))
-        if not float(np.mean(r[:, 0] * u)) > least or self._lost > LOST:  # nan too
+        self.depth = float(np.mean(r[:, 0] * u) / np.mean(r[:, 0] ** 2))
+        if not self.depth > FLOOR or self._lost > LOST:  # nan too
             self.ended = True
             return
         sign = self.bodies.factorize(self._d)

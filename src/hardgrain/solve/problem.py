@@ -67,7 +67,7 @@ class Problem:
 class Stage(NamedTuple):
     """One stage of a solve."""
 
-    method: str  # sweeps, states (solve.newton) or path (solve.path)
+    method: str  # sweeps, states, gradients or path, see solve.rigid
     number: int  # of sweeps or factorisations
     residual: float  # at its end [1]
     seconds: float  # since the solve began

@@ -60,7 +60,7 @@ RELAXED = 45  # factorisations of a relaxed path at most
 # factorisations they may take. Some are lucky and short, the second goes all the way.
 WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100))
 COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60))
-STUCK = 5  # factorisations of a relaxed path without progress
+DEEP, STUCK = 1e-7, 5  # products, and factorisations without progress, that end a relaxed path
 POLISH = 300  # sweeps after any other stage
 
 
@@ -296,7 +296,7 @@ class _Search:
         last, stuck = math.inf, 0
         while not path.ended and path.iterations < most and stuck < STUCK:
             path.advance()
-            if path.relaxed:  # it ends where grains begin to slide, or goes down steadily
+            if path.relaxed and path.depth < DEEP:  # no further down: something slides
                 stuck = 0 if path.violation < 0.9 * last else stuck + 1
                 last = path.violation
             if path.violation <= goal:
