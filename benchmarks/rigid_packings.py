@@ -38,7 +38,7 @@ LOOSE = {2: 0.55, 3: 0.36}  # packing fraction at the start: about what depositi
 WIDE = {2: 0.88, 3: 0.8}  # width of the box [grains^(1/dim)]: then it ends as high as wide
 ROUGH = GaussSeidel(sweeps=60, order="sequential")
 LESS = 0.9  # of its friction, while a packing is made: so that it is at rest with all of it
-SLOW, QUIET, ROUND = 1e-5, 100, 500  # kinetic energy of a grain, for so many steps; see `_prepare`
+SLOW, QUIET, ROUND = 3e-5, 50, 500  # kinetic energy of a grain, for so many steps; see `_prepare`
 FIRST, FURTHER = 0.3, 1.5  # quasi-static steps: first, ratio
 LONGEST = {True: 5.0, False: 0.7}  # under a piston; under gravity, where all that falls falls far
 FAR = 0.005  # rms displacement up to which the next one is longer [diameter]
@@ -115,9 +115,10 @@ def _prepare(here: hg.Scene, slippery: hg.Scene, path: Path) -> None:
     sim = hg.Simulation(slippery, dt=DT, solver=ROUGH, seed=1)
     quiet = 0
     while quiet < QUIET:
-        quiet = quiet + 1 if sim.step().kinetic < SLOW * sim.model.n else 0
-        if sim.state.step % ROUND == 0:  # what nothing holds would fly about for ever
-            sim.state.velocity[:], sim.state.spin[:] = 0.0, 0.0
+        kinetic = sim.step().kinetic / sim.model.n
+        quiet = quiet + 1 if kinetic < SLOW else 0
+        if sim.state.step % ROUND == 0 and kinetic < 100.0 * SLOW:
+            sim.state.velocity[:], sim.state.spin[:] = 0.0, 0.0  # or some would fly for ever
     sim = _still(here, sim.state)
     sim.run(until=sim.state.step + 1, output=path, every=1, progress=False)
 

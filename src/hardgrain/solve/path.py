@@ -365,7 +365,8 @@ class Path:
 
     def _begin(self, push: float) -> None:
         q = self.bodies.q
-        closing = q[q[:, 0] < 0.0]  # not those that are far apart, and fast only in their bias
+        # what closes, not what is far apart and fast only in its bias; nor what merely falls along
+        closing = q[q[:, 0] < 0.1 * min(float(q[:, 0].min()), 0.0)]
         speed = push * math.sqrt(float(np.mean(closing**2 if closing.size else q**2))) + TINY
         r, u, tau = np.zeros_like(q), np.maximum(q[:, 0], speed), np.zeros_like(q[:, 1:])
         r[:, 0] = speed * (speed / u)
