@@ -233,6 +233,9 @@ def draw(plane: Scaling, space: Scaling, path: Path) -> None:
             axes.set(xscale="log", yscale="log", xlabel="grains n", title=title)
             _plot(axes, "Gauss–Seidel", scaling.theirs, COLOURS[2], above=True)
             _plot(axes, "rigid solver", scaling.ours, COLOURS[1], above=False)
+            sizes = sorted({n for row in scaling.ours.values() for n in row})
+            axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+            axes.minorticks_off()
         panels[0].set_ylabel("CPU time of a cold static step [s]")
         for mark, face, label in (
             ("o", "0.4", "load step"), ("^", "0.4", "gravity"), ("o", "none", "extrapolated")
