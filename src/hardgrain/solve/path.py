@@ -396,6 +396,7 @@ class Path:
         r: Floats = self.scale * self.point[0]
         return r
 
+    @np.errstate(over="ignore", invalid="ignore")  # a path that runs away ends in nan, and so ends
     def advance(self) -> None:
         """One iteration, at the cost of one factorisation."""
         r, u, gamma, tau = self.point
