@@ -304,7 +304,7 @@ def test_cap_is_counted_and_can_be_an_error(rule):
     assert summary.capped == 4
     assert "reached the cap" in str(summary)
     sim.engine.solver = hg.GaussSeidel(**keys, on_cap="error")
-    with pytest.raises(hg.RunError, match="cap of 3 sweeps"):
+    with pytest.raises(hg.RunError, match="after 3 sweeps, not converged"):
         sim.step()
 
 
