@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 import hardgrain
+from hardgrain.cli.json_text import json_text
 from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def info(file: File, as_json: AsJson = False) -> None:
 
     form = files.read(file)
     facts = _facts(file, form) | {"solution": _stored(file, form)}
-    print(_json(facts) if as_json else "\n".join(_header(facts)))
+    print(json_text(facts) if as_json else "\n".join(_header(facts)))
 
 
 @fclib.command()
@@ -128,7 +128,7 @@ def solve(
     if as_json:
         rows = [row._asdict() for row in table.rows]
         state = {"reached": reached, "interrupted": table.interrupted, "written": written}
-        print(_json(facts | state | {"residual": table.best, "table": rows}))
+        print(json_text(facts | state | {"residual": table.best, "table": rows}))
     else:
         print(f"\n{table.verdict()}")
         if written:
@@ -224,17 +224,6 @@ def _stored(file: Path, form: GlobalForm | LocalForm) -> float | None:
     r = files.read_solution(file).get("r")
     fits = r is not None and r.size == form.dim * form.contacts
     return coulomb_residual(form, r) if fits and r is not None else None
-
-
-def _json(facts: dict[str, Any]) -> str:
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: plain(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [plain(part) for part in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return json.dumps(plain(facts), indent=2, allow_nan=False, ensure_ascii=False)
 
 
 # ---------------------------------------------------------------------------------- solve

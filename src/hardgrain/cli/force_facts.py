@@ -19,7 +19,7 @@ from hardgrain.scene.model import Floats
 from hardgrain.show.forces import indeterminacy
 
 __all__ = [
-    "MOVES", "as_csv", "as_text", "columns", "count", "diameters", "local", "members", "plain",
+    "MOVES", "as_csv", "as_text", "columns", "count", "diameters", "local", "members",
     "possible", "sampled",
 ]  # fmt: skip
 
@@ -157,15 +157,6 @@ def as_csv(table: dict[str, list[Any]]) -> str:
     writer.writerow(table)
     writer.writerows(zip(*table.values()))
     return text.getvalue()
-
-
-def plain(value: Any) -> Any:
-    """What JSON can hold: infinite and unknown figures become null."""
-    if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # ---------------------------------------------------------------------- for a reader

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from hardgrain.cli.json_text import json_text
 from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def forces(
                 "pictures", lambda: _write(folder, run, step, space, bounds, facts, table)
             )
     if as_json:
-        print(_json(facts | {"contacts": table}))
+        print(json_text(facts | {"contacts": table}))
     elif as_csv:
         print(facts_of.as_csv(table), end="")
     else:
@@ -213,12 +213,6 @@ def _progress() -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
         yield during
 
 
-def _json(facts: dict[str, Any]) -> str:
-    from hardgrain.cli.force_facts import plain
-
-    return json.dumps(plain(facts), indent=2, allow_nan=False, ensure_ascii=False)
-
-
 def _write(
     folder: Path,
     run: RunFile,
@@ -234,7 +228,7 @@ def _write(
 
     try:
         (folder / "contacts.csv").write_text(as_csv(table))
-        (folder / "forces.json").write_text(_json(facts) + "\n")
+        (folder / "forces.json").write_text(json_text(facts) + "\n")
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
     if bounds is None:

@@ -126,13 +126,11 @@ def newton(
         if found <= tolerance or count >= most or poor >= 2:
             return scale * best, best_found, count
         anchor, now = r.copy(), r.copy()
-        error, first = math.inf, math.inf
         for _ in range(most):
             springs(anchor, u, mu, stiffness, answer, d)
             c = answer - now
             error = energy(c)
-            first = min(first, error)
-            if error <= 1e-3 * first * 0 + 1e-12 * energy(now) or count >= most or poor >= 2:
+            if error <= 1e-12 * energy(now) or count >= most or poor >= 2:
                 break
             if bodies.factorize(scale[:, :, None] * d) == 0.0:
                 poor = 2

@@ -73,12 +73,11 @@ class Solver(Spec):
             finer = self.model_copy(update={"tolerance": self.tolerance / 10.0**n})
             again = finer._solve(replace(problem, impulse=solution.impulse), seed, step)
             assert isinstance(again, Solution)
-            again = replace(
+            solution = replace(
                 again,
                 sweeps=again.sweeps + solution.sweeps,
                 history=solution.history + again.history,
             )
-            solution = again
         balanced = solution.unbalanced <= self.unbalanced
         return replace(solution, converged=solution.converged and balanced)
 
