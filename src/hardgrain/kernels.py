@@ -42,7 +42,7 @@ _COMPILED = (
     "contact",
     "solve",
     "step",
-    "measure",
+    "measure/rigidity",
     "measure/forces/walk",
     "papers/mcnamara2004/implicit",
 )

@@ -1,0 +1,222 @@
+"""A moment of a run as measurements see it: bodies, walls, contacts and the forces in them.
+
+Every measurement begins with ``snapshot(source, frame)`` and so takes a run file, a simulation or a
+snapshot alike. Forces are those of the last step, impulse / dt; normals and gaps are those at its
+start, as the run file keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.pairs import Walls, wall_geometry
+from hardgrain.errors import InputError
+from hardgrain.scene import lawtable
+from hardgrain.scene.model import Contacts, Floats, Model, State
+
+__all__ = ["Run", "Simulated", "Snapshot", "Source", "snapshot", "snapshots"]
+
+
+class Run(Protocol):
+    """What is needed of a `hardgrain.RunFile`."""
+
+    @property
+    def model(self) -> Mapping[str, Any]: ...
+    @property
+    def header(self) -> Mapping[str, str]: ...
+    @property
+    def wall_names(self) -> list[str]: ...
+    @property
+    def history(self) -> Mapping[str, Any]: ...
+    @property
+    def step(self) -> NDArray[Any]: ...
+    @property
+    def time(self) -> NDArray[Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, k: int) -> Any: ...
+    def contacts(self, k: int) -> Contacts | None: ...
+
+
+@runtime_checkable
+class Simulated(Protocol):
+    """What is needed of a `hardgrain.Simulation`."""
+
+    model: Model
+    state: State
+    dt: float
+    scenario: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """One moment of a run. Bodies 0 … n − 1 are grains, the rest walls."""
+
+    model: Model
+    state: State  # contacts are empty where they were not stored
+    dt: float
+    low: Floats  # (dim,) where the periodic cell begins, 0 along open axes [length]
+    stored: bool = True  # whether the contacts are known
+    wall_force: Floats | None = None  # (w, dim) of the grains on each wall [force]
+    wall_torque: Floats | None = None  # (w, ns)
+
+    # ------------------------------------------------------------------ grains
+    @property
+    def dim(self) -> int:
+        return self.model.dim
+
+    @property
+    def n(self) -> int:
+        """Number of grains."""
+        return self.model.n
+
+    @property
+    def time(self) -> float:
+        return self.state.time
+
+    @property
+    def radius(self) -> Floats:
+        """(n,) [length]"""
+        return self.model.radius
+
+    @property
+    def mass(self) -> Floats:
+        """(n,) true masses, also of grains that are locked or driven."""
+        return self.model.mass[: self.n]
+
+    @property
+    def position(self) -> Floats:
+        """(n, dim) of the grains, not wrapped at periodic boundaries."""
+        return self.state.position[: self.n]
+
+    @property
+    def velocity(self) -> Floats:
+        """(n, dim) of the grains."""
+        return self.state.velocity[: self.n]
+
+    @property
+    def spin(self) -> Floats:
+        """(n, ns) of the grains, ns = 1 in 2D and 3 in 3D."""
+        return self.state.spin[: self.n]
+
+    @cached_property
+    def wrapped(self) -> Floats:
+        """(n, dim) positions in the periodic cell."""
+        period = self.model.periodic
+        inside = self.low + np.mod(self.position - self.low, np.where(period > 0.0, period, 1.0))
+        wrapped: Floats = np.where(period > 0.0, inside, self.position)
+        return wrapped
+
+    @cached_property
+    def volume(self) -> Floats:
+        """(n,) areas of disks, volumes of spheres."""
+        r = self.radius
+        volume: Floats = np.pi * r**2 if self.dim == 2 else 4.0 / 3.0 * np.pi * r**3
+        return volume
+
+    @cached_property
+    def walls(self) -> Walls:
+        """Kind, point, axis and size of all walls where they are, see `contact.geometry`."""
+        return wall_geometry(self.model, self.state)
+
+    # ------------------------------------------------------------------ contacts
+    @cached_property
+    def contacts(self) -> Contacts:
+        """The contacts that touch: those that bear a force, and those whose gap is closed."""
+        c = self.candidates
+        keep = (c.gap <= 0.0) | c.impulse.any(axis=1)
+        return Contacts(*(getattr(c, name)[keep] for name in c.__dataclass_fields__))
+
+    @property
+    def candidates(self) -> Contacts:
+        """All contacts that the step knew, those that stayed open with zero impulse."""
+        if not self.stored:
+            raise InputError(
+                f"the frame at step {self.state.step} was stored without its contacts; choose"
+                " another, or store them more often with output.contacts_every"
+            )
+        return self.state.contacts
+
+    @cached_property
+    def loaded(self) -> NDArray[np.bool_]:
+        """(m,) which of the contacts bear a force."""
+        return self.contacts.impulse.any(axis=1)
+
+    @cached_property
+    def force(self) -> Floats:
+        """(m, dim) contact forces on the second body."""
+        return self.contacts.impulse / self.dt
+
+    @cached_property
+    def normal_force(self) -> Floats:
+        """(m,) positive: pressing."""
+        return self.contacts.normal_impulse() / self.dt
+
+    @cached_property
+    def tangential_force(self) -> Floats:
+        """(m, dim) what is left of the force without its normal part."""
+        return self.force - self.normal_force[:, None] * self.contacts.normal
+
+    @cached_property
+    def friction(self) -> Floats:
+        """(m,) coefficient of friction of a contact that sticks."""
+        c, material = self.contacts, self.model.material
+        friction: Floats = self.model.laws[
+            material[c.first], material[c.second], lawtable.MU_STATIC
+        ]
+        return friction
+
+    @cached_property
+    def branch(self) -> Floats:
+        """(m, dim) from the centre of the first grain to that of the second, or to the wall."""
+        c, n = self.contacts, self.n
+        reach = self.radius[c.first] + c.gap
+        grains = c.second < n
+        reach[grains] += self.radius[c.second[grains]]
+        branch: Floats = reach[:, None] * c.normal
+        return branch
+
+
+Source = Run | Simulated | Snapshot
+
+
+def snapshot(source: Source, frame: int = -1) -> Snapshot:
+    """The present moment of a simulation, or a frame of a run file; a snapshot is itself."""
+    if isinstance(source, Snapshot):
+        return source
+    if isinstance(source, str | os.PathLike):
+        raise InputError(f"{os.fspath(source)!r} is a path; open it first, with hardgrain.RunFile")
+    if isinstance(source, Simulated):
+        if frame != -1:
+            raise InputError(f"frame is {frame}, but a simulation has its present state only")
+        model, state = source.model, source.state
+        low = _low(model.dim, source.scenario.scene.periodic)
+        return Snapshot(model, state, source.dt, low)
+    return next(snapshots(source, (frame,)))
+
+
+def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapshot]:
+    """Frames of a run file one after the other; never more than one is held."""
+    model = Model(**run.model, wall_names=tuple(run.wall_names))
+    scenario = json.loads(run.header["scenario"])
+    low = _low(model.dim, scenario["scene"]["periodic"])
+    for k in range(len(run)) if frames is None else frames:
+        try:
+            frame, rows = run[k], run.contacts(k)
+        except IndexError:
+            raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}") from None
+        state = frame.state(Contacts.none(model.dim) if rows is None else rows)
+        yield Snapshot(
+            model, state, scenario["dt"], low, rows is not None, frame.wall_force, frame.wall_torque
+        )
+
+
+def _low(dim: int, periodic: Mapping[str, Any]) -> Floats:
+    return np.array([float(periodic[name][0]) if name in periodic else 0.0 for name in "xyz"[:dim]])
