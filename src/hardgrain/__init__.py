@@ -57,7 +57,9 @@ _PUBLIC = {
     "Uniform": "scene.sizes",
     "advise": "run.advise",
     "draw_network": "show.network",
+    "export": "io.export",
     "load": "run.scenario",
+    "read_packing": "io.packings",
 }
 
 __all__ = [*_PUBLIC, "__version__"]
@@ -82,6 +84,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
     from hardgrain import papers, theory
     from hardgrain.errors import HardgrainError, InputError, RunError, SoftRunWarning
+    from hardgrain.io.export import export
+    from hardgrain.io.packings import read_packing
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.advise import advise
     from hardgrain.run.progress import Progress

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.show.network import _view, draw_network
+from hardgrain.measure.snapshot import snapshot
+from hardgrain.show.network import draw_network
+from hardgrain.show.plane import Plane, force_lines, see
 
 
 def settled(**scene):
@@ -13,13 +15,18 @@ def settled(**scene):
     return sim
 
 
+def seen(sim) -> Plane:
+    snap = snapshot(sim)
+    return see(snap, force_lines(snap))
+
+
 def test_forces_of_a_stack_are_the_weights_above():
     sim = settled(
         gravity=[0, -1],
         grains=[hg.Grains(diameter=[1.0, 1.0], place=hg.At(positions=[[0, 0.5], [0, 1.5]]))],
         walls=[hg.Plane(point=[0, 0], normal=[0, 1])],
     )
-    view = _view(sim.model, sim.state, sim.scenario)
+    view = seen(sim)
     weight = np.pi / 4
     np.testing.assert_allclose(view.force, [weight, 2 * weight], rtol=1e-9)  # weakest first
     np.testing.assert_allclose(view.lines[0], [[0, 0.5], [0, 1.5]], atol=1e-9)
@@ -37,7 +44,7 @@ def test_what_crosses_a_period_is_drawn_on_both_sides():
         grains=[hg.Grains(diameter=1.0, place=hg.At(positions=[[-0.25, 0.5], [4, 0.5]]))],
         walls=[hg.Plane(point=[0, 0], normal=[0, 1])],
     )
-    view = _view(sim.model, sim.state, sim.scenario)
+    view = seen(sim)
     assert (view.low[0], view.high[0]) == (0.0, 8.0)
     np.testing.assert_allclose(np.sort(view.center[:, 0]), [-0.25, 4.0, 7.75])
 
@@ -55,7 +62,7 @@ def test_forces_between_images():
     )
     sim.state.velocity[:, 0] = [1.0, 0.0, -1.0]
     sim.step()
-    view = _view(sim.model, sim.state, sim.scenario)
+    view = seen(sim)
     length = np.linalg.norm(view.lines[:, 1] - view.lines[:, 0], axis=1)
     np.testing.assert_allclose(length, third, rtol=1e-9)  # none runs across the whole picture
 

@@ -158,3 +158,107 @@ def test_contacts_keep_their_forces_when_the_step_is_another(settled: Path, shar
     expected = share * same.state.contacts.impulse
     np.testing.assert_allclose(memory.state.contacts.impulse, expected)
     assert memory.step().kinetic < 1e-8  # a pile at rest stays so
+
+
+# ---------------------------------------------------------------------- packings of other codes
+def packed(path: Path, scene: hg.Scene, **options: Any) -> hg.Simulation:
+    return hg.Simulation(hg.Scenario(dt=0.01, scene=scene, start=Start(file=str(path), **options)))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Two disks of two types that touch, to three digits."""
+    path = tmp_path / "two.csv"
+    path.write_text("x,y,radius,vx,spin,type\n0,0.5,0.5,1,2,a\n0.577,1.0,0.263,0,0,b\n")
+    return path
+
+
+def test_a_packing_gives_places_sizes_and_motion(table: Path) -> None:
+    grains = [hg.Grains(), hg.Grains(material="lead", lock=["rotation"])]
+    materials = {"sand": hg.Material(), "lead": hg.Material(density=11.0)}
+    sim = packed(table, hg.Scene(grains=grains, materials=materials, walls=[FLOOR]))
+    assert sim.state.position[:2].tolist() == [[0, 0.5], [0.577, 1.0]]
+    assert sim.model.radius.tolist() == [0.5, 0.263]
+    assert sim.state.velocity[:2].tolist() == [[1, 0], [0, 0]]
+    assert sim.state.spin[:2].tolist() == [[2], [0]]
+    assert sim.model.mass[1] == pytest.approx(11.0 * np.pi * 0.263**2)
+    assert (sim.model.inv_inertia[:2, 0] > 0).tolist() == [True, False]
+    assert sim.step().time == 0.01
+
+
+@pytest.mark.parametrize("grains", [[], [hg.Grains()]])
+def test_one_set_or_none_takes_all_types(table: Path, grains: list[hg.Grains]) -> None:
+    sim = packed(table, hg.Scene(grains=grains))
+    assert sim.model.group.tolist() == [0, 0]
+    assert (sim.model.inv_mass > 0.0).all()
+
+
+def test_more_types_than_sets_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "three.csv"
+    path.write_text("x,y,radius,type\n0,0,0.5,1\n2,0,0.5,2\n4,0,0.5,3\n")
+    with pytest.raises(hg.InputError, match="start holds 3 sets of grains; the scene has 2"):
+        packed(path, hg.Scene(grains=[hg.Grains(), hg.Grains()]))
+
+
+def test_digits_that_are_missing_make_no_overlap(tmp_path: Path) -> None:
+    path = tmp_path / "near.csv"
+    path.write_text("x,y,radius\n0,0,0.5\n0.99999,0,0.5\n")
+    packed(path, hg.Scene())
+    path.write_text("x,y,radius\n0,0,0.5\n0.99,0,0.5\n")
+    with pytest.raises(hg.InputError, match=r"grain 0 .* overlaps grain 1 .*allow_overlaps"):
+        packed(path, hg.Scene())
+    packed(path, hg.Scene(allow_overlaps=True))
+    path.write_text("x,y,radius\n0,0.4,0.5\n")
+    with pytest.raises(hg.InputError, match="is cut by wall 'floor'"):
+        packed(path, hg.Scene(walls=[FLOOR]))
+
+
+def test_a_packing_in_another_dimension_is_refused(table: Path) -> None:
+    flat = hg.read_packing(table)
+    with pytest.raises(hg.InputError, match=r"start holds grains in 2D; scene\.dimension is 3"):
+        hg.Simulation(hg.Scene(dimension=3), dt=0.01, start=flat)
+    assert packed(table, hg.Scene(dimension=3)).state.position.shape == (2, 3)  # a layer
+
+
+def test_a_packing_from_python_is_the_same_as_from_a_file(table: Path) -> None:
+    scene = hg.Scene(gravity=[0, -1], walls=[FLOOR])
+    a, b = packed(table, scene), hg.Simulation(scene, dt=0.01, start=hg.read_packing(table))
+    for sim in (a, b):
+        sim.run(30, progress=False)
+    np.testing.assert_array_equal(a.state.position, b.state.position)
+
+
+@pytest.mark.parametrize("suffix", ["gsd", "dump", "xyz"])
+def test_a_settled_packing_that_went_through_another_format_stays_at_rest(
+    settled: Path, tmp_path: Path, suffix: str
+) -> None:
+    other = hg.export(settled, tmp_path / f"pile.{suffix}")[0]
+    sim = hg.Simulation(scenario([FLOOR], other))
+    with hg.RunFile(settled) as file:
+        before = file[-1].position[:9]
+    np.testing.assert_allclose(sim.state.position[:9], before, atol=2e-6)
+    sim.run(50, progress=False)
+    assert np.abs(sim.state.position[:9] - before).max() < 1e-3
+
+
+def test_a_run_from_a_packing_can_be_resumed_without_it(table: Path, tmp_path: Path) -> None:
+    sim = packed(table, hg.Scene(gravity=[0, -1], walls=[FLOOR]))
+    sim.run(10, output=tmp_path / "run.h5", progress=False)
+    table.unlink()
+    going, _ = hg.Simulation.resume(tmp_path / "run.h5", 20, progress=False)
+    sim.run(20, progress=False)
+    np.testing.assert_array_equal(going.state.position, sim.state.position)
+
+
+def test_grains_without_a_place_need_a_file() -> None:
+    with pytest.raises(hg.InputError, match=r"scene.grains\[0\].place is missing; .* \[start\]"):
+        hg.Simulation(hg.Scene(grains=[hg.Grains(count=3)]), dt=0.01)
+
+
+@pytest.mark.parametrize(("file", "frame", "says"), [
+    ("none.csv", -1, "none.csv does not exist"),
+    ("two.csv", 1, "frame is 1; .* has the frames 0 to 0"),
+])  # fmt: skip
+def test_packings_that_cannot_be_read(table: Path, file: str, frame: int, says: str) -> None:
+    with pytest.raises(hg.InputError, match=says):
+        packed(table.parent / file, hg.Scene(), frame=frame)

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import hardgrain
+from hardgrain.cli.export import export
 from hardgrain.cli.fclib import fclib
 from hardgrain.cli.forces import forces
+from hardgrain.cli.measure import measure
+from hardgrain.cli.movie import movie
+from hardgrain.cli.plot import plot
+from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
+from hardgrain.cli.view import view
 from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -302,6 +308,12 @@ def warmup() -> None:
 
 app.add_typer(fclib, name="fclib")
 app.command()(forces)
+app.command()(measure)
+app.command()(plot)
+app.command()(movie)
+app.command()(view)
+app.command()(report)
+app.command()(export)
 app.command()(reproduce)
 
 

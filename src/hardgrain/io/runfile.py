@@ -55,7 +55,7 @@ from hardgrain.scene.model import Contacts, State
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Checkpoint", "Frame", "RunFile", "RunWriter"]
+__all__ = ["SLACK", "Checkpoint", "Frame", "RunFile", "RunWriter", "reserve"]
 
 Array = NDArray[Any]
 
@@ -68,7 +68,7 @@ _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 
 # Room [bytes] kept for HDF5's own bookkeeping, on top of 1/16 of the data, when space is reserved.
-_SLACK = 256 << 10
+SLACK = 256 << 10
 
 _COMMITTED = ("frames", "bytes", "finished")
 _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
@@ -231,7 +231,7 @@ class RunWriter:
         end = self._end | {_table(name): begin[name] + len(rows) for name, rows in blocks.items()}
         need = sum(self._data[n].growth(begin[n], len(rows)) for n, rows in blocks.items())
         try:
-            _reserve(self._lock, self._h5.id.get_filesize() + need + need // 16 + _SLACK)
+            reserve(self._lock, self._h5.id.get_filesize() + need + need // 16 + SLACK)
         except OSError as error:  # HDF5 has not been touched and closes cleanly
             message = self._cannot(error, need)
             with contextlib.suppress(RunError):
@@ -637,7 +637,7 @@ def _build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[
             align = {"alignment_threshold": 1, "alignment_interval": 8}
             h5 = h5py.File(part, "w", libver=_LIBVER, locking=False, **align)
             undo.callback(_drop, h5)
-            _reserve(lock, room + room // 16 + 4 * _SLACK)
+            reserve(lock, room + room // 16 + 4 * SLACK)
             fill(h5)
             h5.swmr_mode = True
             h5.flush()
@@ -655,7 +655,7 @@ def _build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[
 def _reopen(path: Path, lock: IO[bytes]) -> Any:
     """Open a cleanly closed file for more frames, in SWMR mode from the start, or give None."""
     with contextlib.suppress(OSError):
-        _reserve(lock, path.stat().st_size + _SLACK)
+        reserve(lock, path.stat().st_size + SLACK)
     try:
         return _open_swmr(path, h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE)
     except OSError:  # left open by a killed writer, or read at this moment by this process
@@ -734,7 +734,7 @@ def _drop(h5: Any, handles: Sequence[Any] = ()) -> None:
         os.close(null)
 
 
-def _reserve(file: IO[bytes], size: int) -> None:
+def reserve(file: IO[bytes], size: int) -> None:
     """Allocate the file up to `size` bytes, so that HDF5 cannot run out of space in mid-write."""
     descriptor = file.fileno()
     now = os.fstat(descriptor).st_size

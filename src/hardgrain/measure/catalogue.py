@@ -8,21 +8,47 @@ A module of measurements holds plain functions of a `Snapshot` or a run, and nam
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hardgrain.errors import InputError
-from hardgrain.measure.snapshot import Run, Source, snapshot, snapshots
+from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot, snapshots
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Quantity", "measure", "of_frame", "of_run", "quantities"]
+__all__ = [
+    "Quantity",
+    "ends",
+    "find",
+    "measure",
+    "moments",
+    "of_frame",
+    "of_run",
+    "only_run",
+    "quantities",
+]
 
 # The modules that name measurements, in the order of the list that users see.
-_MODULES: tuple[str, ...] = ()
+_MODULES: tuple[str, ...] = (
+    "energy",
+    "overlaps",
+    "structure",
+    "correlation",
+    "order",
+    "voronoi",
+    "fabric",
+    "stress",
+    "force_statistics",
+    "chains",
+    "wall_forces",
+    "janssen",
+    "flow",
+    "displacement",
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +61,14 @@ class Quantity:
     small: bool  # a few numbers a frame: measured in all frames unless told; else in the last
     contacts: bool  # needs frames whose contacts are stored
     compute: Callable[..., xr.Dataset]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Names of the options and their defaults."""
+        parameters = inspect.signature(self.compute).parameters.values()
+        return {
+            p.name: p.default for p in parameters if p.default is not p.empty and p.name != "frames"
+        }
 
 
 _known: dict[str, Quantity] = {}
@@ -55,7 +89,7 @@ def of_frame(
 
 
 def of_run(name: str, about: str, *, contacts: bool = False) -> Callable[[Dataset], Dataset]:
-    """Name a function (run, frames, **options) → Dataset."""
+    """Name a function (source, frames, **options) → Dataset."""
 
     def named(compute: Dataset) -> Dataset:
         _known[name] = Quantity(name, about, True, True, contacts, compute)
@@ -74,34 +108,114 @@ def quantities() -> dict[str, Quantity]:
 def measure(
     source: Source, name: str, frames: Sequence[int] | None = None, **options: Any
 ) -> xr.Dataset:
-    """A measurement by name as labelled data, joined along ``time`` where frames are several."""
+    """A measurement by name as labelled data, joined along ``time`` where frames are several.
+
+    ``frames``: by their numbers; else all of a run, or the last for what has many values a frame.
+    """
     import xarray as xr
 
+    quantity = find(name)
+    options = {option: _checked(quantity, option, value) for option, value in options.items()}
+    if quantity.whole:
+        return quantity.compute(source, frames, **options)
+    if frames is None and not quantity.small:
+        frames = (-1,)
+    parts = [
+        quantity.compute(snap, **options).expand_dims(time=[snap.time])
+        for snap in moments(source, frames, contacts=quantity.contacts)
+    ]
+    joined = xr.concat(
+        parts,
+        "time",
+        data_vars="all",
+        coords="different",
+        compat="equals",
+        join="outer",
+        combine_attrs="override",
+    )
+    joined.time.attrs = {"units": "time", "long_name": "simulated time"}
+    return joined
+
+
+def find(name: str) -> Quantity:
+    """A measurement by its name; near ones are suggested."""
     known = quantities()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "hardgrain measure --list shows all"
-        raise InputError(f"there is no measurement {name!r}; {hint}")
-    quantity = known[name]
-    if not hasattr(source, "__len__"):  # a simulation or a snapshot
-        if quantity.whole:
-            raise InputError(f"{name} needs a run file: it follows grains over time")
-        snap = snapshot(source)
-        return quantity.compute(snap, **options).expand_dims(time=[snap.time])
-    run: Run = source  # type: ignore[assignment]
-    if frames is None:
-        frames = range(len(run)) if quantity.small else (len(run) - 1,)
-    if quantity.whole:
-        return quantity.compute(run, frames, **options)
-    parts = (
-        quantity.compute(snap, **options).expand_dims(time=[snap.time])
-        for snap in snapshots(run, frames)
-        if snap.stored or not quantity.contacts or not quantity.small
-    )
-    found = list(parts)
-    if not found:
-        raise InputError(
-            f"{name} needs contacts, and none of these frames stored them; run again with"
-            " output.contacts_every = 1"
+        near = get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = (
+            f"did you mean {' or '.join(near)}?" if near else "hardgrain measure --list shows all"
         )
-    return xr.concat(found, "time", combine_attrs="override")
+        raise InputError(f"there is no measurement {name!r}; {hint}")
+    return known[name]
+
+
+# What an option may be, by the annotation of the parameter.
+_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "int": (lambda x: isinstance(x, int) and not isinstance(x, bool), "a whole number"),
+    "float": (lambda x: isinstance(x, int | float) and not isinstance(x, bool), "a number"),
+    "bool": (lambda x: isinstance(x, bool), "true or false"),
+    "str": (lambda x: isinstance(x, str), "a word"),
+    "Sequence[int]": (
+        lambda x: isinstance(x, Sequence) and all(isinstance(k, int) for k in x),
+        "whole numbers such as 20x30",
+    ),
+    "Sequence[Sequence[float]]": (
+        lambda x: isinstance(x, Sequence) and not isinstance(x, str),
+        "two corners such as 0,0:20,10",
+    ),
+}
+
+
+def _checked(quantity: Quantity, option: str, value: Any) -> Any:
+    """An option's value, if the measurement has the option and the value makes sense for it."""
+    known = quantity.options
+    if option not in known:
+        has = f"its options are {', '.join(known)}" if known else "it has none"
+        raise InputError(f"{quantity.name} has no option {option!r}; {has}")
+    annotation = str(inspect.signature(quantity.compute).parameters[option].annotation)
+    kind = annotation.removesuffix(" | None")
+    if kind not in _TYPES or (value is None and kind != annotation):
+        return value
+    fits, words = _TYPES[kind]
+    if not fits(value):
+        raise InputError(f"{option} is {value!r}; give {words}")
+    return value
+
+
+# ---------------------------------------------------------------------- for measurements
+def moments(
+    source: Source, frames: Sequence[int] | None = None, *, contacts: bool = False
+) -> Iterator[Snapshot]:
+    """The snapshots to measure, one at a time: frames of a run, or the only one that there is.
+
+    With ``contacts`` and without a choice of frames, those that stored contacts.
+    """
+    if not hasattr(source, "__len__"):
+        yield snapshot(source)
+        return
+    run: Run = source  # type: ignore[assignment]
+    some = False
+    for snap in snapshots(run, frames):
+        if snap.stored or not contacts or frames is not None:
+            some = True
+            yield snap
+    if not some:
+        raise InputError(
+            "none of the frames stored contacts; run again with output.contacts_every = 1"
+            if frames is None
+            else "frames names no frame of the run"
+        )
+
+
+def ends(source: Source, frames: Sequence[int] | None = None) -> list[Snapshot]:
+    """The first and the last of the snapshots to measure."""
+    if not hasattr(source, "__len__"):
+        return [snapshot(source)]
+    return [snapshot(source, k) for k in ((0, -1) if frames is None else (frames[0], frames[-1]))]
+
+
+def only_run(source: Source, name: str) -> Run:
+    """A source that must be a run file."""
+    if not hasattr(source, "__len__"):
+        raise InputError(f"{name} needs a run file: it follows grains over time")
+    return source  # type: ignore[return-value]

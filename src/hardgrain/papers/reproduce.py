@@ -14,7 +14,6 @@ import html
 import importlib
 import json
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -32,6 +31,7 @@ from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import plain_ticks, style
 from hardgrain.parallel import workers
 from hardgrain.run.progress import duration
+from hardgrain.show.page import BASE, as_html, number, write_whole
 
 __all__ = ["experiments", "number", "reproduce"]
 
@@ -115,16 +115,6 @@ def _make(folder: Path) -> None:
         raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
 
 
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a reader or an interruption never meets half a file."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
-
-
 def _stored(folder: Path, paper: str) -> dict[str, Record]:
     """The experiments that earlier reproductions of the paper have done in the folder."""
     try:
@@ -170,50 +160,23 @@ def _plain(record: Record) -> Record:
 
 def _write_report(folder: Path, paper: str, records: list[Record]) -> None:
     whole = {"paper": paper, "reference": PAPERS[paper], "experiments": records}
-    _write(folder / "claims.json", json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
-    _write(folder / "index.html", _page(paper, records))
+    write_whole(folder / "claims.json", json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / "index.html", _page(paper, records))
 
 
 # ---------------------------------------------------------------------- the page
-_CSS = """
-:root { --ink: #1d2125; --soft: #646b73; --line: #dde1e5; --pale: #f6f7f8;
-        --holds: #00704f; --fails: #b8430a; --measured: #0064a0;
-        --refuted: #8a4f8f; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 64rem;
-       margin: 2.5rem auto; padding: 0 1.2rem; }
-h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 3rem; }
-p.soft, td.soft, small { color: var(--soft); } a { color: var(--measured); }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; margin: 1rem 0; }
-th { text-align: left; font-weight: 600; color: var(--soft); }
-th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line);
-         vertical-align: top; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+_CSS = (
+    BASE
+    + """
 span { font-weight: 600; white-space: nowrap; }
-span.holds { color: var(--holds); } span.fails { color: var(--fails); }
-span.measured { color: var(--measured); } span.refuted { color: var(--refuted); }
+span.holds { color: var(--good); } span.fails { color: var(--bad); }
+span.measured { color: var(--link); } span.refuted { color: var(--odd); }
 span.todo { color: var(--soft); }
 img { max-width: 100%; height: auto; border: 1px solid var(--line); background: white; }
 td.claim { min-width: 16rem; }
-tr.fails td { background: #fdf1ea; }
+tr.fails td { background: var(--alarm); }
 """
-
-
-def number(value: float | None, error: float | None = None) -> str:
-    """A value for a reader, with its error to two figures where it has one."""
-    if value is None or not math.isfinite(value):
-        return "–" if value is None else "not a number"
-    if error is None or not math.isfinite(error) or error <= 0.0:
-        return f"{value:.5g}"
-    top = max(abs(value), error)
-    if not 1e-4 <= top < 1e6:
-        return f"{value:.4g} ± {error:.2g}"
-    places = max(0, min(9, 1 - math.floor(math.log10(error))))
-    return f"{value:.{places}f} ± {error:.{places}f}"
-
-
-def _text(plain: str) -> str:
-    """Plain text as HTML; N_I and the like get their subscripts."""
-    return re.sub(r"\b([^\W\d_])_(\w+)", r"\1<sub>\2</sub>", html.escape(plain))
+)
 
 
 def _page(paper: str, records: list[Record]) -> str:
@@ -243,7 +206,8 @@ def _page(paper: str, records: list[Record]) -> str:
             size, date = "quick" if r["quick"] else "full", r["date"][:10]
             seconds = duration(r["seconds"])
         lines.append(
-            f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td><td>{_text(r["title"])}</td>'
+            f'<tr><td><a href="#{e(r["name"])}">{e(r["name"])}</a></td>'
+            f"<td>{as_html(r['title'])}</td>"
             f"<td>{state}</td><td>{size}</td><td>{e(date)}</td><td class=n>{seconds}</td></tr>"
         )
     lines.append("</table>")
@@ -259,7 +223,7 @@ def _marked(verdicts: list[str]) -> str:
 
 def _section(r: Record) -> list[str]:
     e = html.escape
-    lines = [f'<h2 id="{e(r["name"])}">{e(r["name"])}: {_text(r["title"])}</h2>']
+    lines = [f'<h2 id="{e(r["name"])}">{e(r["name"])}: {as_html(r["title"])}</h2>']
     if not r["done"]:
         return [*lines, '<p><span class="todo">still to do</span></p>']
     size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
@@ -267,7 +231,7 @@ def _section(r: Record) -> list[str]:
         f'<p class="soft">{size}, {duration(r["seconds"])}, by hardgrain {e(r["version"])} on'
         f" {e(r['date'])}</p>"
     )
-    lines += [f"<p>{_text(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
+    lines += [f"<p>{as_html(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
     for path in r["figures"]:
         svg = path.removesuffix(".png") + ".svg"
         lines.append(f'<p><a href="{e(svg)}"><img src="{e(path)}" alt="{e(r["title"])}"></a></p>')
@@ -276,12 +240,12 @@ def _section(r: Record) -> list[str]:
         "<th class=n>tolerance</th><th>verdict</th></tr>"
     )
     for c in r["claims"]:
-        note = f"<br><small>{_text(c['note'])}</small>" if c["note"] else ""
+        note = f"<br><small>{as_html(c['note'])}</small>" if c["note"] else ""
         measured = math.nan if c["measured"] is None else c["measured"]
         tolerance = "–" if c["tolerance"] is None else f"± {c['tolerance']:.2g}"
         lines.append(
-            f'<tr class="{c["verdict"]}"><td class="claim">{_text(c["text"])}{note}</td>'
-            f'<td class="soft">{_text(c["paper"])}</td><td class=n>{number(c["theory"])}</td>'
+            f'<tr class="{c["verdict"]}"><td class="claim">{as_html(c["text"])}{note}</td>'
+            f'<td class="soft">{as_html(c["paper"])}</td><td class=n>{number(c["theory"])}</td>'
             f"<td class=n>{number(measured, c['error'])}</td>"
             f"<td class=n>{tolerance}</td>"
             f'<td><span class="{c["verdict"]}">{c["verdict"]}</span></td></tr>'

@@ -44,11 +44,16 @@ class Output(Spec):
 
 
 class Start(Spec):
-    """Grains taken from a frame of an earlier run, in place of fresh ones.
+    """Grains taken from a frame of an earlier run or from a packing, in place of fresh ones.
 
-    Time and steps count from zero again. The scene must describe as many sets of grains. Walls of
-    the same name and kind stand where that frame left them, all others where the scene puts them;
-    contacts start from the forces they had.
+    Time and steps count from zero again. Grains have the properties of their set in the scene, all
+    of the only one if it has no other; where they stand and how large they are is in the file.
+
+    Of an earlier run (.h5), walls of the same name and kind stand where that frame left them, all
+    others where the scene puts them; contacts start from the forces they had.
+
+    A packing (.gsd, .dump, .lammpstrj, .xyz, .extxyz, .csv) gives positions, radii, velocities and
+    spins; its types are the sets of grains.
     """
 
     file: str

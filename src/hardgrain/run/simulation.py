@@ -11,7 +11,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 import hardgrain
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError, SoftRunWarning
+from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
@@ -33,6 +34,7 @@ from hardgrain.run.unique import uniqueness
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, State
 from hardgrain.scene.scene import GrainArrays, Scene
+from hardgrain.scene.spec import Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
@@ -53,12 +55,16 @@ _KEPT = (
 _COLUMNS = tuple(f.name for f in fields(StepReport))
 # Energy that contacts may create by rounding and unfinished sweeps before it is worth a warning.
 _CREATED = 1e-3
+# Overlap that few digits, or a solver that stopped early, give to grains of a file that touch
+# [radius]. Rigid contacts keep it and do not push it out.
+_ROUNDED = 1e-3
 
 
 class Simulation:
     """Contact dynamics of a scene. ``step`` advances by one step, ``run`` until a condition holds.
 
     ``scene`` is a `Scene`, or a whole `Scenario` (then the other arguments are not given).
+    ``start`` gives the first state: that of another simulation, or a packing (`read_packing`).
     """
 
     def __init__(
@@ -69,7 +75,7 @@ class Simulation:
         solver: GaussSeidel | Jacobi | RigidSolver | None = None,
         engine: RigidGrains | SoftParticles | None = None,
         seed: int = 0,
-        start: State | None = None,
+        start: State | GrainArrays | None = None,
         title: str = "",
         units: str = "",
     ) -> None:
@@ -79,16 +85,23 @@ class Simulation:
             scene = Scenario(**given, scene=scene)
         elif (dt, solver, engine, seed, title, units) != (None, None, None, 0, "", ""):
             raise InputError("dt, solver, engine, seed, title and units are part of the scenario")
+        grains, old_walls, old_dt = None, None, None
+        if isinstance(start, GrainArrays):
+            grains, start = start, None
+        if scene.start is not None:
+            grains, start, old_walls, old_dt = _start_from(scene.start, scene.scene.dimension)
+        if grains is not None:
+            scene, grains = _in_sets(scene, grains)
         self.scenario = scene
         self.dt = scene.dt
-        grains, old_walls, old_dt = None, None, None
-        if scene.start is not None:
-            grains, start, old_walls, old_dt = _start_from(scene.start)
         self.model, self.state = scene.scene.build(scene.seed, grains)
         new_walls = None if start is None else self._take(start, old_walls, old_dt)
         self._set_up()
         if not scene.scene.allow_overlaps:
-            refuse_overlaps(self.model, self.state, new_walls=new_walls)
+            checked = self.model
+            if grains is not None and start is None:  # a packing
+                checked = replace(checked, radius=(1.0 - _ROUNDED) * checked.radius)
+            refuse_overlaps(checked, self.state, new_walls=new_walls)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
         self.monitor = Monitor(self.model, scene.solver, self.dt, self.totals)
@@ -478,8 +491,32 @@ def _grains(frame: Frame, model: dict[str, Any]) -> GrainArrays:
     )
 
 
-def _start_from(start: Start) -> tuple[GrainArrays, State, list[tuple[str, int]], float]:
-    """Grains, state, walls (name and kind) and dt of a frame of an earlier run."""
+def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays]:
+    """Grains in the sets of a scene: all in its only one; a scene without any gets one."""
+    scene, sets = scenario.scene, len(scenario.scene.grains)
+    if grains.position.shape[1] != scene.dimension:
+        raise InputError(
+            f"start holds grains in {grains.position.shape[1]}D; scene.dimension is"
+            f" {scene.dimension}"
+        )
+    if sets <= 1:
+        grains = replace(grains, group=np.zeros_like(grains.group))
+    elif grains.group.max() >= sets:
+        raise InputError(
+            f"start holds {grains.group.max() + 1} sets of grains; the scene has {sets}, and needs"
+            " as many, or one for all"
+        )
+    if sets == 0:
+        scene = scene.model_copy(update={"grains": [Grains()]})
+    return scenario.model_copy(update={"scene": scene}), grains
+
+
+def _start_from(
+    start: Start, dimension: int
+) -> tuple[GrainArrays, State | None, list[tuple[str, int]] | None, float | None]:
+    """Grains, and of an earlier run the state, walls (name and kind) and dt."""
+    if is_packing(start.file):
+        return read_packing(start.file, start.frame, dimension), None, None, None
     with RunFile(start.file) as file:
         try:
             frame, rows = file[start.frame], file.contacts(start.frame)

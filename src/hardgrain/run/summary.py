@@ -99,7 +99,9 @@ class Summary:
             "unique": self.unique and asdict(self.unique) | {"verdict": self.unique.verdict},
         }
 
-    def __str__(self) -> str:
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """What it says, by name."""
         r = self.rigidity
         missed = "reached the cap on sweeps" if r is None or not r.at_once else "missed it"
         cap = f"; {self.capped} steps {missed}" if self.capped else ""
@@ -137,12 +139,15 @@ class Summary:
                 f" − {self.dissipated:.6g} dissipated = {self.kinetic:.3g}{elastic} at the end"
                 f" (error {self.balance_error:.1g})",
             ),
-            (
-                "time spent",
-                f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million {updates}"
-                f" a second; compiling {self.compile_seconds:.3g} s",
-            ),
         ]
+        if self.seconds:  # not known of a run that is only read
+            lines.append(
+                (
+                    "time spent",
+                    f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million"
+                    f" {updates} a second; compiling {self.compile_seconds:.3g} s",
+                )
+            )
         if self.unique is not None:
             how = f"; see hardgrain forces {self.output}" if self.output else ""
             how = "" if self.unique.verdict == "yes" or self.unique.unknown else how
@@ -152,4 +157,7 @@ class Summary:
         if self.output:
             lines.append(("written", self.output))
         lines.extend(("warning", text) for text in self.warnings)
-        return "\n".join(f"{name + ':':<12} {text}" for name, text in lines)
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name + ':':<12} {text}" for name, text in self.lines)

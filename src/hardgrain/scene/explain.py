@@ -41,7 +41,6 @@ _WANTED = {
 _REQUIRED = {
     "dt": "give a time step greater than 0",
     "scene": "give a [scene] table with grains",
-    "place": "give a table with the kind 'grid', 'deposit', 'loose' or 'at'",
 }
 
 

@@ -86,6 +86,11 @@ class Scene(Spec):
             rng = np.random.default_rng([seed, k])
             at = f"scene.grains[{k}]"
             count = spec.count
+            if spec.place is None:
+                raise InputError(
+                    f"{at}.place is missing; give a table with the kind 'grid', 'deposit', 'loose'"
+                    " or 'at', or take the grains from a file with [start]"
+                )
             if count is None and spec.place.kind == "at":
                 count = len(spec.place.positions)
             try:

@@ -64,7 +64,7 @@ class Grains(Spec):
     count: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
     diameter: Sizes = 1.0
     material: str | None = None  # default: the first material
-    place: Placement
+    place: Placement | None = None  # needed, unless grains come from a file
     velocity: Vector | None = None  # initial
     spin: Finite | Vector | None = None  # initial
     speed: NotNegative = 0.0  # standard deviation of each component of random initial velocities

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from hardgrain.measure.forces.bounds import Bounds
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import Floats
-from hardgrain.show.network import KNOWN, UNBOUNDED, Shade, draw_network, save
+from hardgrain.show.network import KNOWN, UNBOUNDED, Shade, draw_network
+from hardgrain.show.style import save, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,18 +24,6 @@ __all__ = ["draw_histograms", "draw_indeterminacy", "indeterminacy"]
 NONE = 1e-6  # an indeterminacy below is none: what linear programs may miss [unit of force]
 NORMAL, TANGENT, RANGE = "#0072b2", "#d55e00", "#c9c4b8"
 WEIGHT = r"\bar{m}g"  # the unit of force, in formulas
-
-_STYLE: Any = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.labelsize": 9,
-    "axes.titlesize": 9.5,
-    "axes.titlelocation": "left",
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-}
 
 
 def indeterminacy(space: ForceSpace, bounds: Bounds) -> tuple[Floats, Floats]:
@@ -69,10 +58,9 @@ def draw_histograms(
 ) -> Figure:
     """Four panels: the range of each normal force; δ_R and δ_T; where forces are in their ranges;
     δ_R against the force."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_STYLE):
+    with style():
         figure = Figure(figsize=(9.6, 6.8), layout="constrained")
         (ranges, places), (widths, chains) = figure.subplots(2, 2)
         _ranges(ranges, space, bounds, unit)
@@ -80,7 +68,7 @@ def draw_histograms(
         _widths(widths, space, bounds, unit)
         _chains(chains, space, bounds, unit)
         if path is not None:
-            save(figure, Path(path), 160.0)
+            save(figure, path, 160.0)
     return figure
 
 

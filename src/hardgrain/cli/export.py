@@ -1,0 +1,90 @@
+"""The command ``hardgrain export``."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hardgrain.cli.plot import frames_of
+from hardgrain.errors import InputError
+
+__all__ = ["export"]
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="A .vtkhdf, .gsd, .dump, .lammpstrj, .xyz or .extxyz file."),  # noqa: E501
+    ] = None,
+    frames: Annotated[
+        str | None, typer.Option(metavar="A:B:C", help="Frames to write, as a slice of Python's.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--format", metavar="KIND", help="vtkhdf, gsd, lammps or extxyz. Default: as OUT ends."),  # noqa: E501
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what there is already.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:  # fmt: skip
+    """Write a run in the format of another tool, frame by frame.
+
+    \b
+    For:
+      ParaView               .vtkhdf   grains, contacts and walls, a file each
+      OVITO, freud           .gsd      grains, with contacts as bonds
+      OVITO, LAMMPS          .dump     grains, as text
+      OVITO, ASE, scripts    .xyz      grains, as text
+
+    Ctrl-C leaves nothing behind.
+
+    \b
+    Examples:
+      hardgrain export silo.h5 -o silo.vtkhdf
+      hardgrain export silo.h5 -o silo.gsd --frames ::10
+    """
+    from hardgrain.cli.bar import Bar
+    from hardgrain.io.export import export as write
+    from hardgrain.io.runfile import RunFile
+
+    if output is None:
+        raise InputError("OUT is missing; say with -o where to write, as in -o run.vtkhdf")
+    with RunFile(file) as run, Bar("frame", quiet) as bar, _interruptible() as check:
+
+        def observe(done: int, total: int) -> None:
+            bar(done, total)
+            check()
+
+        chosen = frames_of(frames, len(run), "--frames")
+        written = write(run, output, chosen, kind=kind, overwrite=overwrite, observe=observe)
+    if not quiet:
+        for path in written:
+            print(f"written: {path}")
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], None]]:
+    """Ctrl-C and a polite kill count once a frame is done: within HDF5 they may get lost."""
+    asked: list[int] = []
+
+    def check() -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {n: signal.signal(n, lambda number, frame: asked.append(number)) for n in numbers}
+    try:
+        yield check
+    except KeyboardInterrupt:
+        typer.echo("interrupted; nothing is left of it", err=True)
+        raise typer.Exit(130) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,198 @@
+"""Labelled data as text for a reader, as CSV, JSON and netCDF."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import hardgrain
+from hardgrain.cli.force_facts import as_csv as table_as_csv
+from hardgrain.cli.json_text import json_text
+from hardgrain.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["as_csv", "as_json", "as_text", "write_netcdf"]
+
+Found = Mapping[str, "xr.Dataset"]
+
+WIDE = ("component", "direction", "about", "rank")  # dimensions of a vector or tensor
+ROWS, HEAD = 20, 5  # rows of a table on the screen, and how many of a longer one, from either end
+LONG = 2000  # rows from which figures are summed up instead; fields always
+
+
+# ---------------------------------------------------------------------- for a reader
+def as_text(found: Found, about: Mapping[str, str]) -> str:
+    """Small things in full, large ones summed up."""
+    parts = []
+    for name, data in found.items():
+        notes = "".join(
+            f"; {str(k).replace('_', ' ')}: {_figure(v)}" for k, v in data.attrs.items()
+        )
+        parts.append("\n".join([f"{name}: {about[name]}{notes}", *_tables(data)]))
+    return "\n\n".join(parts)
+
+
+def _tables(data: xr.Dataset) -> Iterator[str]:
+    """One for the single figures, one for each set of dimensions that figures run over."""
+    if data.sizes.get("time") == 1:
+        yield f"  time {_figure(float(data.time[0]))}" if "time" in data.coords else ""
+        data = data.squeeze("time", drop=True)
+    single, groups = [], dict[tuple[str, ...], list[str]]()
+    for name, values in _flat(data).items():
+        if values.ndim == 0:
+            single.append((str(name), values))
+        else:
+            groups.setdefault(tuple(map(str, values.dims)), []).append(str(name))
+    flat = _flat(data)
+    width = max((len(name) for name, _ in single), default=0)
+    for name, values in single:
+        words = ", ".join(filter(None, [_units(values), str(values.attrs.get("long_name", ""))]))
+        yield f"  {name:<{width}}  {_figure(values.item()):<12} {words}"
+    for dims, names in groups.items():
+        yield from _rows(flat[names], dims)
+
+
+def _rows(data: xr.Dataset, dims: tuple[str, ...]) -> Iterator[str]:
+    count = math.prod(data.sizes[d] for d in dims)
+    size = " x ".join(f"{data.sizes[d]} {d}" for d in dims)
+    if count > LONG or (count > ROWS and len(dims) > 1 and "time" not in dims):
+        yield f"  over {size} (all values: --csv, --json or --nc FILE)"
+        width = max(len(str(name)) for name in data)
+        yield f"  {'':<{width}}  {'least':>12} {'mean':>12} {'greatest':>12}"
+        for name, values in data.items():
+            x = np.asarray(values.values, dtype=float)
+            x = x[np.isfinite(x)]
+            three = [x.min(), x.mean(), x.max()] if x.size else [math.nan] * 3
+            figures = " ".join(f"{_figure(float(f)):>12}" for f in three)
+            yield f"  {name!s:<{width}}  {figures}  {_units(values)}".rstrip()
+        return
+    shown = range(count) if count <= ROWS else [*range(HEAD), *range(count - HEAD, count)]
+    columns = [[name, *(_figure(x[k]) for k in shown)] for name, x in _columns(data).items()]
+    gap = f"  … {count - 2 * HEAD} rows more (all: --csv, --json or --nc FILE)"
+    for block in _blocks(columns, len(dims)):
+        for k, row in enumerate(zip(*block)):
+            if count > ROWS and k == HEAD + 1:
+                yield gap
+            yield "  " + "  ".join(row)
+
+
+def _blocks(columns: list[list[str]], labels: int) -> Iterator[list[list[str]]]:
+    """Columns as wide as their entries, as many at a time as fit a line, each time with labels."""
+    most = max(shutil.get_terminal_size((100, 24)).columns, 60)
+    even = [[f"{x:>{max(map(len, column))}}" for x in column] for column in columns]
+    first, rest = even[:labels], even[labels:]
+    while rest:
+        block = list(first)
+        while rest and (
+            len(block) == labels or sum(len(c[0]) + 2 for c in [*block, rest[0]]) <= most
+        ):
+            block.append(rest.pop(0))
+        yield block
+
+
+def _units(values: xr.DataArray) -> str:
+    units = str(values.attrs.get("units", ""))
+    return "" if units == "1" else units
+
+
+def _figure(x: Any) -> str:
+    if isinstance(x, bool | np.bool_):
+        return "yes" if x else "no"
+    return f"{x:.5g}" if isinstance(x, float | np.floating) else str(x)
+
+
+# ---------------------------------------------------------------------- tables
+def _flat(data: xr.Dataset) -> xr.Dataset:
+    """Vectors and tensors as a variable for each component, named as stress_xy."""
+    import xarray as xr
+
+    columns: dict[str, xr.DataArray] = {}
+    for name, values in data.items():
+        for label, part in _components(values):
+            columns[f"{name}_{label}" if label else str(name)] = part
+    return xr.Dataset(columns, attrs=data.attrs)
+
+
+def _components(values: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
+    wide = [d for d in values.dims if d in WIDE]
+    if not wide:
+        yield "", values
+        return
+    for label in values.coords[wide[0]].values:
+        part = values.sel({wide[0]: label}, drop=True)
+        for rest, piece in _components(part):
+            yield f"{label}{rest}", piece
+
+
+def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
+    """A row for each place along all dimensions; figures that do not depend on one are repeated."""
+    sizes = {str(d): k for d, k in data.sizes.items()}
+    places = np.meshgrid(*(data[d].values for d in sizes), indexing="ij") if sizes else []
+    columns = {d: x.ravel().tolist() for d, x in zip(sizes, places)}
+    for name, values in data.items():
+        missing = {d: k for d, k in sizes.items() if d not in values.dims}
+        whole = values.expand_dims(missing).transpose(*sizes)
+        columns[str(name)] = whole.values.ravel().tolist()
+    return columns
+
+
+def as_csv(found: Found) -> str:
+    """Of one quantity a column for each figure; of several one value a row, with all its labels."""
+    if len(found) == 1:
+        return table_as_csv(_columns(_flat(next(iter(found.values())))))
+    parts: list[dict[str, list[Any]]] = []
+    for quantity, data in found.items():
+        for name, values in _flat(data).items():
+            part = _columns(values.reset_coords(drop=True).to_dataset(name="value"))
+            count = len(part["value"])
+            units = str(values.attrs.get("units", ""))
+            label = {"quantity": [quantity], "variable": [str(name)], "units": [units]}
+            parts.append({k: v * count for k, v in label.items()} | part)
+    names = dict.fromkeys(name for part in parts for name in part if name != "value")
+    table = {
+        name: [x for part in parts for x in part.get(name, [""] * len(part["value"]))]
+        for name in [*names, "value"]
+    }
+    return table_as_csv(table)
+
+
+# ---------------------------------------------------------------------- for programs
+def as_json(found: Found) -> str:
+    """Strict JSON: variables with their dimensions and units, coordinates apart."""
+    return json_text({name: _plain(data) for name, data in found.items()}) + "\n"
+
+
+def _plain(data: xr.Dataset) -> dict[str, Any]:
+    return {
+        "attributes": {str(k): np.asarray(v).tolist() for k, v in data.attrs.items()},
+        "coordinates": {str(n): c.values.tolist() for n, c in data.coords.items()},
+        "variables": {
+            str(n): {"dims": list(map(str, v.dims)), **_words(v), "values": v.values.tolist()}
+            for n, v in data.items()
+        },
+    }
+
+
+def _words(values: xr.DataArray) -> dict[str, str]:
+    return {k: str(values.attrs[k]) for k in ("units", "long_name") if k in values.attrs}
+
+
+def write_netcdf(path: Path, found: Found, file: str) -> None:
+    """One quantity at the root of the file; several as groups of their names."""
+    about = {"source": file, "history": f"hardgrain {hardgrain.__version__} measure"}
+    try:
+        path.unlink(missing_ok=True)
+        for name, data in found.items():
+            group = name if len(found) > 1 else None
+            data.assign_attrs(about | {"quantity": name}).to_netcdf(
+                path, mode="a" if path.exists() else "w", group=group, engine="h5netcdf"
+            )
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None

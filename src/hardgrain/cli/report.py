@@ -1,0 +1,32 @@
+"""The command ``hardgrain report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["report"]
+
+
+def report(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="An .html file. Default: FILE's name with .html, here."),  # noqa: E501
+    ] = None,
+) -> None:  # fmt: skip
+    """Write a report of a run as one page that opens anywhere, offline, and can be mailed.
+
+    It tells what was simulated, whether it converged, is rigid and unique, shows measurements,
+    plots and a small film, and how to run it again.
+
+    \b
+    Example:
+      hardgrain report silo.h5 -o silo.html
+    """
+    from hardgrain.show.report import write_report
+
+    path = write_report(file, output or Path(f"{file.stem}.html"))
+    print(f"written: {path}, {path.stat().st_size / 1e6:.2g} MB")

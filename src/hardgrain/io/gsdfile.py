@@ -1,0 +1,161 @@
+"""GSD files, for OVITO, freud and HOOMD-blue: written, and read as packings.
+
+Schema ``hoomd``. The box is centred at zero, as the schema has it; what is subtracted from all
+positions, the centre of the first frame, stands in ``log/configuration/origin`` and is added again
+on reading. Along axes that are not periodic the box holds all grains of the frame and some room.
+Contacts of grains are bonds. GSD has no walls, so the force of all walls on a grain is one of its
+numbers:
+
+    log/particles/stress        (n, 9) of each grain, xx xy xz yx …, compression positive
+    log/particles/spin          (n, 3)
+    log/particles/wall_force    (n, 3) of all walls on each grain
+    log/bonds/force             (m, 3) on the second grain
+    log/bonds/normal_force, log/bonds/tangential_force, log/bonds/gap      (m,)
+    log/configuration/origin, log/configuration/periodic                   (3,)
+    log/configuration/time                                                 (1,)
+
+Numbers have single precision; time and origin have double.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.errors import InputError
+from hardgrain.io.foreign import Foreign, pick_frame
+from hardgrain.io.solid import cell, images, kinds, quaternion, spins, stress, xyz
+from hardgrain.measure.snapshot import Run, Snapshot
+from hardgrain.scene.model import Floats
+
+__all__ = ["GsdFile", "read_gsd"]
+
+
+class GsdFile:
+    """Writes snapshots as the frames of a GSD file."""
+
+    def __init__(self, path: Path, run: Run) -> None:
+        import gsd.hoomd
+
+        self._kinds = kinds(run)
+        self._file = gsd.hoomd.open(path, "w")
+        self._origin: Floats | None = None
+
+    @staticmethod
+    def files(path: Path, run: Run) -> list[Path]:
+        """What is written for a path."""
+        return [path]
+
+    def append(self, snap: Snapshot) -> None:
+        """Add a frame."""
+        import gsd.hoomd
+
+        n, box = snap.n, cell(snap)
+        if self._origin is None:
+            self._origin = 0.5 * (box.low + box.high)
+        origin = self._origin
+        length = 2.0 * np.maximum(box.high - origin, origin - box.low)
+        frame, image = gsd.hoomd.Frame(), images(snap, box)
+        spin, turned = spins(snap.spin), quaternion(snap.state.orientation[:n])
+        c = frame.configuration
+        c.step, c.dimensions, c.box = snap.state.step, snap.dim, [*length, 0, 0, 0]
+        p = frame.particles
+        p.N, p.types, p.typeid = n, self._kinds, snap.model.group
+        p.position, p.image = xyz(snap.position) - image * length - origin, image
+        p.velocity, p.diameter, p.mass = xyz(snap.velocity), 2.0 * snap.radius, snap.mass
+        p.orientation, p.moment_inertia = turned, _inertia(snap)
+        p.angmom = _angular_momentum(snap.model.inertia[:n], spin, turned)
+        rows = {
+            "particles/spin": spin,
+            "particles/stress": stress(snap).reshape(n, 9),
+            **self._contacts(snap, frame.bonds),
+        }
+        frame.log = {
+            "configuration/time": np.array([snap.time]),
+            "configuration/origin": origin,
+            "configuration/periodic": box.periodic.astype(np.uint8),
+            **{name: array.astype(np.float32) for name, array in rows.items()},
+        }
+        self._file.append(frame)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    abandon = close
+
+    def _contacts(self, snap: Snapshot, bonds: Any) -> dict[str, Floats]:
+        """Enter contacts as bonds; the forces in them."""
+        bonds.N, bonds.types = 0, ["contact"]
+        wall_force = np.full((snap.n, snap.dim), np.nan)
+        force, tangential = np.zeros((0, snap.dim)), np.zeros((0, snap.dim))
+        normal, gap = np.zeros(0), np.zeros(0)
+        if snap.stored:
+            contact = snap.contacts
+            wall_force[:] = 0.0
+            grains = contact.second < snap.n
+            np.subtract.at(wall_force, contact.first[~grains], snap.force[~grains])
+            pairs = np.stack([contact.first, contact.second], axis=1)[grains]
+            bonds.N, bonds.group, bonds.typeid = len(pairs), pairs, np.zeros(len(pairs))
+            force, tangential = snap.force[grains], snap.tangential_force[grains]
+            normal, gap = snap.normal_force[grains], contact.gap[grains]
+        return {
+            "particles/wall_force": xyz(wall_force),
+            "bonds/force": xyz(force),
+            "bonds/normal_force": normal,
+            "bonds/tangential_force": np.linalg.norm(tangential, axis=1),
+            "bonds/gap": gap,
+        }
+
+
+def read_gsd(path: Path, frame: int) -> Foreign:
+    """Grains of a frame of a GSD file."""
+    import gsd.hoomd
+
+    try:
+        file = gsd.hoomd.open(path, "r")
+    except OSError:
+        raise
+    except Exception:  # gsd has several
+        raise InputError(f"{path} is not a GSD file of the schema hoomd") from None
+    with file:
+        found = file[pick_frame(path, frame, len(file))]
+    p, c = found.particles, found.configuration
+    if np.any(c.box[3:]):
+        raise InputError(f"{path} has a tilted box; it must be upright")
+    log = {name.removeprefix("configuration/"): value for name, value in found.log.items()}
+    box = np.asarray(c.box[:3], float)
+    position = np.asarray(p.position, float) + p.image * box + log.get("origin", np.zeros(3))
+    spin = log.get("particles/spin")
+    if spin is None:
+        spin = _spin(np.asarray(p.moment_inertia, float), p.angmom, p.orientation)
+    return Foreign(
+        path, position, 0.5 * np.asarray(p.diameter, float), np.asarray(p.velocity, float),
+        np.asarray(spin, float), np.asarray(p.typeid, np.int32), 2 if c.dimensions == 2 else 3,
+    )  # fmt: skip
+
+
+# HOOMD's angular momentum is the quaternion 2 q (0, I ω') with ω' the spin in the body's own frame;
+# for a body whose moments are all the same this is 2 I (0, ω) q.
+def _inertia(snap: Snapshot) -> Floats:
+    moment = snap.model.inertia[: snap.n, None]
+    return moment * (np.array([0.0, 0.0, 1.0]) if snap.dim == 2 else np.ones(3))
+
+
+def _angular_momentum(moment: Floats, spin: Floats, turned: Floats) -> Floats:
+    w, v = turned[:, :1], turned[:, 1:]
+    dot = np.einsum("ia,ia->i", spin, v)[:, None]
+    momentum: Floats = 2.0 * moment[:, None] * np.hstack([-dot, w * spin + np.cross(spin, v)])
+    return momentum
+
+
+def _spin(moment: Floats, momentum: NDArray[Any], turned: NDArray[Any]) -> Floats:
+    """The inverse: ω = Im(p q*) / 2 I, zero about axes without a moment of inertia."""
+    w, v = turned[:, :1], turned[:, 1:]
+    a, b = momentum[:, :1], momentum[:, 1:]
+    twice = w * b - a * v - np.cross(b, v)
+    spin: Floats = np.divide(0.5 * twice, moment, out=np.zeros_like(moment), where=moment > 0.0)
+    return spin

@@ -1,0 +1,138 @@
+"""LAMMPS dumps (text), for LAMMPS, LIGGGHTS and OVITO: written, and read as packings.
+
+Columns id, type (the set of grains, from 1), radius, mass, x y z (in the periodic cell), xu yu zu
+(not wrapped), vx vy vz, omegax omegay omegaz. Along axes that are not periodic (``ff``) the box
+holds all grains of the frame and some room. Disks lie in a box as LAMMPS has it in two dimensions,
+periodic along z from −0.5 to 0.5. Every number is written so that it is read back exactly.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from hardgrain.errors import InputError
+from hardgrain.io.foreign import Foreign, pick_frame
+from hardgrain.io.solid import cell, images, spins, xyz
+from hardgrain.io.textrows import at_line, grains_of, lines_of, split_rows
+from hardgrain.measure.snapshot import Run, Snapshot
+
+__all__ = ["LammpsDump", "read_lammps"]
+
+_COLUMNS = "id type radius mass x y z xu yu zu vx vy vz omegax omegay omegaz"
+
+
+class LammpsDump:
+    """Writes snapshots as the frames of a dump."""
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+
+    @staticmethod
+    def files(path: Path, run: Run) -> list[Path]:
+        """What is written for a path."""
+        return [path]
+
+    def append(self, snap: Snapshot) -> None:
+        """Add a frame."""
+        box, n = cell(snap), snap.n
+        x = xyz(snap.position)
+        flags = ["pp" if p else "ff" for p in box.periodic]
+        if snap.dim == 2:
+            flags[2] = "pp"
+        bounds = "".join(f"{a!r} {b!r}\n" for a, b in zip(box.low.tolist(), box.high.tolist()))
+        columns = [
+            np.arange(1, n + 1), snap.model.group + 1, snap.radius, snap.mass,
+            *(x - images(snap, box) * box.length).T, *x.T,
+            *xyz(snap.velocity).T, *spins(snap.spin).T,
+        ]  # fmt: skip
+        self._file.write(
+            f"ITEM: TIMESTEP\n{snap.state.step}\nITEM: NUMBER OF ATOMS\n{n}\n"
+            f"ITEM: BOX BOUNDS {' '.join(flags)}\n{bounds}ITEM: ATOMS {_COLUMNS}\n"
+        )
+        self._file.write(lines_of(columns))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    abandon = close
+
+
+def read_lammps(path: Path, frame: int) -> Foreign:
+    """Grains of a frame of a dump."""
+    with path.open("rb") as file:
+        starts = _starts(file)
+        if not starts:
+            raise InputError(f"{path} is not a LAMMPS dump in text: it has no ITEM: TIMESTEP")
+        offset, line = starts[pick_frame(path, frame, len(starts))]
+        file.seek(offset)
+        return _read_frame(path, file, line)
+
+
+def _starts(file: BinaryIO) -> list[tuple[int, int]]:
+    """Offset [byte] and line, from 1, at which each frame begins."""
+    starts, offset = [], 0
+    for number, line in enumerate(file, 1):
+        if line.startswith(b"ITEM: TIMESTEP"):
+            starts.append((offset, number))
+        offset += len(line)
+    return starts
+
+
+def _read_frame(path: Path, file: BinaryIO, line: int) -> Foreign:
+    count: int | None = None
+    low, length = np.zeros(3), np.ones(3)
+    while True:
+        item = file.readline().decode(errors="replace").split()
+        here, line = line, line + 1
+        if item[:1] != ["ITEM:"]:
+            raise at_line(path, here, f"{' '.join(item)!r} stands where an ITEM: is expected")
+        match item[1:]:
+            case ["NUMBER", "OF", "ATOMS"]:
+                text = file.readline().decode(errors="replace").strip()
+                if not text.isdigit():
+                    raise at_line(path, line, f"the number of atoms is {text!r}")
+                count, line = int(text), line + 1
+            case ["BOX", "BOUNDS", *flags]:
+                if flags[:1] in (["xy"], ["abc"]):
+                    raise at_line(path, here, "the box is tilted; it must be upright")
+                for k in range(3):
+                    ends = file.readline().decode(errors="replace").split()
+                    try:
+                        low[k], high = map(float, ends)
+                    except ValueError:
+                        raise at_line(
+                            path, line, f"{' '.join(ends)!r} stands for the two ends of the box"
+                        ) from None
+                    length[k], line = high - low[k], line + 1
+            case ["ATOMS", *names]:
+                if count is None:
+                    raise at_line(path, here, "ITEM: NUMBER OF ATOMS is missing before the atoms")
+                return _read_atoms(path, file, here, names, count, low, length)
+            case _:  # one line that does not matter here: TIMESTEP, TIME, UNITS
+                file.readline()
+                line += 1
+
+
+def _read_atoms(
+    path: Path,
+    file: BinaryIO,
+    header: int,
+    names: list[str],
+    count: int,
+    low: np.ndarray,
+    length: np.ndarray,
+) -> Foreign:
+    text = [line.decode(errors="replace") for line in islice(file, count)]
+    if len(text) < count:
+        raise at_line(path, header + len(text), f"the file ends after {len(text)} of {count} atoms")
+    rows = split_rows(path, list(enumerate(text, header + 1)), len(names))
+    scaled = {"xs": "x", "ys": "y", "zs": "z", "xsu": "xu", "ysu": "yu", "zsu": "zu"}
+    grains = grains_of(path, [scaled.get(name, name) for name in names], rows, header)
+    if not any(name in scaled for name in names):
+        return grains
+    return grains.moved(low, length)

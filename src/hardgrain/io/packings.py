@@ -1,0 +1,51 @@
+"""Packings of other codes as starts of a run."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from hardgrain.errors import InputError
+from hardgrain.scene.scene import GrainArrays
+
+__all__ = ["is_packing", "read_packing"]
+
+_READERS = {
+    ".gsd": "gsdfile.read_gsd",
+    ".dump": "lammps.read_lammps",
+    ".lammpstrj": "lammps.read_lammps",
+    ".xyz": "xyz.read_xyz",
+    ".extxyz": "xyz.read_xyz",
+    ".csv": "csvfile.read_csv",
+    ".tsv": "csvfile.read_csv",
+    ".txt": "csvfile.read_csv",
+}
+
+
+def is_packing(path: str | Path) -> bool:
+    """Whether a file is a packing by its name, and no run file."""
+    return Path(path).suffix.lower() in _READERS
+
+
+def read_packing(path: str | Path, frame: int = -1, dimension: int | None = None) -> GrainArrays:
+    """Grains of a GSD file, LAMMPS dump, extended XYZ file or CSV table; see docs/formats.md.
+
+    Positions, radii, velocities and spins come along, and types as numbers of the grains' sets.
+    Without ``dimension`` it is that of the file, or 2 if all grains lie in one plane z.
+
+        grains = hg.read_packing("packing.gsd")
+        sim = hg.Simulation(scene, dt=0.01, start=grains)
+    """
+    path = Path(path)
+    if not is_packing(path):
+        raise InputError(f"{path} is not a packing by its name; known are {', '.join(_READERS)}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give a file in it")
+    module, reader = _READERS[path.suffix.lower()].split(".")
+    read = getattr(importlib.import_module(f"hardgrain.io.{module}"), reader)
+    try:
+        return read(path, frame).grains(dimension)  # type: ignore[no-any-return]
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None

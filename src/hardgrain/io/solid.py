@@ -1,0 +1,109 @@
+"""Snapshots as the tools of others see the world: in three dimensions, and in a box.
+
+Disks lie in the plane z = 0 and turn about z. Quaternions are (w, x, y, z).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.measure.snapshot import Run, Snapshot
+from hardgrain.measure.stress import grain_stress
+from hardgrain.scene.model import Floats
+
+__all__ = [
+    "Cell",
+    "cell",
+    "coordination",
+    "images",
+    "kinds",
+    "quaternion",
+    "spins",
+    "stress",
+    "xyz",
+]
+
+# Room around the grains along open axes [largest diameter]: a tool that takes every box for a
+# periodic one finds no neighbours across it within four diameters.
+ROOM = 2.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An upright box: the period where there is one, else all grains and some room."""
+
+    low: Floats  # (3,)
+    high: Floats  # (3,)
+    periodic: NDArray[np.bool_]  # (3,)
+
+    @property
+    def length(self) -> Floats:
+        """(3,)"""
+        return self.high - self.low
+
+
+def cell(snap: Snapshot) -> Cell:
+    """The box of a snapshot; that of a plane is 1 thick."""
+    dim, period = snap.dim, snap.model.periodic
+    reach = (snap.radius + ROOM * 2.0 * snap.radius.max())[:, None]
+    low, high, periodic = np.full(3, -0.5), np.full(3, 0.5), np.zeros(3, bool)
+    periodic[:dim] = period > 0.0
+    low[:dim] = np.where(period > 0.0, snap.low, (snap.position - reach).min(axis=0))
+    high[:dim] = np.where(period > 0.0, snap.low + period, (snap.position + reach).max(axis=0))
+    return Cell(low, high, periodic)
+
+
+def images(snap: Snapshot, box: Cell) -> NDArray[np.int32]:
+    """(n, 3) how many periods each grain is away from the box."""
+    shift = np.floor((xyz(snap.position) - box.low) / box.length)
+    return np.where(box.periodic, shift, 0.0).astype(np.int32)
+
+
+def xyz(vectors: Floats) -> Floats:
+    """(n, dim) → (n, 3)"""
+    return np.pad(vectors, ((0, 0), (0, 3 - vectors.shape[1])))
+
+
+def spins(spin: Floats) -> Floats:
+    """(n, ns) → (n, 3)"""
+    return np.pad(spin, ((0, 0), (3 - spin.shape[1], 0)))
+
+
+def quaternion(orientation: Floats) -> Floats:
+    """Angles (n, 1), or quaternions (n, 4) with w last, → (n, 4) with w first."""
+    if orientation.shape[1] == 4:
+        return np.roll(orientation, 1, axis=1)
+    half = 0.5 * orientation[:, 0]
+    none = np.zeros_like(half)
+    return np.stack([np.cos(half), none, none, np.sin(half)], axis=1)
+
+
+def stress(snap: Snapshot) -> Floats:
+    """(n, 3, 3) of each grain, compression positive; NaN where contacts were not stored."""
+    full, dim = np.zeros((snap.n, 3, 3)), snap.dim
+    full[:, :dim, :dim] = grain_stress(snap) if snap.stored else np.nan
+    return full
+
+
+def coordination(snap: Snapshot) -> NDArray[np.int32]:
+    """(n,) contacts of each grain that bear a force, walls included; −1 where not stored."""
+    if not snap.stored:
+        return np.full(snap.n, -1, np.int32)
+    c, loaded = snap.contacts, snap.loaded
+    both = np.concatenate([c.first[loaded], c.second[loaded]])
+    return np.bincount(both, minlength=snap.n)[: snap.n].astype(np.int32)
+
+
+def kinds(run: Run) -> list[str]:
+    """A name for each set of grains: its material, numbered where several sets share it."""
+    materials = list(json.loads(run.header["scenario"])["scene"]["materials"])
+    group, material = run.model["group"], run.model["material"]
+    names = [
+        materials[material[np.argmax(group == k)]] if (group == k).any() else f"set {k}"
+        for k in range(int(group.max(initial=0)) + 1)
+    ]
+    return [name if names.count(name) == 1 else f"{name}-{k}" for k, name in enumerate(names)]

@@ -1,0 +1,274 @@
+"""VTKHDF time series, for ParaView and VTK: a file each of grains, contacts and walls.
+
+    NAME-grains.vtkhdf    points (Vertices) with radius, velocity, stress, …        [PointData]
+    NAME-contacts.vtkhdf  lines from centre to centre, or to the wall, with forces  [CellData]
+    NAME-walls.vtkhdf     polygons in 3D, lines in 2D, with the force on the wall   [CellData]
+
+Each is a PolyData with ``Steps``. All three in one, as a collection, would be less to open; but of
+a collection with arrays VTK (9.7) gives its first step for every time.
+
+Every array grows by what a step adds; ``Steps`` says where each step begins. What is as it was in
+the step before (radii, the list of vertices, walls that rest) is not written again. Numbers have
+single precision, as VTK draws them; times have double.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.io.runfile import SLACK, reserve
+from hardgrain.io.solid import coordination, quaternion, spins, stress, xyz
+from hardgrain.io.wall_surfaces import wall_surfaces
+from hardgrain.measure.snapshot import Run, Snapshot
+
+__all__ = ["VtkHdf"]
+
+Array = NDArray[Any]
+
+CHUNK = 64 << 10  # [byte]
+_TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
+
+
+class VtkHdf:
+    """Writes snapshots as the steps of VTKHDF files."""
+
+    def __init__(self, path: Path, run: Run) -> None:
+        flat = run.model["inv_mass"].shape[1] == 2
+        kinds = {"grains": "Vertices", "contacts": "Lines"}
+        if run.wall_names:
+            kinds["walls"] = "Lines" if flat else "Polygons"
+        files = dict(zip(kinds, self.files(path, run)))
+        self._series = {name: _Series(files[name], kind) for name, kind in kinds.items()}
+
+    @staticmethod
+    def files(path: Path, run: Run) -> list[Path]:
+        """What is written for a path: a scene without walls has no file for them."""
+        names = ("grains", "contacts", "walls")[: 3 if run.wall_names else 2]
+        return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
+
+    def append(self, snap: Snapshot) -> None:
+        """Add a step."""
+        self._grains(snap)
+        self._contacts(snap)
+        if "walls" in self._series:
+            self._walls(snap)
+
+    def close(self) -> None:
+        """Write what is known only now, and close the files."""
+        for series in self._series.values():
+            series.close()
+
+    def abandon(self) -> None:
+        """Close the files as they are."""
+        for series in self._series.values():
+            series.abandon()
+
+    def _grains(self, snap: Snapshot) -> None:
+        n, tensor = snap.n, stress(snap)
+        data: dict[str, Array] = {
+            "id": np.arange(n, dtype=np.int32),
+            "set": snap.model.group.astype(np.int32),
+            "material": snap.model.material[:n].astype(np.int32),
+            "radius": snap.radius,
+            "mass": snap.mass,
+            "velocity": xyz(snap.velocity),
+            "spin": spins(snap.spin),
+            "orientation": quaternion(snap.state.orientation[:n]),
+            "stress": tensor.reshape(n, 9),
+            "pressure": np.trace(tensor, axis1=1, axis2=2) / snap.dim,
+            "coordination": coordination(snap),
+        }
+        if snap.dim == 2:
+            data["angle"] = snap.state.orientation[:n, 0]
+        cells = np.arange(n), np.arange(n + 1)
+        self._series["grains"].append(snap.time, xyz(snap.wrapped), *cells, point_data=data)
+
+    def _contacts(self, snap: Snapshot) -> None:
+        if not snap.stored:
+            self._series["contacts"].skip(snap.time)
+            return
+        c, m = snap.contacts, len(snap.contacts)
+        start = snap.wrapped[c.first]
+        ends = np.stack([xyz(start), xyz(start + snap.branch)], axis=1).reshape(2 * m, 3)
+        data: dict[str, Array] = {
+            "normal_force": snap.normal_force,
+            "tangential_force": np.linalg.norm(snap.tangential_force, axis=1),
+            "force": xyz(snap.force),
+            "gap": c.gap,
+            "first": c.first.astype(np.int32),
+            "second": c.second.astype(np.int32),
+        }
+        cells = np.arange(2 * m), np.arange(0, 2 * m + 1, 2)
+        self._series["contacts"].append(snap.time, ends, *cells, cell_data=data)
+
+    def _walls(self, snap: Snapshot) -> None:
+        s = wall_surfaces(snap)
+        data: dict[str, Array] = {"wall": s.wall.astype(np.int32)}
+        if snap.wall_force is not None:
+            data["force"] = xyz(snap.wall_force)[s.wall]
+        cells = s.connectivity, s.offsets
+        self._series["walls"].append(snap.time, xyz(s.points), *cells, cell_data=data)
+
+
+class _Series:
+    """A PolyData that grows step by step, with cells of one kind.
+
+    The cells of a step are a part. Steps with the same cells share one; their points and data begin
+    elsewhere. Steps without cells share one that comes last: VTK's reader loses count of
+    ``Offsets``, which have one more entry than there are cells, in a part after an empty one.
+    """
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self._h5 = h5py.File(path, "w", libver=("earliest", "v108"))
+        self._file = path.open("r+b", buffering=0)
+        self._path = path
+        self._root = self._h5.create_group("VTKHDF")
+        self._root.attrs["Version"] = (2, 0)  # the first with time series
+        self._root.attrs["Type"] = np.bytes_("PolyData")
+        self._kind = kind
+        self._arrays: dict[str, _Array] = {}
+        self._parts: list[tuple[int, int, int]] = []  # points, cells, entries of connectivity
+        self._cells: tuple[Array, Array] | None = None  # of the last part
+        self._at = (0, 0)  # where the cells of the last part and its connectivity begin
+        self._steps: list[tuple[int, int, int, int]] = []  # part (−1: empty), points, and the same
+        self._data: dict[str, list[int]] = {}  # where data begin at each step
+        self._times: list[float] = []
+
+    def append(
+        self,
+        time: float,
+        points: Array,
+        connectivity: Array,
+        offsets: Array,
+        *,
+        point_data: Mapping[str, Array] | None = None,
+        cell_data: Mapping[str, Array] | None = None,
+    ) -> None:
+        """Add a step."""
+        data = {f"PointData/{name}": rows for name, rows in (point_data or {}).items()}
+        data |= {f"CellData/{name}": rows for name, rows in (cell_data or {}).items()}
+        rows_of_step = (points, connectivity, offsets, *data.values())
+        self._reserve(sum(rows.nbytes + CHUNK for rows in rows_of_step))
+        for name, rows in data.items():
+            begin = self._array(name, rows).append(rows)
+            self._data.setdefault(name, [0] * len(self._steps)).append(begin)
+        begin = self._array("Points", points).append(points)
+        self._times.append(time)
+        if len(offsets) == 1:
+            self._steps.append((-1, 0, 0, 0))
+            return
+        cells = connectivity, offsets
+        if self._cells is None or not all(map(np.array_equal, cells, self._cells)):
+            if self._parts:
+                self._at = self._at[0] + self._parts[-1][1], self._at[1] + self._parts[-1][2]
+            self._parts.append((len(points), len(offsets) - 1, len(connectivity)))
+            self._cells = cells
+            for name, rows in zip(("Connectivity", "Offsets"), cells):
+                self._array(f"{self._kind}/{name}", rows).add(rows)
+        self._steps.append((len(self._parts) - 1, begin, *self._at))
+
+    def skip(self, time: float) -> None:
+        """Add a step of which nothing is known."""
+        self._times.append(time)
+        self._steps.append((-1, 0, 0, 0))
+        for begin in self._data.values():
+            begin.append(0)
+
+    def close(self) -> None:
+        """Write sizes of parts and the table of steps."""
+        steps = np.array(self._steps, np.int64).reshape(-1, 4)
+        empty = steps[:, 0] < 0
+        if empty.any():
+            _, cells, entries = np.sum([(0, 0, 0), *self._parts], axis=0)
+            steps[empty] = len(self._parts), 0, cells, entries
+            self._parts.append((0, 0, 0))
+            none = np.zeros(1, np.int64)
+            self._array(f"{self._kind}/Offsets", none).add(none)
+        root, parts, count = self._root, np.array(self._parts, np.int64), len(steps)
+        self._reserve(steps.nbytes * (len(self._data) + 4) + 5 * parts.nbytes)
+        root["NumberOfPoints"] = parts[:, 0]
+        for name in _TOPOLOGIES:
+            mine, group = name == self._kind, root.require_group(name)
+            group["NumberOfCells"] = parts[:, 1] * mine
+            group["NumberOfConnectivityIds"] = parts[:, 2] * mine
+            if "Offsets" not in group:
+                group["Offsets"] = np.zeros(len(parts), np.int64)
+            if "Connectivity" not in group:
+                group["Connectivity"] = np.zeros(0, np.int64)
+        if "Points" not in root:
+            root["Points"] = np.zeros((0, 3), np.float32)
+        table = root.create_group("Steps")
+        table.attrs["NSteps"] = count
+        table["Values"] = np.array(self._times)
+        table["NumberOfParts"] = np.ones(count, np.int64)
+        table["PartOffsets"] = steps[:, 0]
+        table["PointOffsets"] = steps[:, 1]
+        for k, name in enumerate(("CellOffsets", "ConnectivityIdOffsets")):
+            begin = np.zeros((count, len(_TOPOLOGIES)), np.int64)
+            begin[:, _TOPOLOGIES.index(self._kind)] = steps[:, 2 + k]
+            table[name] = begin
+        for name in ("PointData", "CellData"):
+            root.require_group(name)
+            table.create_group(f"{name}Offsets")
+        for name, rows in self._data.items():
+            table[name.replace("/", "Offsets/")] = np.array(rows, np.int64)
+        self._h5.flush()
+        size = self._h5.id.get_filesize()
+        self.abandon()
+        os.truncate(self._path, size)  # give back what was reserved
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        self._h5.close()
+        self._file.close()
+
+    def _reserve(self, more: int) -> None:
+        """Make room for more bytes, since HDF5 crashes where a write fails."""
+        size = sum(array.size for array in self._arrays.values()) + more
+        reserve(self._file, size + size // 16 + SLACK)
+
+    def _array(self, name: str, like: Array) -> _Array:
+        if name not in self._arrays:
+            self._arrays[name] = _Array(self._root, name, like)
+        return self._arrays[name]
+
+
+class _Array:
+    """A dataset that grows along its first axis."""
+
+    def __init__(self, group: Any, name: str, like: Array) -> None:
+        dtype = np.dtype(np.float32) if like.dtype.kind == "f" else like.dtype
+        row = like.shape[1:]
+        rows = max(CHUNK // (dtype.itemsize * int(np.prod(row))), 1)
+        self._data = group.create_dataset(
+            name, (0, *row), dtype, maxshape=(None, *row), chunks=(rows, *row)
+        )
+        self._last: Array | None = None
+        self._begin = 0
+
+    @property
+    def size(self) -> int:
+        """Room that it takes [byte]."""
+        chunks = -(-self._data.shape[0] // self._data.chunks[0])
+        return int(chunks) * CHUNK
+
+    def append(self, rows: Array) -> int:
+        """Where these rows begin; they are not written again if they are as the last ones."""
+        rows = rows.astype(self._data.dtype)
+        if self._last is None or rows.tobytes() != self._last.tobytes():
+            self._begin, self._last = self.add(rows), rows
+        return self._begin
+
+    def add(self, rows: Array) -> int:
+        """Write these rows; where they begin."""
+        begin = int(self._data.shape[0])
+        self._data.resize(begin + len(rows), axis=0)
+        self._data[begin:] = rows
+        return begin

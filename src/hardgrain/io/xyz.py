@@ -1,0 +1,129 @@
+"""Extended XYZ, for OVITO, ASE and scripts: written, and read as packings.
+
+A frame is a line with the number of grains, a line with ``Lattice`` (the edges of the box),
+``Origin``, ``pbc``, ``Properties``, ``Time`` and ``Step``, and a line for each grain: id, type
+(the material), radius, mass, pos (in the periodic cell), unwrapped, velo, omega, coordination.
+Along axes that are not periodic the box holds all grains of the frame and some room. Every number
+is written so that it is read back exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from hardgrain.errors import InputError
+from hardgrain.io.foreign import Foreign, pick_frame
+from hardgrain.io.solid import cell, coordination, images, kinds, spins, xyz
+from hardgrain.io.textrows import at_line, grains_of, lines_of, split_rows
+from hardgrain.measure.snapshot import Run, Snapshot
+
+__all__ = ["ExtendedXyz", "read_xyz"]
+
+_PROPERTIES = (
+    "id:I:1:type:S:1:radius:R:1:mass:R:1:pos:R:3:unwrapped:R:3:velo:R:3:omega:R:3:coordination:I:1"
+)
+# what a property of a file is called here, one name for each of its columns
+_KNOWN = {
+    "id": ("id",),
+    "species": ("type",),
+    "type": ("type",),
+    "radius": ("radius",),
+    "diameter": ("diameter",),
+    "pos": ("x", "y", "z"),
+    "unwrapped": ("xu", "yu", "zu"),
+    "velo": ("vx", "vy", "vz"),
+    "vel": ("vx", "vy", "vz"),
+    "velocities": ("vx", "vy", "vz"),
+    "omega": ("omegax", "omegay", "omegaz"),
+}
+
+
+class ExtendedXyz:
+    """Writes snapshots as the frames of an extended XYZ file."""
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self._kinds = [re.sub(r"\s+", "_", name) for name in kinds(run)]
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+
+    @staticmethod
+    def files(path: Path, run: Run) -> list[Path]:
+        """What is written for a path."""
+        return [path]
+
+    def append(self, snap: Snapshot) -> None:
+        """Add a frame."""
+        box, n = cell(snap), snap.n
+        x, (a, b, c) = xyz(snap.position), box.length.tolist()
+        columns = [
+            range(1, n + 1), [self._kinds[k] for k in snap.model.group.tolist()],
+            snap.radius, snap.mass, *(x - images(snap, box) * box.length).T, *x.T,
+            *xyz(snap.velocity).T, *spins(snap.spin).T, coordination(snap),
+        ]  # fmt: skip
+        origin = " ".join(map(repr, box.low.tolist()))
+        pbc = " ".join("FT"[int(p)] for p in box.periodic)
+        self._file.write(
+            f'{n}\nLattice="{a!r} 0.0 0.0 0.0 {b!r} 0.0 0.0 0.0 {c!r}" Origin="{origin}"'
+            f' pbc="{pbc}" Properties={_PROPERTIES} Time={snap.time!r} Step={snap.state.step}\n'
+        )
+        self._file.write(lines_of(columns))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    abandon = close
+
+
+def read_xyz(path: Path, frame: int) -> Foreign:
+    """Grains of a frame of an extended XYZ file."""
+    with path.open("rb") as file:
+        starts = list(_starts(path, file))
+        offset, line, count = starts[pick_frame(path, frame, len(starts))]
+        file.seek(offset)
+        comment = file.readline().decode(errors="replace")
+        text = [row.decode(errors="replace") for row in islice(file, count)]
+    found = re.search(r'Properties="?([^\s"]+)', comment)
+    if found is None:
+        raise at_line(
+            path, line, "there are no Properties=…; plain XYZ has no radii, extended XYZ is needed"
+        )
+    names = _columns(path, line, found[1])
+    rows = split_rows(path, list(enumerate(text, line + 1)), len(names))
+    return grains_of(path, names, rows, line)
+
+
+def _starts(path: Path, file: BinaryIO) -> Iterator[tuple[int, int, int]]:
+    """Offset [byte] and line of the comment of each frame, and its number of grains."""
+    offset, line = 0, 0
+    while head := file.readline():
+        line += 1
+        if not head.strip():
+            offset += len(head)
+            continue
+        text = head.decode(errors="replace").strip()
+        if not text.isdigit():
+            raise at_line(path, line, f"{text[:40]!r} stands where a number of grains is expected")
+        count, offset = int(text), offset + len(head)
+        yield offset, line + 1, count
+        size = [len(row) for row in islice(file, count + 1)]
+        if len(size) < count + 1:
+            raise InputError(
+                f"{path} ends at line {line + len(size)}; the frame there needs {count} grains"
+            )
+        offset, line = offset + sum(size), line + len(size)
+
+
+def _columns(path: Path, line: int, text: str) -> list[str]:
+    """Names of all columns."""
+    parts = text.split(":")
+    if len(parts) % 3 or not all(width.isdigit() for width in parts[2::3]):
+        raise at_line(path, line, f"Properties={text} is not a list of name:kind:columns")
+    names: list[str] = []
+    for name, width in zip(parts[::3], map(int, parts[2::3])):
+        known = _KNOWN.get(name.lower(), ())
+        names += known if len(known) == width else [f"{name}.{k}" for k in range(width)]
+    return names

@@ -1,0 +1,223 @@
+"""Motion of grains between frames: mean-square displacement, and how far from affine it was.
+
+Mean-square displacement over a lag of k frames, averaged over all starting frames and grains,
+
+    ⟨|x(t + k) − x(t)|²⟩_t = ⟨|x(t + k)|² + |x(t)|²⟩_t − 2 ⟨x(t + k)·x(t)⟩_t,
+
+whose last term is a correlation, found for all lags at once by Fourier transforms (the first is a
+running sum). Grains are the independent samples: the error is the scatter of their own averages.
+Positions are not wrapped at periodic boundaries.
+
+D²_min (Falk & Langer 1998). Around a grain, the lines to its neighbours were d at first and are d'
+now. The matrix J that best maps one onto the other, J = Y X⁻¹ with X = Σ d dᵀ and Y = Σ d' dᵀ, is
+the local deformation; what it leaves, D² = Σ |d' − J d|² / neighbours, is zero if all moved
+affinely.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from hardgrain.errors import InputError
+from hardgrain.measure.catalogue import of_run, only_run
+from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
+from hardgrain.scene.model import Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Displacement", "NonAffine", "mean_square_displacement", "non_affine"]
+
+MEMORY = 64 << 20  # bytes of positions at a time; more grains mean further passes over the file
+REACH = 2.5  # [mean diameters] neighbours of D²_min lie within
+REGULAR = 1e-6  # share by which intervals between frames may differ
+
+
+# ---------------------------------------------------------------------- mean-square displacement
+@dataclass(frozen=True)
+class Displacement:
+    """Mean-square displacement against lag."""
+
+    lag: Floats  # (k,) [time]
+    square: Floats  # (k,) [length²]
+    error: Floats  # (k,) one standard error, from the scatter among grains; NaN for one grain
+    components: Floats  # (k, dim) along each axis
+    frames: int  # used
+
+
+def mean_square_displacement(
+    run: Run, frames: Sequence[int] | None = None, *, drift: bool = True
+) -> Displacement:
+    """Of all grains over all lags up to half of the frames, taken from the first on at equal times.
+
+    ``drift``: with the motion that all grains share; else the mean displacement is taken off.
+    """
+    which = _regular(run, frames)
+    first = snapshot(run, which[0])
+    n, dim, most = first.n, first.dim, max(1, len(which) // 2)
+    shift = np.zeros((len(which), dim))
+    if not drift:
+        for t, k in enumerate(which):
+            shift[t] = run[k].position[:n].mean(axis=0)
+    total, squares = np.zeros((most, dim)), np.zeros(most)
+    size = max(1, MEMORY // (8 * dim * len(which)))
+    for begin in range(0, n, size):
+        x = np.stack([run[k].position[begin : min(begin + size, n)] for k in which])
+        own = _lags(x - x[0] - (shift - shift[0])[:, None, :], most)
+        total += own.sum(axis=1)
+        squares += np.square(own.sum(axis=2)).sum(axis=1)
+    components = total / n
+    square = components.sum(axis=1)
+    variance = (
+        np.maximum(squares / n - square**2, 0.0) / (n - 1) if n > 1 else np.full(most, math.nan)
+    )
+    step = (run.time[which[-1]] - run.time[which[0]]) / (len(which) - 1)
+    return Displacement(
+        step * np.arange(1, most + 1), square, np.sqrt(variance), components, len(which)
+    )
+
+
+def _lags(x: Floats, most: int) -> Floats:
+    """Square displacements (most, n, dim) of positions (frames, n, dim), averaged over starts."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    frames = len(x)
+    length = next_fast_len(2 * frames, real=True)
+    spectrum = rfft(x, length, axis=0)
+    product = irfft(np.abs(spectrum) ** 2, length, axis=0)[1 : most + 1]
+    sums = np.concatenate([np.zeros((1, *x.shape[1:])), np.cumsum(x**2, axis=0)])
+    lag = np.arange(1, most + 1)
+    ends = sums[frames - lag] + sums[frames] - sums[lag]
+    squares: Floats = (ends - 2.0 * product) / (frames - lag)[:, None, None]
+    return np.maximum(squares, 0.0)
+
+
+def _regular(run: Run, frames: Sequence[int] | None) -> list[int]:
+    """The frames from the first on that are at equal times: a run may end between two."""
+    which = [int(k) for k in (range(len(run)) if frames is None else frames)]
+    if len(which) < 2:
+        raise InputError(f"frames has {len(which)} frames; displacements need at least two")
+    for k in which:
+        if not -len(run) <= k < len(run):
+            raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}")
+    step = np.diff(run.time[which])
+    if not (step > 0.0).all():
+        raise InputError("frames are not in the order of time; give them as FIRST:LAST:STEP")
+    odd = np.flatnonzero(np.abs(step - step[0]) > REGULAR * step[0])
+    return which[: int(odd[0]) + 1] if odd.size else which
+
+
+# ---------------------------------------------------------------------- D²min
+@dataclass(frozen=True)
+class NonAffine:
+    """Local deformation between two moments; NaN where neighbours are too few or on a line."""
+
+    d2min: Floats  # (n,) [length²] a neighbour
+    deformation: Floats  # (n, dim, dim) J
+    neighbours: NDArray[np.int64]  # (n,)
+
+    @property
+    def strain(self) -> Floats:
+        """(n, dim, dim) ½ (J + Jᵀ) − 1, extension positive."""
+        dim = self.deformation.shape[1]
+        half: Floats = 0.5 * (self.deformation + np.swapaxes(self.deformation, 1, 2)) - np.eye(dim)
+        return half
+
+
+def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> NonAffine:
+    """D²_min of every grain.
+
+    ``reach``: of its neighbours, else 2.5 mean diameters, at most half a period [length].
+    """
+    n, dim = before.n, before.dim
+    if now.n != n:
+        raise InputError(f"the moments have {n} and {now.n} grains; D²min needs the same ones")
+    if reach is None:
+        period = before.model.periodic
+        halves = 0.5 * period[period > 0.0]
+        reach = min(REACH * 2.0 * float(before.radius.mean()), *halves.tolist(), math.inf)
+    i, j, d = _around(before, reach)
+    moved = now.position - before.position
+    later = d + moved[j] - moved[i]
+
+    def moment(u: Floats, v: Floats) -> Floats:
+        """Σ u vᵀ over the neighbours of each grain."""
+        sums = [np.bincount(i, u[:, a] * v[:, b], n) for a in range(dim) for b in range(dim)]
+        return np.stack(sums, axis=1).astype(float).reshape(n, dim, dim)
+
+    x, y = moment(d, d), moment(later, d)
+    count = np.bincount(i, minlength=n)
+    known = np.linalg.cond(x) < 1e12
+    j_map = np.full((n, dim, dim), math.nan)
+    j_map[known] = np.swapaxes(np.linalg.solve(x[known], np.swapaxes(y[known], 1, 2)), 1, 2)
+    left = later - np.einsum("kab,kb->ka", j_map[i], d)
+    d2min = np.bincount(i, np.square(left).sum(axis=1), n) / np.maximum(count, 1)
+    d2min[~known] = math.nan
+    return NonAffine(d2min, j_map, count)
+
+
+def _around(snap: Snapshot, reach: float) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """Pairs within reach, each twice, and the lines between them to the nearest image."""
+    period = snap.model.periodic
+    if not reach > 0.0 or (reach > 0.5 * period[period > 0.0]).any():
+        raise InputError(f"reach is {reach:g} but must be positive and at most half a period")
+    x = np.where(period > 0.0, snap.wrapped - snap.low, snap.position)
+    x = np.where(period > 0.0, np.clip(x, 0.0, np.nextafter(period, 0.0)), x)
+    pairs = cKDTree(x, boxsize=period).query_pairs(reach, output_type="ndarray")
+    i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
+    d = x[j] - x[i]
+    whole = np.where(period > 0.0, period, 1.0)
+    d -= np.where(period > 0.0, period * np.round(d / whole), 0.0)
+    return i, j, d
+
+
+# ---------------------------------------------------------------------- labelled
+@of_run("msd", "mean-square displacement against lag, with errors")
+def _msd(source: Source, frames: Sequence[int] | None = None, drift: bool = True) -> xr.Dataset:
+    import xarray as xr
+
+    run = only_run(source, "msd")
+    found = mean_square_displacement(run, frames, drift=drift)
+    units = {"units": "length^2"}
+    data: dict[str, Any] = {
+        "msd": ("lag", found.square, units | {"long_name": "mean-square displacement"}),
+        "msd_error": ("lag", found.error, units | {"long_name": "its standard error"}),
+        "msd_along": (
+            ("lag", "component"), found.components, units | {"long_name": "along each axis"}
+        ),
+    }  # fmt: skip
+    lag = ("lag", found.lag, {"units": "time", "long_name": "lag time"})
+    axes = list("xyz"[: found.components.shape[1]])
+    return xr.Dataset(data, {"lag": lag, "component": axes}, {"frames": found.frames})
+
+
+@of_run("d2min", "non-affine motion of each grain from the first to the last frame (Falk-Langer)")
+def _d2min(
+    source: Source, frames: Sequence[int] | None = None, reach: float | None = None
+) -> xr.Dataset:
+    import xarray as xr
+
+    run = only_run(source, "d2min")
+    ends = (0, -1) if frames is None else (frames[0], frames[-1])
+    if frames is not None and len(frames) < 2:
+        raise InputError("d2min needs two frames, such as --frames 10:12")
+    before, now = (snapshot(run, k) for k in ends)
+    found = non_affine(before, now, reach)
+    axes = list("xyz"[: now.dim])
+    data: dict[str, Any] = {
+        "d2min": ("grain", found.d2min, {"units": "length^2", "long_name": "D²min a neighbour"}),
+        "strain": (
+            ("grain", "component", "direction"), found.strain,
+            {"units": "1", "long_name": "local strain, extension positive"},
+        ),
+        "neighbours": ("grain", found.neighbours, {"units": "1", "long_name": "neighbours"}),
+    }  # fmt: skip
+    coords = {"grain": range(now.n), "component": axes, "direction": axes}
+    return xr.Dataset(data, coords, {"from_time": before.time, "to_time": now.time})

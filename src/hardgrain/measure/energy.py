@@ -1,0 +1,421 @@
+"""Energy and momentum: how much there is, where it came from, and which contacts took it.
+
+What a contact took. With v̄ = (v⁺ + v⁻)/2, the change of kinetic energy in a step is the identity of
+`step.ledger`, and −P·V̄ is what a contact dissipated, V̄ its mean velocity. A frame holds v⁺ and all
+impulses but not v⁻, which follows from them,
+
+    v⁻ = v⁺ − M⁻¹ (H P + dt F),
+
+F the external loads at the middle of the step (`step.loads`), made again from the scenario. Along
+an axis that is locked or driven M⁻¹ is zero and v⁻ = v⁺, as the step had it. Arms to walls are
+those at the start of the step, x⁻ = x − dt v⁺. With P = P_n n + P_t, and τ the torque on both,
+
+    −P·V̄ = −P_n V̄_n  −  P_t·V̄_t  −  τ_t·Ω̄_t  −  τ_n Ω̄_n
+
+are the parts of inelastic impact (and of cohesion), of sliding, of rolling and of torsion, with
+Ω̄ = ω̄_j − ω̄_i. Their sum over all contacts is `dissipated` in the history, to rounding. A part may
+be negative: with gravity, or where a contact gives back what another one lost.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from hardgrain.errors import InputError
+from hardgrain.measure.catalogue import moments, of_frame, of_run, only_run
+from hardgrain.measure.snapshot import Run, Simulated, Snapshot, Source, snapshot
+from hardgrain.scene.model import Contacts, Floats, Ints, Model
+from hardgrain.scene.scene import GrainArrays, Scene
+from hardgrain.step.loads import Loads
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = [
+    "Dissipation",
+    "angular_momentum",
+    "balance",
+    "dissipation",
+    "granular_temperature",
+    "kinetic_energy",
+    "momentum",
+    "potential_energy",
+    "rotational_energy",
+    "wall_loads",
+    "wall_power",
+]
+
+
+# ---------------------------------------------------------------------- energy and momentum
+def kinetic_energy(source: Source, frame: int = -1) -> float:
+    """½ Σ m v² of whatever can move, pistons too; prescribed motion counts as nothing."""
+    snap = snapshot(source, frame)
+    return _quadratic(snap.state.velocity, snap.model.inv_mass)
+
+
+def rotational_energy(source: Source, frame: int = -1) -> float:
+    """½ Σ I ω² of whatever can turn."""
+    snap = snapshot(source, frame)
+    return _quadratic(snap.state.spin, snap.model.inv_inertia)
+
+
+def potential_energy(source: Source, frame: int = -1) -> float:
+    """−Σ m g·x of the grains, zero at the origin; where periodic, of the unwrapped positions.
+
+    In a step the ledger has the work m g·v̄ dt, and the grains move by v⁺ dt: the sum of all work
+    differs from the loss of potential energy by dt/2 m g·(v − v₀), which vanishes at rest.
+    """
+    snap = snapshot(source, frame)
+    return -float(snap.mass @ (snap.position @ snap.model.gravity))
+
+
+def momentum(source: Source, frame: int = -1) -> Floats:
+    """Σ m v of the grains, shape (dim,)."""
+    snap = snapshot(source, frame)
+    total: Floats = snap.mass @ snap.velocity
+    return total
+
+
+def angular_momentum(source: Source, frame: int = -1) -> Floats:
+    """Σ m x × v + I ω of the grains about the origin, shape (ns,)."""
+    snap = snapshot(source, frame)
+    orbital = snap.mass @ _cross(snap.position, snap.velocity)
+    total: Floats = orbital + snap.model.inertia[: snap.n] @ snap.spin
+    return total
+
+
+def granular_temperature(source: Source, frame: int = -1, length: float | None = None) -> float:
+    """Σ m (v − V)² / (dim Σ m) of the grains [length²/time²].
+
+    V is the velocity of the centre of mass or, with ``length``, that of the grains around each
+    within this distance, itself among them: z grains around one that move on their own then show
+    the share 1 − 1/z of their temperature, and a gradient of V adds to it.
+    """
+    snap = snapshot(source, frame)
+    m, v = snap.mass, snap.velocity
+    away = v - (momentum(snap) / m.sum() if length is None else _around(snap, length))
+    return float(m @ (away**2).sum(axis=1) / (snap.dim * m.sum()))
+
+
+def _around(snap: Snapshot, length: float) -> Floats:
+    """(n, dim) mean velocity of the mass within a distance of each grain."""
+    period, m = snap.model.periodic, snap.mass
+    if not length > 0.0 or (length > 0.5 * period[period > 0.0]).any():
+        raise InputError(f"length is {length:g} but must be positive and at most half a period")
+    x = snap.wrapped - np.where(period > 0.0, snap.low, 0.0)
+    x = np.where(period > 0.0, np.minimum(x, np.nextafter(period, 0.0)), x)
+    tree = cKDTree(x, boxsize=period)
+    pairs = tree.query_pairs(length, output_type="ndarray")
+    i, j = pairs.T
+    mass, flow = m.copy(), m[:, None] * snap.velocity
+    for a, b in ((i, j), (j, i)):
+        mass += np.bincount(a, m[b], minlength=snap.n)
+        for k in range(snap.dim):
+            flow[:, k] += np.bincount(a, m[b] * snap.velocity[b, k], minlength=snap.n)
+    mean: Floats = flow / mass[:, None]
+    return mean
+
+
+def _quadratic(v: Floats, inverse: Floats) -> float:
+    """½ Σ v²/inverse over what can move."""
+    free = inverse > 0.0
+    return 0.5 * float(np.sum(v[free] ** 2 / inverse[free]))
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """a × b, shape (…, 1) in 2D and (…, 3) in 3D."""
+    if a.shape[-1] == 2:
+        turn: Floats = (a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])[..., None]
+        return turn
+    return np.cross(a, b)
+
+
+# ---------------------------------------------------------------------- work over time
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Where energy came from and went to since the first frame, by step; all (steps,)."""
+
+    time: Floats
+    kinetic: Floats  # of translation and rotation
+    elastic: Floats  # in the springs of soft contacts
+    work_external: Floats  # of gravity, forces, torques and the loads on pistons, up to then
+    work_driven: Floats  # of bodies with a prescribed motion, up to then
+    dissipated: Floats  # in the contacts, up to then
+    error: Floats  # what the energy gained exceeds what it should have
+
+
+def balance(run: Run) -> Balance:
+    """The energy balance over time; its error is rounding, whatever the solver left undone.
+
+    For soft particles it is the error of their explicit steps.
+    """
+    h, first = run.history, run[0].scalars
+    flows = ("work_external", "work_driven", "dissipated")
+    work, driven, lost = (np.cumsum(h[name]) for name in flows)
+    start = first["kinetic_start"] + first["elastic_start"]
+    # a file may begin in the middle of a run
+    start += first["work_external"] + first["work_driven"] - first["dissipated"]
+    kinetic, elastic = h["kinetic"], h["elastic"]
+    error = kinetic + elastic - start - work - driven + lost
+    return Balance(h["time"], kinetic, elastic, work, driven, lost, error)
+
+
+# ---------------------------------------------------------------------- dissipation
+@dataclass(frozen=True, eq=False)
+class Dissipation:
+    """What each contact dissipated in a step, by kind; all (m,) [energy]."""
+
+    contacts: Contacts  # those that touch, as `Snapshot.contacts`
+    inelastic: Floats  # along the normal
+    sliding: Floats  # across it
+    rolling: Floats  # by relative spin across the normal
+    torsion: Floats  # by relative spin about it, 3D
+
+    @property
+    def total(self) -> Floats:
+        """(m,) of all kinds."""
+        return self.inelastic + self.sliding + self.rolling + self.torsion
+
+    @property
+    def kinds(self) -> dict[str, float]:
+        """Of all contacts, by kind."""
+        names = ("inelastic", "sliding", "rolling", "torsion")
+        return {name: float(getattr(self, name).sum()) for name in names}
+
+
+def dissipation(source: Source, frame: int = -1) -> Dissipation:
+    """What each contact dissipated in the step that led to a frame; nothing before the first.
+
+    A snapshot of a run file knows of gravity alone: where there are other loads, give the run.
+    """
+    snap = snapshot(source, frame)
+    return _dissipation(snap, _whole_model(source, snap))
+
+
+def _dissipation(snap: Snapshot, model: Model) -> Dissipation:
+    """The parts of −P·V̄, from a model that knows all loads."""
+    s, dt, c = snap.state, snap.dt, snap.contacts
+    if s.step == 0:
+        return Dissipation(c, *np.zeros((4, len(c))))
+    before = replace(s, step=s.step - 1, position=s.position - dt * s.velocity)
+    force, torque = Loads(model, dt).at(before)
+    arms = _arms(snap, before.position)
+    turns = [_cross(arm, c.impulse) + c.torque for arm in arms]
+    push, twist = dt * force, dt * torque
+    np.add.at(push, c.second, c.impulse)
+    np.subtract.at(push, c.first, c.impulse)
+    np.add.at(twist, c.second, turns[1])
+    np.subtract.at(twist, c.first, turns[0])
+    velocity = s.velocity - 0.5 * model.inv_mass * push
+    spin = s.spin - 0.5 * model.inv_inertia * twist
+    slip = _surface(velocity, spin, c.second, arms[1]) - _surface(velocity, spin, c.first, arms[0])
+    p_n, v_n = c.normal_impulse(), np.einsum("ka,ka->k", slip, c.normal)
+    across = c.impulse - p_n[:, None] * c.normal
+    relative = spin[c.second] - spin[c.first]
+    worked = np.einsum("ka,ka->k", c.torque, relative)
+    twisted = np.zeros(len(c))
+    if snap.dim == 3:
+        twisted = np.einsum("ka,ka->k", c.torque, c.normal)
+        twisted *= np.einsum("ka,ka->k", relative, c.normal)
+    sliding = -np.einsum("ka,ka->k", across, slip)
+    return Dissipation(c, -p_n * v_n, sliding, twisted - worked, -twisted)
+
+
+def _arms(snap: Snapshot, position: Floats) -> tuple[Floats, Floats]:
+    """(m, dim) from each body's centre, or the point that a wall turns about, to the contact."""
+    c, n, period = snap.contacts, snap.n, snap.model.periodic
+    first = snap.radius[c.first, None] * c.normal
+    apart = position[c.first] - position[c.second]
+    length = np.where(period > 0.0, period, 1.0)
+    apart -= np.where(period > 0.0, period * np.floor(apart / length + 0.5), 0.0)
+    second = apart + first
+    grain = c.second < n
+    second[grain] = -snap.radius[c.second[grain], None] * c.normal[grain]
+    return first, second
+
+
+def _surface(velocity: Floats, spin: Floats, body: Ints, arm: Floats) -> Floats:
+    """(m, dim) v + ω × arm."""
+    if arm.shape[1] == 2:
+        turn = spin[body] * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+    else:
+        turn = np.cross(spin[body], arm)
+    return velocity[body] + turn
+
+
+def _refuse_soft(kind: str) -> None:
+    if kind != "contact-dynamics":
+        raise InputError(
+            f"engine.kind is {kind!r}; which contact dissipated how much is known for"
+            " 'contact-dynamics' only, whose steps have one impulse a contact"
+        )
+
+
+def _whole_model(source: Source, snap: Snapshot) -> Model:
+    """The model with its loads, which a run file keeps as text."""
+    if isinstance(source, Snapshot):
+        model = snap.model
+        if (model.inv_mass[snap.n :] > 0.0).any() and not (model.drives or model.pressures):
+            raise InputError("the snapshot does not know what pushes its pistons; give the run")
+        return model
+    if isinstance(source, Simulated):
+        _refuse_soft(source.scenario.engine.kind)
+        return snap.model
+    scenario = json.loads(source.header["scenario"])
+    _refuse_soft(scenario["engine"]["kind"])
+    n, s = snap.n, snap.state
+    grains = GrainArrays(s.position[:n], snap.radius, s.velocity[:n], s.spin[:n], snap.model.group)
+    try:
+        model, _ = Scene.model_validate(scenario["scene"]).build(scenario["seed"], grains)
+    except ValueError:
+        raise InputError(
+            "the loads of this run cannot be made again from its file, as where a scene holds"
+            " Python functions; measure the simulation as it runs"
+        ) from None
+    return model
+
+
+# ---------------------------------------------------------------------- walls
+def wall_loads(source: Source, frame: int = -1) -> tuple[Floats, Floats]:
+    """Force (w, dim) and torque (w, ns) of the grains on each wall in the last step.
+
+    Torques are about the point a wall turns about.
+    """
+    snap = snapshot(source, frame)
+    if snap.wall_force is not None and snap.wall_torque is not None:
+        return snap.wall_force, snap.wall_torque
+    c, n, s = snap.contacts, snap.n, snap.state
+    walls = snap.model.bodies - n
+    force, torque = np.zeros((walls, snap.dim)), np.zeros((walls, s.spin.shape[1]))
+    on = c.second >= n
+    _, arm = _arms(snap, s.position - snap.dt * s.velocity)
+    np.add.at(force, c.second[on] - n, c.impulse[on] / snap.dt)
+    np.add.at(torque, c.second[on] - n, (_cross(arm, c.impulse) + c.torque)[on] / snap.dt)
+    return force, torque
+
+
+def wall_power(source: Source, frame: int = -1) -> Floats:
+    """−(F·v + τ·ω) of each wall, shape (w,): the power at which it does work on the grains.
+
+    Of a driven wall this is the share of `work_driven` a time; a piston gives what its load does
+    on it, less what it keeps as kinetic energy.
+    """
+    snap = snapshot(source, frame)
+    (force, torque), s, n = wall_loads(snap), snap.state, snap.n
+    gained: Floats = np.einsum("wa,wa->w", force, s.velocity[n:])
+    gained += np.einsum("wa,wa->w", torque, s.spin[n:])
+    return -gained
+
+
+# ---------------------------------------------------------------------- by name
+def _about(units: str, name: str) -> dict[str, str]:
+    return {"units": units, "long_name": name}
+
+
+@of_frame("energy", "kinetic, rotational and potential energy")
+def _energy(snap: Snapshot) -> xr.Dataset:
+    import xarray as xr
+
+    return xr.Dataset(
+        {
+            "translation": ((), kinetic_energy(snap), _about("energy", "kinetic energy of motion")),
+            "rotation": ((), rotational_energy(snap), _about("energy", "rotational energy")),
+            "potential": ((), potential_energy(snap), _about("energy", "potential energy")),
+        }
+    )
+
+
+@of_run("energy-balance", "work, dissipation and the error of the energy balance over all steps")
+def _balance(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
+    import xarray as xr
+
+    b = balance(only_run(source, "energy-balance"))
+    names = {
+        "kinetic": "kinetic energy",
+        "elastic": "elastic energy",
+        "work_external": "work of external loads",
+        "work_driven": "work of driven bodies",
+        "dissipated": "energy dissipated",
+        "error": "error of the energy balance",
+    }
+    data = {k: ("time", getattr(b, k), _about("energy", name)) for k, name in names.items()}
+    return xr.Dataset(data, {"time": ("time", b.time, _about("time", "time"))})
+
+
+@of_frame("momentum", "momentum and angular momentum of the grains")
+def _momentum(snap: Snapshot) -> xr.Dataset:
+    import xarray as xr
+
+    spins = ["z"] if snap.dim == 2 else ["x", "y", "z"]
+    return xr.Dataset(
+        {
+            "momentum": ("component", momentum(snap), _about("mass length/time", "momentum")),
+            "angular_momentum": (
+                "axis",
+                angular_momentum(snap),
+                _about("mass length^2/time", "angular momentum about the origin"),
+            ),
+        },
+        {"component": list("xyz"[: snap.dim]), "axis": spins},
+    )
+
+
+@of_frame(
+    "granular-temperature", "velocity fluctuations; length = …: about the flow around a grain"
+)
+def _temperature(snap: Snapshot, length: float | None = None) -> xr.Dataset:
+    import xarray as xr
+
+    about = _about("length^2/time^2", "granular temperature")
+    value = granular_temperature(snap, length=length)
+    return xr.Dataset({"granular_temperature": ((), value, about)})
+
+
+@of_run("dissipation", "dissipation by kind in the step before each frame", contacts=True)
+def _kinds(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
+    import xarray as xr
+
+    times, rows, model = [], [], None
+    for snap in moments(source, frames, contacts=True):
+        model = model or _whole_model(source, snap)
+        times.append(snap.time)
+        rows.append({k: v / snap.dt for k, v in _dissipation(snap, model).kinds.items()})
+    data: dict[str, Any] = {
+        kind: ("time", [row[kind] for row in rows], _about("energy/time", f"{kind} loss"))
+        for kind in rows[0]
+    }
+    total = [math.fsum(row.values()) for row in rows]
+    data["total"] = ("time", total, _about("energy/time", "dissipation"))
+    return xr.Dataset(data, {"time": ("time", times, _about("time", "time"))})
+
+
+@of_run("contact-dissipation", "dissipation of each contact by kind, in one frame", contacts=True)
+def _contact_dissipation(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
+    import xarray as xr
+
+    frame = -1 if frames is None else frames[-1]
+    snap = snapshot(source, frame)
+    d = _dissipation(snap, _whole_model(source, snap))
+    data: dict[str, Any] = {
+        name: ("contact", getattr(d.contacts, name), _about("1", f"{name} body"))
+        for name in ("first", "second")
+    }
+    for kind in d.kinds:
+        about = _about("energy/time", f"{kind} loss")
+        data[kind] = ("contact", getattr(d, kind) / snap.dt, about)
+    return xr.Dataset(data, {"contact": np.arange(len(d.contacts)), "time": snap.time})
+
+
+@of_frame("wall-power", "work a time that each wall, piston and drum does on the grains")
+def _power(snap: Snapshot) -> xr.Dataset:
+    import xarray as xr
+
+    power = ("wall", wall_power(snap), _about("energy/time", "power of the wall"))
+    return xr.Dataset({"power": power}, {"wall": list(snap.model.wall_names)})

@@ -1,0 +1,165 @@
+"""Fabric: in which directions grains touch, and in which directions they push.
+
+To second order, with traceless symmetric tensors A,
+
+    contacts         E(n) = (1 + n·A_c n) / (all directions)
+    normal forces    N(n) = f (1 + n·A_n n)
+    tangential       T(n) = f (A_t n − (n·A_t n) n)
+
+on average over the contacts of a direction n. A_c follows from the fabric tensor F = ⟨n n⟩, whose
+second moment of E gives A_c = d (d + 2)/2 (F − 1/d). A_n, A_t and f, the mean over all directions
+alike, are least-squares fits to the forces of all contacts, and so do not depend on how many
+contacts a direction has.
+
+In 2D A has the eigenvalues ± a, and this is what Rothenburg and Bathurst have, E = (1 + a_c cos
+2(θ − θ_c))/2π, N = f (1 + a_n cos 2(θ − θ_n)), T = −f a_t sin 2(θ − θ_t), for T along the normal
+turned to the left. The ratio of deviatoric to mean stress is (a_c + a_n + a_t)/2, to first order,
+where the three angles agree. In 3D a = √(3/2 A:A), the largest eigenvalue less the others in axial
+symmetry.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.snapshot import Snapshot, Source, snapshot
+from hardgrain.scene.model import Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Anisotropy", "Fabric", "fabric", "force_fabric"]
+
+
+@dataclass(frozen=True, eq=False)
+class Anisotropy:
+    """A traceless symmetric tensor, how large it is and which way it points."""
+
+    tensor: Floats  # (dim, dim)
+
+    @property
+    def size(self) -> float:
+        """a, see above; in 2D the larger eigenvalue."""
+        share = 0.5 if len(self.tensor) == 2 else 1.5
+        return math.sqrt(share * float(np.sum(self.tensor**2)))
+
+    @property
+    def direction(self) -> Floats:
+        """(dim,) unit vector of the largest eigenvalue, with its largest component positive."""
+        if not np.isfinite(self.tensor).all():
+            return np.full(len(self.tensor), np.nan)
+        u: Floats = np.linalg.eigh(self.tensor)[1][:, -1]
+        return u if u[np.abs(u).argmax()] > 0.0 else -u
+
+    @property
+    def angle(self) -> float:
+        """In 2D, from the x-axis, in (−π/2, π/2] [rad]."""
+        return 0.5 * math.atan2(2.0 * self.tensor[0, 1], self.tensor[0, 0] - self.tensor[1, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """The fabric tensor, and the anisotropy of contacts and forces; nan with too few contacts."""
+
+    tensor: Floats  # (dim, dim) ⟨n n⟩, trace 1
+    contacts: Anisotropy  # A_c
+    normal: Anisotropy  # A_n
+    tangential: Anisotropy  # A_t
+    force: float  # f [force]
+    count: int  # contacts
+
+
+def fabric(source: Source, frame: int = -1, walls: bool = False) -> Fabric:
+    """Fabric of the contacts that bear a force, those with walls left out unless asked for."""
+    snap = snapshot(source, frame)
+    used = _used(snap, walls)
+    n, dim = snap.contacts.normal[used], snap.dim
+    across, along = snap.tangential_force[used], snap.normal_force[used]
+    basis = _basis(dim)
+    if len(n) <= len(basis):
+        none = np.full((dim, dim), np.nan)
+        blank = Anisotropy(none)
+        return Fabric(none, blank, blank, blank, np.nan, len(n))
+    tensor: Floats = n.T @ n / len(n)
+    turned = np.einsum("qab,kb->kqa", basis, n)
+    quadratic = np.einsum("kqa,ka->kq", turned, n)
+    ones = np.ones((len(n), 1))
+    f, *a_n = np.linalg.lstsq(np.hstack([ones, quadratic]), along)[0]
+    push = turned - quadratic[..., None] * n[:, None, :]
+    a_t = np.linalg.lstsq(push.transpose(0, 2, 1).reshape(-1, len(basis)), across.ravel())[0]
+    return Fabric(
+        tensor,
+        Anisotropy(0.5 * dim * (dim + 2) * (tensor - np.eye(dim) / dim)),
+        Anisotropy(np.tensordot(np.array(a_n) / f, basis, 1)),
+        Anisotropy(np.tensordot(a_t / f, basis, 1)),
+        float(f),
+        len(n),
+    )
+
+
+def force_fabric(source: Source, frame: int = -1, walls: bool = False) -> Floats:
+    """Σ N n n / Σ N, shape (dim, dim): the fabric tensor with contacts weighted by normal force."""
+    snap = snapshot(source, frame)
+    used = _used(snap, walls)
+    n, force = snap.contacts.normal[used], snap.normal_force[used]
+    with np.errstate(invalid="ignore"):
+        tensor: Floats = (n * force[:, None]).T @ n / force.sum()
+    return tensor
+
+
+def _used(snap: Snapshot, walls: bool) -> NDArray[np.bool_]:
+    used: NDArray[np.bool_] = snap.loaded & (walls | (snap.contacts.second < snap.n))
+    return used
+
+
+def _basis(dim: int) -> Floats:
+    """Traceless symmetric tensors, (2, 2, 2) or (5, 3, 3)."""
+    found = []
+    for a in range(dim):
+        for b in range(a + 1, dim):
+            one = np.zeros((dim, dim))
+            one[a, b] = one[b, a] = 1.0
+            found.append(one)
+    for a in range(dim - 1):
+        one = np.zeros((dim, dim))
+        one[a, a], one[dim - 1, dim - 1] = 1.0, -1.0
+        found.append(one)
+    return np.array(found)
+
+
+# ---------------------------------------------------------------------- by name
+@of_frame("fabric", "fabric tensor, anisotropy of contacts and forces", contacts=True)
+def _fabric(snap: Snapshot, walls: bool = False) -> xr.Dataset:
+    import xarray as xr
+
+    found = fabric(snap, walls=walls)
+    axes = list("xyz"[: snap.dim])
+    two, one = ("row", "column"), {"units": "1"}
+    data: dict[str, Any] = {
+        "fabric": (two, found.tensor, {**one, "long_name": "fabric tensor"}),
+        "force_fabric": (
+            two,
+            force_fabric(snap, walls=walls),
+            {**one, "long_name": "force fabric"},
+        ),
+        "mean_force": ((), found.force, {"units": "force", "long_name": "mean normal force"}),
+    }
+    for short, name, part in (
+        ("a_c", "contacts", found.contacts),
+        ("a_n", "normal forces", found.normal),
+        ("a_t", "tangential forces", found.tangential),
+    ):
+        data[short] = ((), part.size, {**one, "long_name": f"anisotropy of {name}"})
+        if snap.dim == 2:
+            about = {"units": "radian", "long_name": f"direction of the anisotropy of {name}"}
+            data[f"angle{short[1:]}"] = ((), part.angle, about)
+        else:
+            about = {**one, "long_name": f"direction of the anisotropy of {name}"}
+            data[f"direction{short[1:]}"] = ("row", part.direction, about)
+    return xr.Dataset(data, {"row": axes, "column": axes})

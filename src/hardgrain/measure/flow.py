@@ -1,0 +1,348 @@
+"""Flow: fields averaged over time, on a grid; and the mass that passes an orifice.
+
+Sums over grains (`coarse`) are averaged over frames first, ratios are taken last: V = ⟨ρV⟩/⟨ρ⟩ is
+the velocity of the mean flux, and fluctuations are those about it, in space and in time,
+
+    C_ab = ⟨ρ v_a v_b⟩/⟨ρ⟩ − V_a V_b − w² G_ac G_bc,   G_ab = ∂V_a/∂x_b.
+
+The last term takes away what a mean flow with the gradient G does across a kernel of width w, so
+that C vanishes for grains that follow it. G is the derivative of the smooth fields, not of their
+values on the grid. From these, with grains of density ρ_s and mean diameter d,
+
+    temperature T = C_aa/dim,   shear rate γ̇ = √(2 D:D), D the symmetric traceless part of G,
+    pressure p = σ_aa/dim with σ = contacts + ρ C,   inertial number I = γ̇ d √(ρ_s/p).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardgrain.errors import InputError
+from hardgrain.measure.catalogue import moments, of_run, only_run
+from hardgrain.measure.coarse import Grid, Smear, grid_of, line_stress
+from hardgrain.measure.region import as_region
+from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshots
+from hardgrain.measure.stress import AXES, stress_units
+from hardgrain.scene.model import Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Fields", "FlowRate", "fields", "flow_rate"]
+
+BLOCKS = 10  # of time, whose scatter gives the error of a mean rate
+
+
+# ---------------------------------------------------------------------- fields
+@dataclass(frozen=True)
+class Fields:
+    """Time-averaged fields; NaN where no grain is near."""
+
+    grid: Grid
+    frames: int  # averaged over
+    density: Floats  # ρ (*shape) [mass/volume]
+    fraction: Floats  # of the volume that grains fill, as points of their volume
+    velocity: Floats  # V (dim, *shape)
+    gradient: Floats  # G (dim, dim, *shape), ∂V_a/∂x_b [1/time]
+    fluctuation: Floats  # C (dim, dim, *shape) [velocity²]
+    contact_stress: Floats | None  # (dim, dim, *shape), compression positive; None: not asked for
+    diameter: float  # mean, of the grains
+    grain_density: float  # mass of all grains over their volume
+
+    @property
+    def temperature(self) -> Floats:
+        """T = C_aa/dim, mean square of one component of the fluctuations [velocity²]."""
+        temperature: Floats = np.einsum("aa...->...", self.fluctuation) / len(self.velocity)
+        return temperature
+
+    @property
+    def shear_rate(self) -> Floats:
+        """γ̇ = √(2 D:D) [1/time]."""
+        dim = len(self.velocity)
+        d = 0.5 * (self.gradient + np.swapaxes(self.gradient, 0, 1))
+        third = np.einsum("aa...->...", d) / dim
+        d = d - np.einsum("ab,...->ab...", np.eye(dim), third)
+        rate: Floats = np.sqrt(2.0 * np.einsum("ab...,ab...->...", d, d))
+        return rate
+
+    @property
+    def stress(self) -> Floats:
+        """σ of contacts and of moving grains (dim, dim, *shape)."""
+        if self.contact_stress is None:
+            raise InputError("these fields were averaged without contacts; use contacts=True")
+        moving = np.where(self.density > 0.0, self.density * self.fluctuation, 0.0)
+        return self.contact_stress + moving
+
+    @property
+    def pressure(self) -> Floats:
+        """p = σ_aa/dim."""
+        pressure: Floats = np.einsum("aa...->...", self.stress) / len(self.velocity)
+        return pressure
+
+    @property
+    def inertial_number(self) -> Floats:
+        """I = γ̇ d √(ρ_s/p), NaN where there is no pressure."""
+        p = np.where(self.pressure > 0.0, self.pressure, math.nan)
+        number: Floats = self.shear_rate * self.diameter * np.sqrt(self.grain_density / p)
+        return number
+
+
+def fields(
+    source: Source,
+    frames: Sequence[int] | None = None,
+    cells: Sequence[int] | None = None,
+    width: float | None = None,
+    region: Any = None,
+    *,
+    contacts: bool = False,
+) -> Fields:
+    """Density, velocity, its gradient and fluctuations, averaged over frames; all unless told.
+
+    ``contacts``: stress as well, over those frames that stored contacts. The grid is that of
+    `coarse.grid_of` over the first and the last frame.
+    """
+    grid = grid_of(source, frames, cells, width, region)
+    dim, count = len(grid.shape), 0
+    carried = np.zeros((2 + dim + dim * dim, *grid.shape))
+    slope = np.zeros((dim, 1 + dim, *grid.shape))
+    pushed = np.zeros((dim, dim, *grid.shape))
+    for snap in moments(source, frames, contacts=contacts):
+        smear, v, m = Smear(grid, snap), snap.velocity, snap.mass[:, None]
+        momentum = np.hstack([m, m * v])
+        flux = (m[:, :, None] * v[:, :, None] * v[:, None, :]).reshape(-1, dim * dim)
+        carried += smear.points(np.hstack([momentum, flux, snap.volume[:, None]]))
+        slope += smear.points(momentum, slope=True)
+        if contacts:
+            pushed += line_stress(smear)
+        count += 1
+    carried, slope = carried / count, slope / count
+    rho = carried[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        v = carried[1 : 1 + dim] / rho
+        gradient = np.swapaxes(slope[:, 1:] - slope[:, :1] * v, 0, 1) / rho
+        second = carried[1 + dim : -1].reshape(dim, dim, *grid.shape) / rho
+        mean = v[:, None] * v[None] + grid.width**2 * np.einsum(
+            "ac...,bc...->ab...", gradient, gradient
+        )
+    return Fields(
+        grid,
+        count,
+        rho,
+        carried[-1],
+        v,
+        gradient,
+        second - mean,
+        pushed / count if contacts else None,
+        2.0 * float(snap.radius.mean()),
+        float(snap.mass.sum() / snap.volume.sum()),
+    )
+
+
+# ---------------------------------------------------------------------- through an orifice
+@dataclass(frozen=True)
+class FlowRate:
+    """Mass that has passed a plane or left a region, frame by frame."""
+
+    time: Floats  # (k,) of the frames [time]
+    mass: Floats  # (k,) passed since the first frame
+    grains: Floats  # (k,) their number
+
+    @property
+    def rate(self) -> Floats:
+        """(k − 1,) between frames [mass/time]."""
+        rate: Floats = np.diff(self.mass) / np.diff(self.time)
+        return rate
+
+    @property
+    def mean(self) -> float:
+        """Over all frames [mass/time]."""
+        return float((self.mass[-1] - self.mass[0]) / (self.time[-1] - self.time[0]))
+
+    @property
+    def error(self) -> float:
+        """Of the mean, by the scatter of ten blocks of time; NaN for fewer than two intervals."""
+        blocks = min(BLOCKS, self.time.size - 1)
+        if blocks < 2:
+            return math.nan
+        t = np.linspace(self.time[0], self.time[-1], blocks + 1)
+        rates = np.diff(np.interp(t, self.time, self.mass)) / np.diff(t)
+        return float(rates.std(ddof=1) / math.sqrt(blocks))
+
+
+def flow_rate(
+    run: Run,
+    frames: Sequence[int] | None = None,
+    *,
+    at: float | None = None,
+    axis: str | None = None,
+    within: Sequence[Sequence[float]] | None = None,
+    region: Any = None,
+) -> FlowRate:
+    """Mass through a plane, or out of a region, counted at the grains' centres.
+
+    ``at``: where the plane lies along ``axis``, which is that of gravity unless told; the way that
+    gravity points counts as positive, else that of the axis. ``within``: two corners in the plane,
+    each with dim − 1 coordinates; a grain counts if it crosses between them, its path between two
+    frames being straight. With ``region``, two corners, mass that is no longer in it.
+    """
+    if (at is None) == (region is None):
+        raise InputError(
+            "flow-rate needs a plane or a region: give at (where it lies along the axis) or region"
+        )
+    time, mass, grains = [], [0.0], [0.0]
+    before = None
+    for snap in snapshots(run, frames):
+        time.append(snap.time)
+        if before is not None:
+            if at is not None:
+                passed = _crossed(before, snap, at, axis, within)
+            else:
+                holds = as_region(snap, region).holds
+                passed = holds(before.wrapped).astype(float) - holds(snap.wrapped)
+            mass.append(mass[-1] + float(passed @ snap.mass))
+            grains.append(grains[-1] + float(passed.sum()))
+        before = snap
+    if len(time) < 2:
+        raise InputError("flow-rate needs at least two frames")
+    return FlowRate(np.array(time), np.array(mass), np.array(grains))
+
+
+def _crossed(
+    before: Snapshot,
+    now: Snapshot,
+    at: float,
+    axis: str | None,
+    within: Sequence[Sequence[float]] | None,
+) -> Floats:
+    """How often each grain went through the plane between two frames, along gravity; (n,)."""
+    g, dim = now.model.gravity, now.dim
+    if axis is None:
+        a = int(np.abs(g).argmax()) if g.any() else dim - 1
+    elif axis in AXES[:dim]:
+        a = AXES.index(axis)
+    else:
+        raise InputError(f"axis is {axis!r}; give one of {', '.join(AXES[:dim])}")
+    x, y, period = before.position, now.position, now.model.periodic[a]
+    if period > 0.0:
+        side = [np.floor((z[:, a] - at) / period) for z in (x, y)]
+    else:
+        side = [(z[:, a] >= at).astype(float) for z in (x, y)]
+    count: Floats = (side[1] - side[0]) * (-1.0 if g[a] < 0.0 else 1.0)
+    if within is None:
+        return count
+    corners = np.array(within, dtype=float)
+    if corners.shape != (2, dim - 1):
+        raise InputError(f"within is {within}; give two corners with {dim - 1} coordinates each")
+    plane = at + period * np.maximum(side[0], side[1])
+    if period == 0.0:
+        plane = np.full(now.n, at)
+    step = y[:, a] - x[:, a]
+    share = (plane - x[:, a]) / np.where(step == 0.0, 1.0, step)
+    others = [b for b in range(dim) if b != a]
+    point = x[:, others] + share[:, None] * (y - x)[:, others]
+    low, cell = now.low[others], now.model.periodic[others]
+    wrapped = low + np.mod(point - low, np.where(cell > 0.0, cell, 1.0))
+    point = np.where(cell > 0.0, wrapped, point)
+    through: Floats = count * ((point >= corners[0]) & (point <= corners[1])).all(axis=1)
+    return through
+
+
+# ---------------------------------------------------------------------- labelled
+def _labelled(found: Fields, names: Sequence[str]) -> xr.Dataset:
+    import xarray as xr
+
+    dim = len(found.grid.shape)
+    axes = list(AXES[:dim])
+    stress, volume = stress_units(dim), f"length^{dim}"
+    about = {
+        "density": ("density", f"mass/{volume}"),
+        "fraction": ("solid fraction", "1"),
+        "velocity": ("velocity", "length/time"),
+        "gradient": ("velocity gradient", "1/time"),
+        "shear_rate": ("shear rate", "1/time"),
+        "temperature": ("granular temperature", "length^2/time^2"),
+        "stress": ("stress, compression positive", stress),
+        "contact_stress": ("stress of contacts, compression positive", stress),
+        "pressure": ("pressure", stress),
+        "inertial_number": ("inertial number", "1"),
+    }
+    data: dict[str, Any] = {}
+    for name in names:
+        value = getattr(found, name)
+        front = ["component", "direction"][: value.ndim - dim]
+        words, units = about[name]
+        data[name] = ((*front, *axes), value, {"units": units, "long_name": words})
+    coords: dict[str, Any] = {
+        a: (a, x, {"units": "length"}) for a, x in zip(axes, found.grid.centres)
+    }
+    coords["component"], coords["direction"] = axes, axes
+    used = {d for dims, *_ in data.values() for d in dims}
+    attrs = {"frames": found.frames, "width": found.grid.width, "kernel": "Gaussian"}
+    return xr.Dataset(data, {k: v for k, v in coords.items() if k in used}, attrs)
+
+
+@of_run("flow", "density, velocity, shear rate and temperature on a grid, time-averaged")
+def _flow(
+    source: Source,
+    frames: Sequence[int] | None = None,
+    grid: Sequence[int] | None = None,
+    width: float | None = None,
+    region: Any = None,
+) -> xr.Dataset:
+    found = fields(source, frames, grid, width, region)
+    return _labelled(
+        found, ["density", "fraction", "velocity", "gradient", "shear_rate", "temperature"]
+    )
+
+
+@of_run("stress-field", "stress and pressure on a grid, time-averaged", contacts=True)
+def _stress_field(
+    source: Source,
+    frames: Sequence[int] | None = None,
+    grid: Sequence[int] | None = None,
+    width: float | None = None,
+    region: Any = None,
+) -> xr.Dataset:
+    found = fields(source, frames, grid, width, region, contacts=True)
+    return _labelled(found, ["stress", "contact_stress", "pressure"])
+
+
+@of_run("inertial-number", "inertial number, shear rate and pressure on a grid", contacts=True)
+def _inertial_number(
+    source: Source,
+    frames: Sequence[int] | None = None,
+    grid: Sequence[int] | None = None,
+    width: float | None = None,
+    region: Any = None,
+) -> xr.Dataset:
+    found = fields(source, frames, grid, width, region, contacts=True)
+    return _labelled(found, ["inertial_number", "shear_rate", "pressure", "density", "velocity"])
+
+
+@of_run("flow-rate", "mass that passes a plane (at, axis, within) or leaves a region, over time")
+def _flow_rate(
+    source: Source,
+    frames: Sequence[int] | None = None,
+    at: float | None = None,
+    axis: str | None = None,
+    within: Sequence[Sequence[float]] | None = None,
+    region: Any = None,
+) -> xr.Dataset:
+    import xarray as xr
+
+    run = only_run(source, "flow-rate")
+    found = flow_rate(run, frames, at=at, axis=axis, within=within, region=region)
+    rate = np.append(math.nan, found.rate)
+    data: dict[str, Any] = {
+        "mass": ("time", found.mass, {"units": "mass", "long_name": "mass passed"}),
+        "grains": ("time", found.grains, {"units": "1", "long_name": "grains passed"}),
+        "rate": ("time", rate, {"units": "mass/time", "long_name": "flow rate since last frame"}),
+        "mean_rate": ((), found.mean, {"units": "mass/time", "long_name": "mean flow rate"}),
+        "mean_rate_error": ((), found.error, {"units": "mass/time", "long_name": "its error"}),
+    }
+    return xr.Dataset(data, {"time": ("time", found.time, {"units": "time"})})

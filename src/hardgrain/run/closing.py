@@ -1,0 +1,41 @@
+"""The closing word on a run, from its file: the summary that the run itself printed at its end."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import fields, replace
+from typing import Any
+
+from hardgrain.io.runfile import Checkpoint, RunFile
+from hardgrain.run.simulation import Simulation, _name
+from hardgrain.run.summary import Summary
+from hardgrain.step.report import StepReport
+
+__all__ = ["closing_word"]
+
+
+def closing_word(run: RunFile) -> Summary:
+    """Summary of a run up to its last frame that stored contacts.
+
+    All is as at the end of the run but the time spent, which no file keeps.
+    """
+    last = run._last_with_contacts()
+    contacts = run.contacts(last)
+    assert contacts is not None
+    checkpoint = Checkpoint(run[last], contacts, run.header, run.model)
+    sim = Simulation._from_checkpoint(checkpoint, None, run.path)
+    done = run.history["step"] <= checkpoint.frame.step
+    history = {name: column[done] for name, column in run.history.items()}
+    sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
+    if len(history["step"]):
+        kinds: dict[str, Any] = {"int": int, "float": float, "bool": bool}
+        sim.report = StepReport(
+            **{f.name: kinds[str(f.type)](history[f.name][-1]) for f in fields(StepReport)}
+        )
+    stop = sim.scenario.stop
+    conditions = stop.conditions() if stop else []
+    ended = None
+    if run.finished:
+        ended = next((_name(c) for c in conditions if c(sim)), "stop condition met")
+    summary = sim._summary(ended, conditions, str(run.path))
+    return replace(summary, seconds={}, compile_seconds=0.0)

@@ -1,0 +1,158 @@
+"""Grains in the colour of a field: what fields there are, and which colours suit them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardgrain.errors import InputError
+from hardgrain.measure.catalogue import quantities
+from hardgrain.measure.snapshot import Snapshot
+from hardgrain.measure.stress import grain_stress, stress_units
+from hardgrain.measure.structure import clusters, contact_numbers
+from hardgrain.scene.model import Floats
+from hardgrain.show.style import COLOURS, colour_map
+
+if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
+
+__all__ = ["FIELDS", "PLAIN", "Field", "GrainField", "grain_field", "limits", "paint"]
+
+PLAIN = "plain"
+SEEN = (0.22, 1.0)  # part of viridis on which dark lines are seen
+TRIM = 0.99  # share of the values that the colours span; the few beyond would dwarf the rest
+
+
+@dataclass(frozen=True)
+class Field:
+    """A number for each grain, by name."""
+
+    about: str
+    unit: str
+    kind: str  # "size": from zero; "value": as it comes; "signed": about zero; "name": a number
+    compute: Callable[[Snapshot], Floats]
+    contacts: bool = False  # needs them
+
+
+@dataclass(frozen=True, eq=False)
+class GrainField:
+    """Values of a field in a frame."""
+
+    value: Floats  # (n,)
+    label: str
+    unit: str
+    kind: str
+
+
+def _speed(snap: Snapshot) -> Floats:
+    speed: Floats = np.linalg.norm(snap.velocity, axis=1)
+    return speed
+
+
+def _spin(snap: Snapshot) -> Floats:
+    spin: Floats = snap.spin[:, 0] if snap.dim == 2 else np.linalg.norm(snap.spin, axis=1)
+    return spin
+
+
+def _pressure(snap: Snapshot) -> Floats:
+    pressure: Floats = np.trace(grain_stress(snap), axis1=1, axis2=2) / snap.dim
+    return pressure
+
+
+def _cluster(snap: Snapshot) -> Floats:
+    """Number of a grain's cluster, the largest 0; single grains have none, −1."""
+    number = clusters(snap)
+    shown: Floats = np.where(np.bincount(number)[number] > 1, number, -1.0)
+    return shown
+
+
+FIELDS: dict[str, Field] = {
+    "speed": Field("magnitude of the velocity", "length/time", "size", _speed),
+    "velocity-x": Field("velocity along x", "length/time", "signed", lambda s: s.velocity[:, 0]),
+    "velocity-y": Field("velocity along y", "length/time", "signed", lambda s: s.velocity[:, 1]),
+    "velocity-z": Field("velocity along z", "length/time", "signed", lambda s: s.velocity[:, 2]),
+    "spin": Field("angular velocity (3D: its magnitude)", "radian/time", "signed", _spin),
+    "pressure": Field("mean stress in a grain", "stress", "size", _pressure, True),
+    "coordination": Field(
+        "contacts that bear a force", "1", "size", lambda s: contact_numbers(s).astype(float), True
+    ),
+    "cluster": Field("cluster of contacts that bear a force", "1", "name", _cluster, True),
+    "radius": Field("radius", "length", "value", lambda s: s.radius),
+    "mass": Field("mass", "mass", "value", lambda s: s.mass),
+    "id": Field("number of the grain", "1", "value", lambda s: np.arange(s.n, dtype=float)),
+    "group": Field("set of grains", "1", "name", lambda s: s.model.group.astype(float)),
+    "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
+}
+_ALIAS = {"velocity": "speed", "rotation": "spin"}
+
+
+def grain_field(snap: Snapshot, name: str) -> GrainField:
+    """A field by name: one of ``FIELDS``, or any measurement that gives a number for each grain.
+
+    Where a measurement gives several, one is chosen by a dot: ``voronoi.volume``.
+    """
+    name = _ALIAS.get(name, name)
+    if name in FIELDS:
+        field = FIELDS[name]
+        if name == "velocity-z" and snap.dim == 2:
+            raise InputError("colour is 'velocity-z', but the run is in 2D")
+        kind = "size" if name == "spin" and snap.dim == 3 else field.kind
+        unit = stress_units(snap.dim) if field.unit == "stress" else field.unit
+        return GrainField(field.compute(snap), name.replace("-", " "), unit, kind)
+    measurement, _, variable = name.partition(".")
+    known = quantities()
+    if measurement not in known or known[measurement].whole:
+        others = [n for n, q in known.items() if not q.whole]
+        near = get_close_matches(name, [PLAIN, *FIELDS, *_ALIAS, *others], n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join([PLAIN, *FIELDS])}"
+        raise InputError(f"colour is {name!r}, which is no field of grains; {hint}")
+    data = known[measurement].compute(snap)
+    per_grain = [str(v) for v in data.data_vars if data[v].dims == ("grain",)]
+    if not per_grain or (variable and variable not in per_grain):
+        choice = f"choose from: {', '.join(per_grain)}" if per_grain else "it has one of the whole"
+        raise InputError(
+            f"colour is {name!r}; {measurement} gives no such number a grain, {choice}"
+        )
+    chosen: Any = data[variable or per_grain[0]]
+    words = str(chosen.attrs.get("long_name", chosen.name)).replace("_", " ")
+    value = chosen.to_numpy().astype(float)
+    return GrainField(value, words, str(chosen.attrs.get("units", "")), "value")
+
+
+def limits(field: GrainField, value: Floats) -> tuple[float, float]:
+    """Ends of the colour scale for these values of a field, which may be of several frames."""
+    some = value[np.isfinite(value)]
+    if some.size == 0:
+        return 0.0, 1.0
+    if field.kind == "signed":
+        top = float(np.quantile(np.abs(some), TRIM)) or 1.0
+        return -top, top
+    low, high = (float(np.quantile(some, q)) for q in (1.0 - TRIM, TRIM))
+    if field.kind == "size":
+        low, high = 0.0, high if high > 0.0 else float(some.max())
+    return (low, high) if high > low else (low, low + 1.0)
+
+
+def field_map(kind: str) -> Colormap:
+    """Viridis, or for what has a sign one from blue to red, pale in the middle."""
+    return colour_map("coolwarm") if kind == "signed" else colour_map("viridis", SEEN)
+
+
+def paint(field: GrainField, span: tuple[float, float]) -> Floats:
+    """Colours (n, 4) of the grains; names go through a list of colours, those without are grey."""
+    from matplotlib.colors import to_rgba
+
+    if field.kind == "name":
+        palette = np.array([to_rgba(c) for c in COLOURS[1:]])
+        colours: Floats = palette[field.value.astype(int) % len(palette)]
+        colours[field.value < 0] = to_rgba("#d9d5cc")
+        return colours
+    low, high = span
+    share = np.clip((field.value - low) / (high - low), 0.0, 1.0)
+    colours = field_map(field.kind)(np.where(np.isfinite(share), share, 0.0))
+    colours[~np.isfinite(field.value)] = to_rgba("#d9d5cc")
+    return colours

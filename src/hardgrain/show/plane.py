@@ -1,0 +1,185 @@
+"""A packing in the plane of a picture: grains, lines through contacts, outlines of walls.
+
+In 2D the plane is (x, y); a scene in 3D is seen along y, in the plane (x, z).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
+from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.model import Floats
+
+__all__ = ["BAND", "Circle", "Lines", "Plane", "Shape", "bounds", "force_lines", "see", "walls"]
+
+BAND = 0.7  # thickness of a wall as drawn [mean diameter]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Contacts as lines from the centre of the first body, and what they tell."""
+
+    first: NDArray[np.int32]  # (m,) grain at which they begin
+    arm: Floats  # (m, dim) to the centre of the second body, or to the wall [length]
+    force: Floats  # (m,) normal force, negative: tension [force]
+    value: Floats  # (m,) what gives their colour
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """What is drawn. Grains and lines that cross a periodic end are there twice."""
+
+    axes: tuple[int, int]
+    center: Floats  # (n, 2), far ones first
+    radius: Floats  # (n,)
+    depth: Floats  # (n,) from 0, near, to 1, far
+    grain: NDArray[np.int64]  # (n,) their numbers
+    lines: Floats  # (m, 2, 2) ends of the lines, weakest first
+    force: Floats  # (m,)
+    value: Floats  # (m,)
+    low: Floats  # (2,) corner of the view [length]
+    high: Floats  # (2,)
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A wall that is seen as a circle."""
+
+    center: Floats  # (2,)
+    radius: float
+    around: bool  # the grains are inside
+
+
+Shape = Circle | Floats  # polygons are (k, 2), those with k = 2 lines
+
+
+def force_lines(snap: Snapshot, friction: bool = False) -> Lines:
+    """The contacts that bear a force, coloured by it or by ``friction``: T/(µN).
+
+    In 2D friction has a sign, positive where it turns both grains clockwise.
+    """
+    c, force = snap.contacts, snap.normal_force
+    drawn = np.flatnonzero(np.abs(force) > 1e-9 * np.abs(force).max(initial=0.0))
+    value = force
+    if friction:
+        normal, tangent = c.normal, snap.tangential_force
+        size = np.linalg.norm(tangent, axis=1)
+        if snap.dim == 2:
+            size = tangent[:, 1] * normal[:, 0] - tangent[:, 0] * normal[:, 1]
+        limit = snap.friction * np.abs(force)
+        value = np.divide(size, limit, out=np.zeros_like(size), where=limit > 0.0)
+    # the normal knows the nearest image, positions do not
+    return Lines(c.first[drawn], snap.branch[drawn], force[drawn], value[drawn])
+
+
+def plane_of(snap: Snapshot) -> tuple[int, int]:
+    """The two axes of the picture."""
+    return (0, 1) if snap.dim == 2 else (0, 2)
+
+
+def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -> Plane:
+    """Put grains and lines into the plane of the picture; ``box`` (2, 2) holds its corners."""
+    axes = plane_of(snap)
+    keep = list(axes)
+    low, high = bounds(snap) if box is None else box
+    if lines is None:
+        none = np.zeros(0)
+        lines = Lines(np.zeros(0, np.int32), np.zeros((0, snap.dim)), none, none)
+    depth = np.zeros(snap.n)
+    if snap.dim == 3 and snap.n:
+        y = snap.wrapped[:, 1]
+        depth = (y - y.min()) / max(float(np.ptp(y)), 1e-300)
+    start = snap.wrapped[lines.first][:, keep]
+    ends = np.stack([start, start + lines.arm[:, keep]], axis=1)
+    grain, center = np.arange(snap.n), snap.wrapped[:, keep]
+    plane = Plane(
+        axes, center, snap.radius, depth, grain, ends, lines.force, lines.value, low, high
+    )
+    for k, axis in enumerate(axes):
+        if snap.model.periodic[axis] > 0.0:
+            plane = _with_images(plane, k, snap.low[axis], snap.model.periodic[axis])
+    far = np.argsort(-plane.depth, kind="stable")
+    weak = np.argsort(np.abs(plane.force), kind="stable")
+    return replace(
+        plane,
+        **{name: getattr(plane, name)[far] for name in ("center", "radius", "depth", "grain")},
+        **{name: getattr(plane, name)[weak] for name in ("lines", "force", "value")},
+    )
+
+
+def _with_images(plane: Plane, k: int, low: float, period: float) -> Plane:
+    """Add the images of all that crosses the periodic ends along axis k of the picture."""
+    shift = np.zeros(2)
+    shift[k] = period
+    x, r, ends = plane.center[:, k], plane.radius, plane.lines[:, :, k]
+    high, far = low + period, ends.max(axis=1, initial=-np.inf)
+    near = ends.min(axis=1, initial=np.inf)
+    grains = [np.arange(x.size), np.flatnonzero(x - r < low), np.flatnonzero(x + r > high)]
+    lines = [np.arange(len(ends)), np.flatnonzero(near < low), np.flatnonzero(far > high)]
+    g, m = np.concatenate(grains), np.concatenate(lines)
+    to_g, to_m = (np.repeat([0.0, 1.0, -1.0], [i.size for i in which]) for which in (grains, lines))
+    return replace(
+        plane,
+        center=plane.center[g] + to_g[:, None] * shift,
+        radius=r[g], depth=plane.depth[g], grain=plane.grain[g],
+        lines=plane.lines[m] + to_m[:, None, None] * shift,
+        force=plane.force[m], value=plane.value[m],
+    )  # fmt: skip
+
+
+def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
+    """Corners of the view: all grains, the finite walls, and the planes close to them."""
+    keep, r = list(plane_of(snap)), snap.radius[:, None]
+    center = snap.wrapped[:, keep]
+    low, high = (center - r).min(axis=0), (center + r).max(axis=0)
+    kind, point, axis, size = snap.walls
+    reach = 0.25 * (high - low).max()
+    for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):
+        corners: list[Floats] = []
+        if what == SEGMENT:
+            corners = [p, p + a]
+        elif what in (INSIDE, OUTSIDE) and _seen_as_circle(snap, whole):
+            corners = [p - s, p + s]
+        elif what == PLANE and np.count_nonzero(a) == 1:
+            side = np.where(a != 0.0, p, 0.5 * (low + high))
+            if (side > low - reach).all() and (side < high + reach).all():
+                corners = [side]
+        for corner in corners:
+            low, high = np.minimum(low, corner), np.maximum(high, corner)
+    margin = BAND * 2.0 * float(snap.radius.mean())
+    low, high = low - margin, high + margin
+    for k, along in enumerate(keep):
+        if snap.model.periodic[along] > 0.0:
+            low[k], high[k] = snap.low[along], snap.low[along] + snap.model.periodic[along]
+    return low, high
+
+
+def _seen_as_circle(snap: Snapshot, axis: Floats) -> bool:
+    """Whether the picture looks along the axis of a cylinder."""
+    return snap.dim == 2 or bool((np.abs(axis[list(plane_of(snap))]) < 1e-9).all())
+
+
+def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
+    """Outlines of the walls in a view; planes are bands as long as the view at least."""
+    keep = list(plane_of(snap))
+    band, far = BAND * 2.0 * float(snap.radius.mean()), 2.0 * float((high - low).sum())
+    shapes: list[Shape] = []
+    kind, point, axis, size = snap.walls
+    for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):
+        if what == PLANE:
+            if np.linalg.norm(a) < 1e-6:  # faces the eye
+                continue
+            a = a / np.linalg.norm(a)
+            along = far * np.array([-a[1], a[0]])
+            foot = p + along * np.dot(0.5 * (low + high) - p, along) / far**2
+            edge = np.array([foot - along, foot + along])
+            shapes.append(np.vstack([edge, edge[::-1] - band * a]))
+        elif what == SEGMENT:
+            shapes.append(np.array([p, p + a]))
+        elif _seen_as_circle(snap, whole):
+            shapes.append(Circle(p, float(s), bool(what == INSIDE)))
+    return shapes

@@ -1,0 +1,143 @@
+"""The small film in a report: what its script (templates/player.js) draws, as bytes in the page.
+
+Each frame holds, one array after the other:
+
+    grains: places (2 × u16), numbers (u16)
+    lines:  ends (4 × u16)
+    grains: angles in 2D or depths in 3D, speeds, pressures (u8 each)
+    lines:  normal forces (u8)
+
+and its walls as JSON. Frames are chosen evenly, as many as there is room for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.io.runfile import RunFile
+from hardgrain.measure.snapshot import Snapshot, snapshots
+from hardgrain.scene.model import Floats
+from hardgrain.show import plane
+from hardgrain.show.colour import SEEN, grain_field
+from hardgrain.show.network import FORCE_MAP, GRAIN, RIM, Look, Scale, scale
+from hardgrain.show.style import colour_map
+
+__all__ = ["film_data"]
+
+ROOM = 2_300_000  # for all frames [bytes]
+MOST = 200  # frames
+LEAST = 8  # frames that make a film; for less a picture will do
+GRAIN_BYTES, LINE_BYTES = 9, 9
+WEAK = 0.02  # forces below that share of the strongest are not seen
+
+
+def film_data(run: RunFile) -> str | None:
+    """Data of the film as JSON; None: the run is too large for one, or has no frame to choose."""
+    known = set(range(len(run)))
+    size = GRAIN_BYTES * run.model["radius"].size
+    last = next(snapshots(run, [len(run) - 1]))
+    if last.stored:
+        size += LINE_BYTES * int(last.loaded.sum())
+    count = min(MOST, len(known), ROOM // max(size, 1))
+    if count < min(LEAST, len(known)) or run.model["radius"].size > 1 << 16:
+        return None
+    chosen = np.unique(np.linspace(0, len(known) - 1, count).round().astype(int)).tolist()
+    look = Look()
+    few = chosen[:: max(1, len(chosen) // 16)]
+    fixed = scale(snapshots(run, few), look)
+    tops = _tops(run, few)
+    frames, parts = [], []
+    for snap in snapshots(run, chosen):
+        head, data = _frame(snap, look, fixed, tops)
+        frames.append(head)
+        parts.append(data)
+    low, high = fixed.box
+    maps = {"grains": ("viridis", SEEN), "lines": ("inferno_r", FORCE_MAP)}
+    return json.dumps(
+        {
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "flat": last.dim == 2,
+            "radius": np.round(last.radius, 6).tolist(),
+            "band": plane.BAND * 2.0 * float(last.radius.mean()),
+            "width": 0.45 * 2.0 * float(last.radius.mean()),
+            "grain": GRAIN,
+            "rim": RIM,
+            "top": {"speed": tops[0], "pressure": tops[1], "force": fixed.force},
+            "maps": {name: _hex(*which) for name, which in maps.items()},
+            "frames": frames,
+            "data": b64encode(b"".join(parts)).decode(),
+        },
+        separators=(",", ":"),
+    )
+
+
+def _hex(name: str, part: tuple[float, float]) -> list[str]:
+    """64 colours of a map."""
+    from matplotlib.colors import to_hex
+
+    colours = colour_map(name, part)
+    return [to_hex(colours(t)) for t in np.linspace(0.0, 1.0, 64)]
+
+
+def _tops(run: RunFile, frames: list[int]) -> tuple[float, float]:
+    """Speed and pressure that the ends of their colours mean."""
+    speed, pressure = [], []
+    for snap in snapshots(run, frames):
+        speed.append(float(np.quantile(grain_field(snap, "speed").value, 0.99)))
+        if snap.stored:
+            pressure.append(float(np.quantile(grain_field(snap, "pressure").value, 0.99)))
+    return max(speed, default=0.0), float(np.median(pressure)) if pressure else 0.0
+
+
+def _frame(
+    snap: Snapshot, look: Look, fixed: Scale, tops: tuple[float, float]
+) -> tuple[dict[str, Any], bytes]:
+    lines = look.seen(snap) if snap.stored else None
+    seen = plane.see(snap, lines, fixed.box)
+    low, high = fixed.box
+    place = _share16((seen.center - low) / (high - low))
+    number = seen.grain.astype("<u2")
+    turn = snap.state.orientation[: snap.n, 0] / (2.0 * math.pi) % 1.0 if snap.dim == 2 else None
+    third = _share8(seen.depth) if turn is None else _share8(turn[seen.grain])
+    speed = _share8(grain_field(snap, "speed").value / (tops[0] or 1.0))[seen.grain]
+    pressure = np.zeros_like(speed)
+    if snap.stored:
+        pressure = _share8(grain_field(snap, "pressure").value / (tops[1] or 1.0))[seen.grain]
+    force = np.abs(seen.force) / (fixed.force or 1.0)
+    strong = force > WEAK
+    ends = _share16((seen.lines[strong].reshape(-1, 2) - low) / (high - low))
+    data = b"".join(
+        a.tobytes() for a in (place, number, ends, third, speed, pressure, _share8(force[strong]))
+    )
+    head = {
+        "t": float(f"{snap.time:.6g}"),
+        "n": len(number),
+        "m": int(strong.sum()),
+        "walls": [_wall(shape) for shape in plane.walls(snap, low, high)],
+    }
+    return head, data
+
+
+def _share16(share: Floats) -> NDArray[np.uint16]:
+    """From −1, one view to the left or below, to 2, one to the right or above."""
+    return np.clip((share + 1.0) / 3.0 * 65535.0, 0.0, 65535.0).round().astype("<u2")
+
+
+def _share8(share: Floats) -> NDArray[np.uint8]:
+    return np.clip(share * 255.0, 0.0, 255.0).round().astype(np.uint8)
+
+
+def _wall(shape: plane.Shape) -> list[float]:
+    """x, y, … of a polygon; x, y, radius of a circle, negative if grains are inside."""
+    if isinstance(shape, plane.Circle):
+        numbers = [*shape.center, -shape.radius if shape.around else shape.radius]
+    else:
+        numbers = shape.ravel().tolist()
+    return [float(f"{x:.5g}") for x in numbers]

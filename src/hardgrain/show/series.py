@@ -1,0 +1,245 @@
+"""Quantities over time: columns of a run's history, and small measurements frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardgrain.errors import InputError
+from hardgrain.io.runfile import RunFile
+from hardgrain.run.scenario import stored_scenario
+from hardgrain.run.summary import CONVERGED
+from hardgrain.scene.model import Floats
+from hardgrain.show.style import COLOURS, GREY, label, new_figure, plain_ticks, style, symbols
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLUMNS",
+    "Curve",
+    "Panel",
+    "column",
+    "draw_panels",
+    "energy",
+    "measured",
+    "rigidity",
+    "solver",
+    "walls",
+]
+
+MOST = 1600  # points of a curve; of longer ones the least and the greatest of each stretch
+DECADES = 3.0  # above which a positive quantity gets a logarithmic axis
+
+# Unit and meaning of the columns of a run's history.
+COLUMNS: dict[str, tuple[str, str]] = {
+    "sweeps": ("1", "sweeps"),
+    "converged": ("1", "criterion met"),
+    "residual": ("1", "residual"),
+    "residual_rms": ("1", "residual, root mean square"),
+    "candidates": ("1", "contact candidates"),
+    "loaded": ("1", "contacts that bear a force"),
+    "worst_overlap": ("length", "worst overlap"),
+    "mean_overlap": ("length", "mean overlap"),
+    "fastest": ("length/time", "speed of the fastest grain"),
+    "kinetic": ("energy", "kinetic energy"),
+    "work_external": ("energy", "external work in a step"),
+    "work_driven": ("energy", "work of driven bodies in a step"),
+    "dissipated": ("energy", "dissipation in a step"),
+    "created": ("energy", "energy created in a step"),
+    "elastic": ("energy", "elastic energy"),
+    "network_grains": ("1", "grains in the largest cluster"),
+    "network_length": ("length", "length of the largest cluster"),
+    "network_diffusion_length": ("length", "diffusion length"),
+    "network_sound_speed": ("length/time", "sound speed"),
+    "network_frequency": ("1/time", "slowest mode ω"),
+    "network_damping_time": ("time", "its damping time τ"),
+    "network_stiffness": ("force/length", "stiffness κ of contacts"),
+    "network_damping": ("force time/length", "damping γ of contacts"),
+    "network_sag": ("length", "sag under the load"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A quantity over time."""
+
+    time: Floats
+    value: Floats
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share an axis."""
+
+    title: str
+    unit: str
+    curves: Sequence[Curve]
+    level: float | None = None  # a line to hold them against
+    level_name: str = ""
+    log: bool | None = None  # None: if they span decades
+
+
+def draw_panels(panels: Sequence[Panel], title: str = "", units: str = "") -> Figure:
+    """Panels above each other on one axis of time."""
+    known = symbols(units)
+    with style():
+        height = 2.6 if len(panels) == 1 else 1.9
+        figure, all_axes = new_figure(len(panels), 1, 6.4, height, sharex=True, squeeze=False)
+        for axes, panel in zip(all_axes[:, 0], panels):
+            _draw(axes, panel, known)
+        all_axes[-1, 0].set_xlabel(label("time", "time", known))
+        if title:
+            all_axes[0, 0].set_title(title, weight="bold")
+        plain_ticks(figure)
+        figure.align_ylabels()
+    return figure
+
+
+def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
+    for k, curve in enumerate(panel.curves):
+        t, y = _thinned(curve.time, curve.value)
+        axes.plot(
+            t, y, color=COLOURS[k % len(COLOURS)], ls="-" if k < len(COLOURS) else "--", lw=1.0,
+            marker="." if t.size <= 60 else None, label=curve.name or None,
+        )  # fmt: skip
+    if panel.level is not None:
+        axes.axhline(panel.level, color=GREY, lw=0.9, ls="--", label=panel.level_name)
+    values = np.concatenate([c.value for c in panel.curves] or [np.zeros(0)])
+    if panel.log if panel.log is not None else _spans_decades(values):
+        axes.set_yscale("log")
+    words, bracket, unit = label(panel.title, panel.unit, known).partition(" [")
+    axes.set_ylabel(fill(words, 22) + bracket.replace(" ", "\n") + unit)
+    if panel.level is not None or any(c.name for c in panel.curves):
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.06), handlelength=1.4)
+
+
+def _spans_decades(values: Floats) -> bool:
+    some = values[np.isfinite(values)]
+    if some.size == 0 or some.min() < 0.0 or not (some > 0.0).any():
+        return False
+    some = some[some > 0.0]
+    return bool(np.quantile(some, 0.99) > 10.0**DECADES * np.quantile(some, 0.01))
+
+
+def _thinned(time: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """No more than MOST points that look the same: least and greatest of each stretch."""
+    if time.size <= MOST:
+        return time, value
+    block = -(-2 * time.size // MOST)
+    whole = time.size // block
+    rows = value[: whole * block].reshape(whole, block)
+    filled = np.where(np.isfinite(rows), rows, rows[:, :1])
+    pick = np.sort([filled.argmin(axis=1), filled.argmax(axis=1)], axis=0)
+    at = (np.arange(whole) * block + pick).T.ravel()
+    at = np.append(at, np.arange(whole * block, time.size))
+    return time[at], value[at]
+
+
+# ---------------------------------------------------------------------- what there is
+def measured(name: str, values: Any) -> Panel:
+    """A curve for each component of a measured quantity."""
+    rest = [d for d in values.dims if d != "time"]
+    time = values["time"].to_numpy()
+    flat = values.stack(curve=rest) if rest else values.expand_dims("curve", axis=-1)
+    names = [""]
+    if rest:
+        keys = flat["curve"].to_numpy()
+        names = [" ".join(map(str, k if isinstance(k, tuple) else (k,))) for k in keys]
+    table = flat.transpose("time", "curve").to_numpy().astype(float)
+    curves = [Curve(time, table[:, k], text) for k, text in enumerate(names)]
+    words = str(values.attrs.get("long_name", name)).replace("_", " ")
+    return Panel(words, str(values.attrs.get("units", "")), curves)
+
+
+def column(history: dict[str, Any], name: str, title: str = "") -> Panel:
+    """A column of a run's history."""
+    unit, words = COLUMNS.get(name, ("", ""))
+    if name.startswith("force_"):
+        wall, _, axis = name.removeprefix("force_").rpartition("_")
+        unit, words = "force", f"force on {wall}, {axis}"
+    curve = Curve(history["time"], history[name])
+    return Panel(title or words or name.replace("_", " "), unit, [curve])
+
+
+def _curves(history: dict[str, Any], names: dict[str, str]) -> list[Curve]:
+    return [Curve(history["time"], history[c], text) for c, text in names.items()]
+
+
+def solver(run: RunFile) -> list[Panel]:
+    """How well the contact laws were solved, step by step."""
+    history = run.history
+    scenario = stored_scenario(run.header, run.path)
+    contacts = Panel(
+        "contacts",
+        "1",
+        _curves(history, {"candidates": "candidates", "loaded": "bear a force"}),
+        log=False,
+    )
+    overlap = Panel(
+        "overlap", "length", _curves(history, {"worst_overlap": "worst", "mean_overlap": "mean"})
+    )
+    if scenario.engine.kind == "soft-particles":
+        return [contacts, overlap]
+    both = _curves(history, {"residual": "largest", "residual_rms": "root mean square"})
+    residual = Panel("residual", "1", both, CONVERGED, "converged", True)
+    if not (history["residual"] > 0.0).any():
+        residual = Panel("residual", "1", residual.curves, log=False)
+    return [residual, column(history, "sweeps", "sweeps a step"), contacts, overlap]
+
+
+def rigidity(run: RunFile) -> list[Panel]:
+    """How far forces spread in a step, and the slow waves of a packing that is soft."""
+    history = run.history
+    if stored_scenario(run.header, run.path).engine.kind == "soft-particles":
+        raise InputError(f"{run.path} has no rigidity to show: its particles are soft by choice")
+    reach = _curves(
+        history,
+        {"network_diffusion_length": "diffusion length", "network_length": "largest cluster"},
+    )
+    return [
+        Panel("length", "length", reach),
+        column(history, "network_frequency"),
+        column(history, "network_damping_time"),
+        column(history, "network_sag"),
+    ]
+
+
+def energy(run: RunFile) -> list[Panel]:
+    """Where the energy comes from and where it goes, summed up from the start."""
+    history = run.history
+    time = history["time"]
+    names = {
+        "work_external": "external work",
+        "work_driven": "driven bodies",
+        "dissipated": "dissipated",
+    }
+    sums = [Curve(time, np.cumsum(history[c]), text) for c, text in names.items()]
+    sums = [c for c in sums if np.any(c.value)]
+    stored = column(history, "kinetic")
+    if history["elastic"].any():
+        stored = Panel(
+            "energy", "energy", _curves(history, {"kinetic": "kinetic", "elastic": "elastic"})
+        )
+    return [stored, Panel("since the start", "energy", sums, log=False)]
+
+
+def walls(run: RunFile) -> list[Panel]:
+    """The force of the grains on each wall."""
+    history, names = run.history, run.wall_names
+    if not names:
+        raise InputError(f"{run.path} has no walls, so no forces on them")
+    axes = "xyz"[: run.model["inv_mass"].shape[1]]
+    return [
+        Panel(
+            f"force on walls, {axis}", "force",
+            _curves(history, {f"force_{name}_{axis}": name for name in names}), log=False,
+        )
+        for axis in axes
+    ]  # fmt: skip

@@ -1,0 +1,134 @@
+// The film of a report: grains, force lines and walls of each frame on a canvas. No libraries.
+(() => {
+  "use strict";
+  const film = JSON.parse(document.getElementById("film-data").textContent);
+  const bytes = Uint8Array.from(atob(film.data), (c) => c.charCodeAt(0)).buffer;
+  const get = (id) => document.getElementById(id);
+  const canvas = get("film"), slider = get("film-frame"), play = get("film-play");
+  const colour = get("film-colour"), lines = get("film-lines"), clock = get("film-time");
+  const [width, height] = [film.high[0] - film.low[0], film.high[1] - film.low[1]];
+  let at = 0;
+  for (const frame of film.frames) {  // where its arrays begin, see player.py
+    frame.at = at;
+    at += 9 * frame.n + 9 * frame.m;
+  }
+
+  function arrays(frame) {
+    const { n, m } = frame;
+    let k = frame.at;
+    const take = (Kind, count) => {
+      const size = count * Kind.BYTES_PER_ELEMENT;
+      const part = new Kind(bytes.slice(k, k + size));
+      k += size;
+      return part;
+    };
+    return {
+      place: take(Uint16Array, 2 * n), number: take(Uint16Array, n),
+      ends: take(Uint16Array, 4 * m), third: take(Uint8Array, n),
+      speed: take(Uint8Array, n), pressure: take(Uint8Array, n), force: take(Uint8Array, m),
+    };
+  }
+
+  const map = (name, share) => film.maps[name][Math.min(63, share >> 2)];
+
+  function fade(hex, depth) {  // towards the paper with depth
+    const ground = dark.matches ? 22 : 255, part = 0.6 * depth / 255;
+    const mix = (i) => Math.round(parseInt(hex.slice(i, i + 2), 16) * (1 - part) + ground * part);
+    return `rgb(${mix(1)},${mix(3)},${mix(5)})`;
+  }
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  function draw() {
+    const frame = film.frames[+slider.value], a = arrays(frame);
+    const scale = canvas.width / width, g = canvas.getContext("2d");
+    const x = (u) => (u / 65535 * 3 - 1) * canvas.width;
+    const y = (u) => (2 - u / 65535 * 3) * canvas.height;
+    const px = (v) => (v - film.low[0]) * scale, py = (v) => (film.high[1] - v) * scale;
+    const by = colour.value;
+    g.clearRect(0, 0, canvas.width, canvas.height);
+    g.lineCap = "round";
+    g.lineWidth = Math.max(0.5, 0.04 * film.radius[0] * scale);
+    for (let i = 0; i < frame.n; i++) {
+      const r = film.radius[a.number[i]] * scale, cx = x(a.place[2 * i]), cy = y(a.place[2 * i + 1]);
+      const face = by === "plain" ? film.grain : map("grains", a[by][i]);
+      g.beginPath();
+      g.arc(cx, cy, r, 0, 2 * Math.PI);
+      g.fillStyle = film.flat ? face : fade(face, a.third[i]);
+      g.strokeStyle = film.flat ? film.rim : fade(film.rim, a.third[i]);
+      g.fill();
+      if (film.flat) {  // a mark that shows how it turns
+        const turn = a.third[i] / 255 * 2 * Math.PI;
+        g.moveTo(cx, cy);
+        g.lineTo(cx + r * Math.cos(turn), cy - r * Math.sin(turn));
+      }
+      g.stroke();
+    }
+    if (lines.checked) {
+      for (let k = 0; k < frame.m; k++) {
+        g.lineWidth = Math.max(0.3, film.width * scale * a.force[k] / 255);
+        g.strokeStyle = by === "plain" ? map("lines", a.force[k]) : "#22262b";
+        g.beginPath();
+        g.moveTo(x(a.ends[4 * k]), y(a.ends[4 * k + 1]));
+        g.lineTo(x(a.ends[4 * k + 2]), y(a.ends[4 * k + 3]));
+        g.stroke();
+      }
+    }
+    const wall = getComputedStyle(canvas).getPropertyValue("--wall");
+    g.fillStyle = g.strokeStyle = wall;
+    for (const w of frame.walls) {
+      g.beginPath();
+      if (w.length === 3) {
+        const r = Math.abs(w[2]) * scale, ring = film.band * scale, cx = px(w[0]), cy = py(w[1]);
+        g.arc(cx, cy, w[2] < 0 ? r + ring / 2 : r, 0, 2 * Math.PI);
+        g.lineWidth = ring;
+        if (w[2] < 0) g.stroke(); else g.fill();
+      } else {
+        for (let k = 0; k < w.length; k += 2) g.lineTo(px(w[k]), py(w[k + 1]));
+        g.lineWidth = 0.15 * film.band * scale + 1.5;
+        if (w.length === 4) g.stroke(); else g.fill();
+      }
+    }
+    clock.textContent = `time ${frame.t}`;
+    slider.setAttribute("aria-valuetext", clock.textContent);
+    scales(by);
+  }
+
+  function scales(by) {  // what colours and widths mean
+    const show = (v) => Number(v.toPrecision(3));
+    if (by === "plain" && !film.top.force) get("film-scale").textContent = "no contact bears a force";
+    else get("film-scale").textContent = by === "plain"
+      ? `line width and colour: normal force, strongest ${show(film.top.force)}`
+      : `colour: ${by}, from 0 to ${show(film.top[by])} (dark to yellow)`;
+  }
+
+  function fit() {
+    const ratio = Math.min(2, window.devicePixelRatio || 1);
+    const wide = Math.min(canvas.parentElement.clientWidth, 640 * Math.max(0.4, width / height));
+    canvas.style.width = `${wide}px`;
+    canvas.width = Math.round(wide * ratio);
+    canvas.height = Math.round(wide * ratio * height / width);
+    draw();
+  }
+
+  let playing = 0, last = 0;
+  function tick(now) {
+    if (!playing) return;
+    if (now - last > 40) {
+      last = now;
+      slider.value = (+slider.value + 1) % film.frames.length;
+      draw();
+    }
+    playing = requestAnimationFrame(tick);
+  }
+  play.addEventListener("click", () => {
+    playing = playing ? (cancelAnimationFrame(playing), 0) : requestAnimationFrame(tick);
+    play.textContent = playing ? "Pause" : "Play";
+  });
+  for (const control of [slider, colour, lines]) control.addEventListener("input", draw);
+  dark.addEventListener("change", draw);
+  window.addEventListener("resize", fit);
+  slider.max = film.frames.length - 1;
+  slider.value = slider.max;
+  fit();
+})();

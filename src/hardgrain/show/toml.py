@@ -1,0 +1,85 @@
+"""A scenario as the TOML text that would run it again: what differs from the defaults."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from pydantic import BaseModel
+
+from hardgrain.errors import InputError
+from hardgrain.run.scenario import Scenario, parse
+
+__all__ = ["scenario_text"]
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """TOML that gives the same scenario; that it does is checked."""
+    import tomllib
+
+    text = "\n".join(_table(_plain(scenario), "")).strip() + "\n"
+    try:
+        same = scenario.stop is None or parse(tomllib.loads(text)) == scenario
+    except (InputError, ValueError):
+        same = False
+    if not same:  # a default that is not a default, say of a kind of wall: give all
+        whole = json.loads(scenario.model_dump_json(exclude_none=True))
+        text = "\n".join(_table(whole, "")).strip() + "\n"
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Models as tables of what was changed in them; the kind of a thing is always told."""
+    if isinstance(value, BaseModel):
+        fields = {name: getattr(value, name) for name in type(value).model_fields}
+        return {
+            name: _plain(one)
+            for name, one in fields.items()
+            if one is not None
+            and (name in ("kind", "title") or one != type(value).model_fields[name].get_default(call_default_factory=True))  # noqa: E501
+        }  # fmt: skip
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _table(table: dict[str, Any], path: str) -> list[str]:
+    """Lines of a table: plain values first, then tables and lists of tables under their headers."""
+    inner = {k: v for k, v in table.items() if _is_table(v) or _is_tables(v)}
+    lines = [f"{_key(k)} = {_value(v)}" for k, v in table.items() if k not in inner]
+    for name, value in inner.items():
+        full = f"{path}.{_key(name)}" if path else _key(name)
+        if _is_table(value):
+            lines += ["", f"[{full}]", *_table(value, full)]
+        else:
+            for one in value:
+                lines += ["", f"[[{full}]]", *(f"{_key(k)} = {_value(v)}" for k, v in one.items())]
+    return lines
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _key(name: str) -> str:
+    bare = name.replace("_", "").replace("-", "")
+    return name if bare.isascii() and bare.isalnum() else json.dumps(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(v) for v in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,296 @@
+"""Draws a frame into the scene of a page, through viser: instanced meshes, moved each frame.
+
+A scene is shown with its middle at the origin and its longest side 10 long, since clients work in
+single precision and cameras have their limits. Only centres and colours are sent for each frame,
+15 bytes a grain (and 16 for orientations where marks are shown).
+
+Levels of detail: spheres and discs get fewer triangles the more there are (`shapes`). Instances
+cost the browser 1.5 µs each whenever they move, points a tenth of that. So beyond `SMOOTH`
+grains a film plays with points, round and of a few sizes, and spheres come back when it stands
+still; beyond `POINTS` only those next to the camera do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.model import Floats
+from hardgrain.show.view import shapes
+from hardgrain.show.view.fields import Bytes, Colours
+from hardgrain.show.view.film import Film
+from hardgrain.show.view.picture import (
+    Network,
+    centres,
+    force_table,
+    from_x,
+    size_classes,
+    turns,
+)
+from hardgrain.show.view.screen import BRIGHT, seen, sent
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["Canvas", "light"]
+
+Singles = NDArray[np.floating[Any]]
+
+SIDE = 10.0  # the longest side of the scene as drawn
+SMOOTH = 50_000  # more grains than these are points while they move
+POINTS = 250_000  # more than these are always points,
+NEAR = 20_000  # but for as many next to the camera
+MARKED = 50_000  # with more discs than these, none has a mark
+FLAT, DEEP = 0.12, 0.6  # field of view in 2D, nearly parallel, and in 3D [rad]
+WALL, PICKED = (40, 44, 50), (190, 0, 90)
+LAYER = 4e-3  # between discs, marks, lines and what is picked, in 2D
+NONE = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def light(scene: viser.SceneApi, flat: bool) -> None:
+    """Lights of all clients: even in 2D, from above the eye in 3D."""
+    scene.configure_default_lights(enabled=False)
+    scene.configure_environment_map(None)
+    scene.world_axes.visible = False
+    full = BRIGHT * np.pi
+    scene.add_light_ambient("/ambient", intensity=full if flat else 0.4 * full)
+    if not flat:
+        scene.add_light_directional("/sun", intensity=0.6 * full, position=(-1.0, -2.0, 2.0))
+        scene.add_light_directional("/moon", intensity=0.2 * full, position=(2.0, 1.0, 1.0))
+
+
+class Canvas:
+    """The scene of one client."""
+
+    def __init__(self, client: viser.ClientHandle, film: Film) -> None:
+        self.client, self.scene, self.film = client, client.scene, film
+        self.flat = film.dim == 2
+        low, high = (np.pad(x, (0, 3 - film.dim)) for x in (film.low, film.high))
+        self.middle = 0.5 * (low + high)
+        self.unit = SIDE / float((high - low).max())
+        self.half = 0.5 * self.unit * (high - low) + self.unit * film.diameter
+        self.opacity = 1.0
+        self._seat = np.zeros(3), 0.0  # of the camera when it was last set, and its aspect
+        self._nodes: dict[str, Any] = {}
+        many = film.n > SMOOTH
+        self._classes = size_classes(film.at(0, contacts=False).radius) if many else []
+
+    @property
+    def cloudy(self) -> bool:
+        """Whether grains are so many that most are points."""
+        return self.film.n > POINTS
+
+    def place(self, x: Floats, layer: int = 0) -> Floats:
+        """Positions (…, 3) [length] in the scene as drawn."""
+        placed: Floats = (x - self.middle) * self.unit
+        if self.flat:
+            placed = placed + np.array([0.0, 0.0, layer * LAYER])
+        return placed
+
+    def ray(self, origin: Any, direction: Any) -> tuple[Floats, Floats]:
+        """A ray of the scene as drawn, in the lengths of the run."""
+        return np.asarray(origin) / self.unit + self.middle, np.asarray(direction, float)
+
+    def fit(self) -> None:
+        """Look at all of it: along −z in 2D, along y and a little from above in 3D."""
+        camera, view = self.client.camera, FLAT if self.flat else DEEP
+        wide, deep, tall = self.half
+        back = np.array([0.0, 0.0, 1.0]) if self.flat else np.array([0.35, -1.0, 0.3])
+        if self.flat:
+            tall, deep = deep, 0.0
+        aspect = camera.aspect or 1.0
+        reach = max(tall, wide / aspect) if self.flat else float(np.linalg.norm(self.half))
+        distance = 1.04 * reach / np.tan(0.5 * view)
+        with self.client.atomic():
+            camera.fov = view
+            camera.up_direction = (0.0, 1.0, 0.0) if self.flat else (0.0, 0.0, 1.0)
+            camera.position = tuple(distance * back / np.linalg.norm(back))
+            camera.look_at = (0.0, 0.0, 0.0)
+        self._seat = distance * back / np.linalg.norm(back), aspect
+
+    def refit(self) -> None:
+        """Fit again if the window has changed and the camera stands where it was put."""
+        seat, aspect = self._seat
+        camera = self.client.camera
+        still = np.allclose(camera.position, seat, atol=1e-3 * np.linalg.norm(seat))
+        if still and abs(camera.aspect - aspect) > 1e-3 * aspect:
+            self.fit()
+
+    # ------------------------------------------------------------------ what is drawn
+    def grains(self, snap: Snapshot, colours: Colours, marks: bool, moving: bool) -> None:
+        """All grains, where they are now."""
+        x = self.place(centres(snap)).astype(np.float32)
+        points = bool(self._classes) and (moving or self.cloudy)
+        if points:
+            self._cloud(x, colours)
+        for k in range(len(self._classes)):
+            self._show(f"/cloud{k}", points and self.opacity > 0.5)
+        self._show("/grains", self.opacity > 0.0 and not (points and moving))
+        if points and moving:
+            return
+        rgb, radius = sent(colours.table)[colours.level], self.unit * snap.radius
+        if self.cloudy:
+            near = self._near(x)
+            x, rgb, radius = x[near], rgb[near], radius[near]
+        self._batch("/grains", self._grain, x, rgb, radius)
+        marks = marks and self.flat and snap.n <= MARKED
+        self._show("/marks", marks and self.opacity > 0.0)
+        if marks:
+            x = x + np.array([0.0, 0.0, LAYER], np.float32)
+            ink = sent(_ink(colours.table))[colours.level]
+            self._batch("/marks", shapes.mark, x, ink, radius, turns(snap))
+
+    def lines(self, net: Network | None) -> None:
+        """The force network, or none."""
+        self._show("/lines", bool(net))
+        if not net:
+            return
+        x = self.place(net.begin, 2)
+        size = self.unit * np.stack([net.length, net.width, net.width], axis=1)
+        if self.flat:
+            size[:, 2] = 1.0
+        shape = shapes.bar if self.flat else shapes.rod
+        rgb = sent(force_table())[net.level]
+        self._batch("/lines", shape, x, rgb, size, from_x(net.along))
+
+    def walls(self, snap: Snapshot) -> None:
+        """All walls, where they are now."""
+        mesh = shapes.walls(snap, self.film.low, self.film.high)
+        vertices = self.place(mesh.vertices).astype(np.float32)
+        node = self._nodes.get("/walls")
+        if node is not None and np.array_equal(node.vertices, vertices):
+            return
+        if not len(mesh.faces):
+            return
+        if node is not None and node.vertices.shape == vertices.shape:
+            node.vertices = vertices
+            return
+        self._nodes["/walls"] = self.scene.add_mesh_simple(
+            "/walls",
+            vertices,
+            mesh.faces,
+            color=WALL,
+            side="double",
+            opacity=None if self.flat else 0.13,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+    def cell(self, snap: Snapshot) -> None:
+        """Outline of the periodic cell, where there is one."""
+        if not (snap.model.periodic > 0.0).any():
+            return
+        low, high = (np.pad(x, (0, 3 - snap.dim)) for x in (self.film.low, self.film.high))
+        corner = np.array(np.meshgrid(*zip(low, high, strict=True), indexing="ij")).reshape(3, -1).T
+        pairs = [(i, i | b) for i in range(8) for b in (1, 2, 4) if not i & b]
+        ends = self.place(corner)[np.array(pairs)]
+        self.scene.add_line_segments("/cell", ends, WALL, thickness=1.5, thickness_units="screen")
+
+    def picked(self, where: Floats | None, radius: float) -> None:
+        """Mark a place, (3,) [length]: a ring in 2D, a cage in 3D."""
+        self._show("/picked", where is not None)
+        if where is None:
+            return
+        node = self._nodes.get("/picked")
+        if node is None:
+            mesh = shapes.ring() if self.flat else shapes.sphere(4000)
+            node = self._nodes["/picked"] = self.scene.add_mesh_simple(
+                "/picked",
+                mesh.vertices if self.flat else 1.08 * mesh.vertices,
+                mesh.faces,
+                color=PICKED,
+                wireframe=not self.flat,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+        node.position = tuple(self.place(where, 3))
+        node.scale = self.unit * radius
+
+    def show_walls(self, shown: bool) -> None:
+        self._show("/walls", shown)
+
+    def see_through(self, opacity: float) -> None:
+        """Opacity of the grains, 0: none are drawn."""
+        self.opacity = opacity
+        node = self._nodes.get("/grains")
+        if node is not None:
+            node.opacity = None if opacity >= 1.0 else opacity
+
+    # ------------------------------------------------------------------ nodes
+    def _grain(self) -> shapes.Mesh:
+        count = NEAR if self.cloudy else self.film.n
+        return (shapes.disc if self.flat else shapes.sphere)(count)
+
+    def _show(self, name: str, shown: bool) -> None:
+        node = self._nodes.get(name)
+        if node is not None and node.visible != shown:
+            node.visible = shown
+
+    def _batch(
+        self,
+        name: str,
+        shape: Any,
+        x: Singles,
+        rgb: Bytes,
+        size: Singles,
+        turn: Floats | None = None,
+    ) -> None:
+        """Many copies of a shape; what has not changed is not sent again."""
+        node = self._nodes.get(name)
+        if node is None:
+            mesh: shapes.Mesh = shape()
+            self._nodes[name] = self.scene.add_batched_meshes_simple(
+                name,
+                mesh.vertices,
+                mesh.faces,
+                np.tile(NONE, (len(x), 1)) if turn is None else turn,
+                x,
+                batched_scales=size.astype(np.float32),
+                batched_colors=rgb,
+                lod="off",
+                side="double" if self.flat else "front",
+                opacity=None if self.opacity >= 1.0 or name == "/lines" else self.opacity,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            return
+        node.batched_positions = x
+        node.batched_colors = rgb
+        node.batched_scales = size.astype(np.float32)
+        if turn is not None:
+            node.batched_wxyzs = turn.astype(np.float32)
+
+    def _cloud(self, x: Singles, colours: Colours) -> None:
+        """Points, a node for each class of sizes."""
+        rgb = seen(colours.table)[colours.level]
+        for k, (radius, which) in enumerate(self._classes):
+            name = f"/cloud{k}"
+            node = self._nodes.get(name)
+            if node is None:
+                self._nodes[name] = self.scene.add_point_cloud(
+                    name,
+                    x[which],
+                    rgb[which],
+                    point_size=2.0 * self.unit * radius,
+                    point_shape="circle",
+                    point_shading="flat" if self.flat else "gradient",
+                    precision="float32",
+                )
+            else:
+                node.points, node.colors = x[which], rgb[which]
+
+    def _near(self, x: Singles) -> Any:
+        """The grains next to the camera."""
+        off = x - np.asarray(self.client.camera.position, np.float32)
+        distance = np.einsum("ia,ia->i", off, off)
+        return np.sort(np.argpartition(distance, NEAR)[:NEAR])
+
+
+def _ink(rgb: Bytes) -> Bytes:
+    """Dark on bright colours, bright on dark ones, (k, 3)."""
+    light = rgb @ np.array([0.21, 0.72, 0.07])
+    return np.where(light[:, None] < 110.0, 215, 60).repeat(3, axis=1).astype(np.uint8)

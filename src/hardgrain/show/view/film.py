@@ -1,0 +1,122 @@
+"""A run file as frames to look at: read as they are asked for, growing while its run goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hardgrain.contact.geometry import INSIDE, OUTSIDE, SEGMENT
+from hardgrain.errors import InputError
+from hardgrain.io.runfile import RunFile
+from hardgrain.measure.snapshot import Snapshot, snapshot
+from hardgrain.scene.model import Contacts, Floats
+
+__all__ = ["Film"]
+
+PATIENCE = 0.7  # how often a file that grows is looked at [s]
+OUTLIERS = 0.002  # share of the grains on each side that may lie outside of the stage
+
+
+class Film:
+    """The frames of a run file; all methods may be called by several threads."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        self._run = RunFile(self.path)
+        self._first = snapshot(self._run, 0)
+        self._looked = time.monotonic()
+        self._history: tuple[int, dict[str, Floats]] | None = None
+        self.live = self._run.live
+        self.finished = self._run.finished
+        self.times: Floats = self._run.time
+        self.low, self.high = self._stage()
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def dim(self) -> int:
+        return self._first.dim
+
+    @property
+    def n(self) -> int:
+        """Number of grains."""
+        return self._first.n
+
+    @property
+    def wall_names(self) -> tuple[str, ...]:
+        return self._first.model.wall_names
+
+    @property
+    def diameter(self) -> float:
+        """Mean diameter of the grains [length]."""
+        return 2.0 * float(self._first.radius.mean())
+
+    def at(self, k: int, contacts: bool = True) -> Snapshot:
+        """Frame k; its contacts are only read if asked for."""
+        with self._lock:
+            frame = self._run[k]
+            rows = self._run.contacts(k) if contacts else None
+        state = frame.state(Contacts.none(self.dim) if rows is None else rows)
+        return replace(
+            self._first,
+            state=state,
+            stored=rows is not None,
+            wall_force=frame.wall_force,
+            wall_torque=frame.wall_torque,
+        )
+
+    def history(self) -> dict[str, Floats]:
+        """Columns of the history up to the last frame."""
+        with self._lock:
+            if self._history is None or self._history[0] != len(self):
+                self._history = len(self), self._run.history
+            return self._history[1]
+
+    def look(self) -> bool:
+        """See what a run that goes on has added; whether there is anything new."""
+        with self._lock:
+            if self.finished or time.monotonic() - self._looked < PATIENCE:
+                return False
+            self._looked, before = time.monotonic(), (len(self), self.live)
+            if not (self.live or self._run.live):  # interrupted, and not resumed yet
+                return False
+            try:
+                self._run.refresh()
+                self.live, self.finished = self._run.live, self._run.finished
+                self.times = self._run.time
+            except InputError:  # replaced or cut short
+                self.live = False
+            return (len(self), self.live) != before
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._run.close()
+
+    def _stage(self) -> tuple[Floats, Floats]:
+        """Corners of the box that the run plays in, (dim,) each [length]: what walls are cut to.
+
+        It holds the grains of the first and the last frame but for outliers, the walls that have
+        an end, and the periodic cell.
+        """
+        ends = [self.at(k, contacts=False).wrapped for k in {0, len(self) - 1}]
+        share = [OUTLIERS, 1.0 - OUTLIERS]
+        box = np.array([np.quantile(x, share, axis=0) for x in ends])
+        reach = float(self._first.radius.max())
+        low, high = box[:, 0].min(axis=0) - reach, box[:, 1].max(axis=0) + reach
+        for kind, point, axis, size in zip(*self._first.walls, strict=True):
+            if kind == SEGMENT:
+                low, high = np.minimum(low, point), np.maximum(high, point)
+                low, high = np.minimum(low, point + axis), np.maximum(high, point + axis)
+            elif kind in (INSIDE, OUTSIDE):
+                across = size * np.sqrt(np.maximum(1.0 - axis**2, 0.0)) if self.dim == 3 else size
+                low, high = np.minimum(low, point - across), np.maximum(high, point + across)
+        period, begin = self._first.model.periodic, self._first.low
+        low = np.where(period > 0.0, begin, low)
+        return low, np.where(period > 0.0, begin + period, high)

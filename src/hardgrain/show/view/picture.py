@@ -1,0 +1,134 @@
+"""All that is drawn of a frame, as plain arrays: any client can show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.model import Floats, Ints
+from hardgrain.show.view.fields import Bytes, colour_table
+
+__all__ = [
+    "Network",
+    "centres",
+    "force_table",
+    "from_x",
+    "network",
+    "no_network",
+    "size_classes",
+    "turns",
+]
+
+MOST = 60_000  # lines that are drawn, the strongest; more would hide one another
+WIDEST = 0.32  # width of the strongest lines [mean diameter]
+STRONG = 0.99  # quantile of the forces that are drawn so wide
+FORCE_MAP = ("inferno_r", 0.22, 0.95)  # the part that is seen on pale grains
+TENSION = (0, 114, 178)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Lines from centre to centre, or to the wall, of contacts that bear a force."""
+
+    begin: Floats  # (m, 3) [length]
+    along: Floats  # (m, 3) unit vectors
+    length: Floats  # (m,)
+    width: Floats  # (m,)
+    force: Floats  # (m,) normal force, negative: tension
+    level: NDArray[np.intp]  # (m,) rows of `force_table`
+    first: Ints  # (m,)
+    second: Ints  # (m,)
+    bearing: int = 0  # contacts of the frame that bear a force
+    mean: float = 0.0  # their mean normal force
+    top: float = 0.0  # force of the last colour
+    known: bool = True  # whether the frame has its contacts
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+
+def deep(vectors: Floats) -> Floats:
+    """With z = 0 in 2D, shape (…, 3)."""
+    return np.pad(vectors, ((0, 0), (0, 3 - vectors.shape[1])))
+
+
+def centres(snap: Snapshot) -> Floats:
+    """(n, 3) in the periodic cell."""
+    return deep(snap.wrapped if snap.model.periodic.any() else snap.position)
+
+
+def turns(snap: Snapshot) -> Floats:
+    """Orientations as quaternions (w, x, y, z), shape (n, 4)."""
+    q = snap.state.orientation[: snap.n]
+    if snap.dim == 3:
+        return np.roll(q, 1, axis=1)
+    half, zero = 0.5 * q[:, 0], np.zeros(snap.n)
+    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=1)
+
+
+def no_network(known: bool = True) -> Network:
+    """Nothing to draw."""
+    v, s, i = np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int32)
+    return Network(v, v, s, s, s, np.zeros(0, np.intp), i, i, known=known)
+
+
+def force_table() -> Bytes:
+    """Colours of pressing forces, weak to strong, and last that of tension; shape (257, 3)."""
+    return np.vstack([colour_table(*FORCE_MAP), np.array([TENSION], np.uint8)])
+
+
+def network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> Network:
+    """Lines of all contacts whose normal force exceeds ``threshold`` times the mean, weakest first.
+
+    Width and colour give the force.
+    """
+    if not snap.stored:
+        return no_network(known=False)
+    c = snap.contacts
+    bears = np.flatnonzero(snap.normal_force != 0.0)
+    if not bears.size:
+        return no_network()
+    size = np.abs(snap.normal_force[bears])
+    mean, top = float(size.mean()), float(np.quantile(size, STRONG))
+    drawn = np.flatnonzero(size > threshold * mean)
+    drawn = drawn[np.argsort(size[drawn], kind="stable")][-most:]
+    share = np.minimum(size[drawn] / top, 1.0)
+    keep = bears[drawn]
+    force = snap.normal_force[keep]
+    length = np.linalg.norm(snap.branch[keep], axis=1)
+    branch = deep(snap.branch[keep])
+    return Network(
+        begin=deep(snap.wrapped[c.first[keep]]),
+        along=branch / np.maximum(length, 1e-300)[:, None],
+        length=length,
+        width=WIDEST * 2.0 * float(snap.radius.mean()) * share,
+        force=force,
+        level=np.where(force < 0.0, 256, (255.0 * share).astype(np.intp)),
+        first=c.first[keep],
+        second=c.second[keep],
+        bearing=int(bears.size),
+        mean=mean,
+        top=top,
+    )
+
+
+def from_x(along: Floats) -> Floats:
+    """Quaternions (w, x, y, z) that turn x̂ into unit vectors, the shortest way; shape (m, 4)."""
+    q = np.zeros((len(along), 4))
+    q[:, 0] = 1.0 + along[:, 0]
+    q[:, 2], q[:, 3] = -along[:, 2], along[:, 1]
+    back = q[:, 0] < 1e-9
+    q[back] = (0.0, 0.0, 0.0, 1.0)
+    turned: Floats = q / np.linalg.norm(q, axis=1, keepdims=True)
+    return turned
+
+
+def size_classes(radius: Floats, classes: int = 6) -> list[tuple[float, NDArray[np.int64]]]:
+    """Grains by size: (radius, which) of a few classes, for points that share one size each."""
+    edges = np.unique(np.quantile(radius, np.linspace(0.0, 1.0, classes + 1)[1:-1]))
+    number = np.searchsorted(edges, radius, side="right")
+    found = (np.flatnonzero(number == k) for k in range(len(edges) + 1))
+    return [(float(radius[which].mean()), which) for which in found if which.size]

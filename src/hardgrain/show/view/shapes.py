@@ -1,0 +1,176 @@
+"""Triangles of what is drawn: grains, their marks, lines, walls. Lengths as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.geometry import INSIDE, PLANE, SEGMENT
+from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.model import Floats
+
+__all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "walls"]
+
+BAND = 0.35  # thickness of a wall in 2D as drawn [mean diameter]
+TEETH = 12  # of a hollow cylinder in 2D, so that its turning is seen
+# Up to how many grains a sphere has 20 · 4^k triangles. Of more grains each is smaller on the
+# screen, and all together stay below four million, which a laptop's GPU draws 30 times a second.
+LEVELS = ((50_000, 1), (5_000, 2), (30, 3))
+CORNERS = 2e6  # of all discs together, likewise
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles."""
+
+    vertices: Floats  # (v, 3) [length]
+    faces: NDArray[np.uint32]  # (f, 3)
+
+
+def _mesh(vertices: Floats, faces: Sequence[Sequence[int]] | NDArray[np.int64]) -> Mesh:
+    flat = np.asarray(vertices, float)
+    deep = np.zeros((len(flat), 3))
+    deep[:, : flat.shape[1]] = flat
+    return Mesh(deep, np.asarray(faces, np.uint32).reshape(-1, 3))
+
+
+def _circle(sides: int) -> Floats:
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _fan(sides: int) -> NDArray[np.int64]:
+    """Triangles of a polygon around vertex 0."""
+    k = np.arange(1, sides - 1)
+    return np.stack([np.zeros_like(k), k, k + 1], axis=1)
+
+
+def _strip(sides: int, other: int, closed: bool = True) -> NDArray[np.int64]:
+    """Triangles between the vertices 0 … sides − 1 and as many from ``other`` on."""
+    a = np.arange(sides if closed else sides - 1)
+    b = (a + 1) % sides
+    return np.concatenate(
+        [np.stack([a, b, a + other], axis=1), np.stack([b, b + other, a + other], axis=1)]
+    )
+
+
+# ---------------------------------------------------------------------- grains, of radius 1
+def disc(grains: int) -> Mesh:
+    """A flat disc that faces +z, with fewer corners where there are more grains."""
+    sides = int(np.clip(CORNERS / max(grains, 1), 8, 32))
+    return _mesh(_circle(sides), _fan(sides))
+
+
+def mark() -> Mesh:
+    """A radius of the disc, which shows how it is turned."""
+    return _mesh(np.array([[0.0, -0.05], [0.92, -0.05], [0.92, 0.05], [0.0, 0.05]]), _fan(4))
+
+
+def sphere(grains: int) -> Mesh:
+    """An icosahedron whose edges are halved as often as the number of grains allows."""
+    from trimesh.creation import icosphere
+
+    level = max((k for most, k in LEVELS if grains <= most), default=0)
+    ball = icosphere(subdivisions=level)
+    return _mesh(np.asarray(ball.vertices), np.asarray(ball.faces, np.int64))
+
+
+def ring() -> Mesh:
+    """Around a disc that was picked."""
+    inner, outer = 1.0 * _circle(48), 1.22 * _circle(48)
+    return _mesh(np.vstack([outer, inner]), _strip(48, 48))
+
+
+# ---------------------------------------------------------------------- lines, from 0 to x̂, width 1
+def bar() -> Mesh:
+    """Flat, facing +z."""
+    return _mesh(np.array([[0.0, -0.5], [1.0, -0.5], [1.0, 0.5], [0.0, 0.5]]), _fan(4))
+
+
+def rod(sides: int = 6) -> Mesh:
+    """Round."""
+    around = 0.5 * _circle(sides)
+    ends = [np.column_stack([np.full(sides, x), around]) for x in (0.0, 1.0)]
+    return _mesh(np.vstack(ends), _strip(sides, sides))
+
+
+# ---------------------------------------------------------------------- walls
+def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
+    """All walls as one mesh; planes and cylinders, which have no ends, are cut to a box."""
+    band = BAND * 2.0 * float(snap.radius.mean())
+    turned = snap.state.orientation[snap.n :]
+    low, high = low - 2.0 * band, high + 2.0 * band
+    parts: list[Mesh] = []
+    for kind, point, axis, size, turn in zip(*snap.walls, turned, strict=True):
+        if kind == PLANE:
+            part = _plane(point, axis, low, high, band)
+        elif kind == SEGMENT:
+            part = _thick(np.array([point, point + axis]), band)
+        elif snap.dim == 2:
+            part = _round(point, float(size), band, bool(kind == INSIDE), float(turn[0]))
+        else:
+            part = _tube(point, axis, float(size), low, high)
+        if part is not None:
+            parts.append(part)
+    start = np.cumsum([0, *(len(p.vertices) for p in parts)])
+    if not parts:
+        return _mesh(np.zeros((0, 3)), [])
+    return Mesh(
+        np.vstack([p.vertices for p in parts]),
+        np.vstack([p.faces + np.uint32(s) for p, s in zip(parts, start)]),
+    )
+
+
+def _plane(point: Floats, normal: Floats, low: Floats, high: Floats, band: float) -> Mesh | None:
+    """The part of a plane in a box: corners where it crosses the edges, in order around it."""
+    dim = len(point)
+    corners = np.array(list(product(*zip(low, high, strict=True))))
+    height = (corners - point) @ normal
+    found = []
+    for i, j in product(range(len(corners)), repeat=2):
+        edge = np.count_nonzero(corners[i] != corners[j]) == 1
+        if edge and height[i] < 0.0 <= height[j]:
+            share = height[i] / (height[i] - height[j])
+            found.append(corners[i] + share * (corners[j] - corners[i]))
+    if len(found) < dim:
+        return None
+    ends = np.array(found)
+    if dim == 2:
+        return _mesh(np.vstack([ends, ends[::-1] - band * normal]), _fan(4))
+    across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+    off = ends - ends.mean(axis=0)
+    angle = np.arctan2(off @ np.cross(normal, across), off @ across)
+    return _mesh(ends[np.argsort(angle)], _fan(len(ends)))
+
+
+def _thick(ends: Floats, band: float) -> Mesh:
+    """A segment, with a width."""
+    along = ends[1] - ends[0]
+    side = 0.3 * band * np.array([-along[1], along[0]]) / np.linalg.norm(along)
+    return _mesh(np.vstack([ends - side, ends[::-1] + side]), _fan(4))
+
+
+def _round(point: Floats, size: float, band: float, hollow: bool, turn: float) -> Mesh:
+    """A circle in 2D: a toothed rim around it if grains are inside, else a filled disc."""
+    sides = 8 * TEETH
+    c, s = np.cos(turn), np.sin(turn)
+    unit = _circle(sides) @ np.array([[c, s], [-s, c]])
+    if not hollow:
+        return _mesh(point + size * unit, _fan(sides))
+    tooth = np.where(np.arange(sides) % 8 < 4, 1.0, 0.5)[:, None]
+    rim = np.vstack([point + (size + band * tooth) * unit, point + size * unit])
+    return _mesh(rim, _strip(sides, sides))
+
+
+def _tube(point: Floats, axis: Floats, size: float, low: Floats, high: Floats) -> Mesh:
+    """A cylinder in 3D, as long as the box."""
+    across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    across /= np.linalg.norm(across)
+    around = size * _circle(64) @ np.array([across, np.cross(axis, across)])
+    corners = (np.array(list(product(*zip(low, high, strict=True)))) - point) @ axis
+    ends = [point + h * axis + around for h in (corners.min(), corners.max())]
+    return _mesh(np.vstack(ends), _strip(64, 64))
