@@ -35,7 +35,7 @@ from hardgrain.kernels import device, jit
 from hardgrain.solve.dissection import Fronts, dissect
 from hardgrain.solve.problem import Floats, Ints
 
-__all__ = ["Elimination"]
+__all__ = ["Elimination", "solve_factors"]
 
 _DIAGONAL = 1e-3  # a pivot is on the diagonal unless it is less than this share of its column
 # Columns of a panel, and edge of the tiles given to BLAS: OpenBLAS multiplies up to 64³ in the
@@ -265,8 +265,8 @@ def _factorize(diagonal: Floats, blocks: Floats, f: Fronts, s: Store) -> float:
     return sign
 
 
-@jit
-def _solve(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
+@device
+def solve_factors(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
     """x ← K⁻¹ x, x (n, w, columns)."""
     n, w, columns = x.shape
     y, v = np.empty((columns, n * w)), np.empty(n * w)
@@ -282,8 +282,12 @@ def _solve(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
         at, h = f.offset[t], p + b
         for q in range(columns):
             own, bound = v[:p], v[p:h]
+            some = 0.0
             for k in range(p):
                 own[k] = y[q, base + k]
+                some += abs(own[k])
+            if step < fronts and some == 0.0:  # nothing to hand on
+                continue
             for k in range(b):
                 bound[k] = y[q, edge[k // w] * w + k % w]
             if step < fronts:
@@ -314,6 +318,11 @@ def _solve(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
             x[f.order[k // w], k % w, q] = y[q, k]
 
 
+@jit
+def _solve(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
+    solve_factors(x, f, lu, swaps)
+
+
 class Elimination:
     """LU of all matrices with one pattern: bodies, and pairs of bodies that touch.
 
@@ -331,9 +340,10 @@ class Elimination:
         b = w * np.diff(self._fronts.edges)
         x, y = p.astype(float), b.astype(float)
         self.flops = float((x * (2.0 / 3.0 * x * x + 2.0 * x * y + 2.0 * y * y)).sum())
+        self.entries = int((p * (p + 2 * b)).sum())
         most = int(np.maximum(p, b).max(initial=0))
         self._store = Store(
-            lu=np.empty(int((p * (p + 2 * b)).sum())),
+            lu=np.empty(self.entries),
             swaps=np.empty(n * w, np.int32),
             stack=np.empty(height * w * w),
             schur=np.empty(int((b * b).max(initial=0))),
@@ -357,8 +367,13 @@ class Elimination:
             self._fronts, self._store,
         )  # fmt: skip
 
+    @property
+    def factors(self) -> tuple[Fronts, Floats, Ints]:
+        """What `solve_factors` needs."""
+        return self._fronts, self._store.lu, self._store.swaps
+
     def solve(self, b: Floats) -> Floats:
         """x of K x = b, with the last factors; b (n, w), or (n, w, columns)."""
         x = np.array(b, float, order="C").reshape(*self.shape, b.shape[2] if b.ndim > 2 else 1)
-        _solve(x, self._fronts, self._store.lu, self._store.swaps)
+        _solve(x, *self.factors)
         return x.reshape(b.shape)

@@ -33,6 +33,7 @@ __all__ = ["Bodies", "Contacts", "Response", "Sparse"]
 
 # What an iteration costs, nominally: its decisions must not depend on clocks.
 FLOPS = 12e9  # floating-point operations a second in factors
+ENTRIES = 1e9  # entries of the factors a second in a solve
 CONTACT = 2e-6  # for each contact besides [s]
 SPARSE = 2e-5  # for each row of a problem given as matrices [s]
 
@@ -83,6 +84,7 @@ class Bodies:
             problem.position[bodies], np.maximum(self.body[:, 0], 0), self.body[:, 1].copy(), size
         )
         self.cost = self.elimination.flops / FLOPS + CONTACT * len(self.body)
+        self.change = self.elimination.entries / ENTRIES + 0.05 * CONTACT * len(self.body)
         self._diagonal = np.empty((n, size, size))
         self._pairs = np.zeros((len(self.body), 2, size, size))
 
@@ -103,14 +105,23 @@ class Bodies:
         stiffen(self.lever, self.body, self.mass, d, self._diagonal, self._pairs)
         return self.elimination.factorize(self._diagonal, self._pairs)
 
-    def respond(self, c: Floats, exact: bool = True) -> Floats:
-        b, du, none = self.momentum(c), np.empty_like(self.q), np.zeros_like(self.q)
+    def rate(self, c: Floats, exact: bool = True) -> Floats:
+        """dv of (M + hᵀ D h) dv = hᵀ c, shape (bodies, components)."""
+        b = self.momentum(c)
         dv = self.elimination.solve(b)
-        contact_velocity(self.lever, self.body, dv, none, du)
         if exact:
+            du = self._felt(dv)
             left = b - self.mass * dv - self.momentum(np.matmul(self._d, du[:, :, None])[:, :, 0])
             dv += self.elimination.solve(left)
-            contact_velocity(self.lever, self.body, dv, none, du)
+        return dv
+
+    def respond(self, c: Floats, exact: bool = True) -> Floats:
+        return self._felt(self.rate(c, exact))
+
+    def _felt(self, dv: Floats) -> Floats:
+        """h dv, shape (m, dim)."""
+        du = np.empty_like(self.q)
+        contact_velocity(self.lever, self.body, dv, np.zeros_like(self.q), du)
         return du
 
 

@@ -11,9 +11,11 @@ forces as long as it can:
 3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
    any, solve a convex problem: by gradients (`solve.gradient`), which begin with the forces that
    were and are cheap in 3D, then by the path of the relaxed law, which never turns.
-4. **Path** (`solve.path`). For whatever moves: the central path of the exact laws, from up to four
-   different starts.
-5. Sweeps again: after every stage they make up for its rounding, and are the last resort.
+4. **Springs** (`solve.springs`). For disks that move: contacts as springs that harden, followed
+   from state to state round every fold (`solve.walk`).
+5. **Path** (`solve.path`). For whatever else moves: the central path of the exact laws, in space
+   from up to four different starts; then, for disks, springs once more.
+6. Sweeps again: after every stage they make up for its rounding, and are the last resort.
 
 Nothing is taken on trust. A step counts as converged when the residual of the contact laws
 (`solve.sweep`), measured after a sweep, is within the tolerance; ``history`` tells how it came to
@@ -50,16 +52,18 @@ PROBE = 30  # sweeps after which their rate is first judged
 PORTION = 1000  # sweeps between later judgements, at most
 LEAST = 2000  # sweeps that are always worth more than a path
 UPDATE = {2: 12e-9, 3: 40e-9}  # cost of a contact update, a nominal one: no clock is asked [s]
-PATHS = 30  # factorisations that a path takes
+PATIENCE = {2: 10, 3: 30}  # factorisations that springs or a path take if all goes well
 CALM = 0.05  # residual after one sweep up to which the states may be nearly those of the last step
 STIFF, FEW = 1e4, 16  # springs of the states, relative to 1/W; factorisations they may take
 STILL = 0.1  # speed before the step, relative to what it would become, of grains at rest
-GRADIENTS = 0.5  # iterations of gradients, relative to the sweeps that cost as much as a path
+GRADIENTS = {2: 1.5, 3: 0.5}  # iterations of gradients, relative to the sweeps that cost as much
 RELAXED = 45  # factorisations of a relaxed path at most
-# Where paths start: near the impulses that the sweeps left, or from nowhere; how far off; how many
-# factorisations they may take. Some are lucky and short, the second goes all the way.
+# Where paths start, disks from the first of these alone: near the impulses that the sweeps left, or
+# from nowhere; how far off; how many factorisations they may take. Some are lucky and short, the
+# second goes all the way.
 WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100))
 COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60))
+FIRST, AGAIN = 600, 300  # nominal time that hardening springs may take, in factorisations
 DEEP, STUCK = 1e-7, 5  # products, and factorisations without progress, that end a relaxed path
 POLISH = 300  # sweeps after any other stage
 
@@ -196,7 +200,10 @@ class _Search:
             start = np.zeros_like(start)
         first = self._sweep(start, 1)
         if not self.best.converged and not self._swept(first):
-            stages = (self._states(first.residual), self._rest(), self._paths())
+            stages = (
+                self._states(first.residual), self._rest(), self._springs(FIRST), self._paths(),
+                self._springs(AGAIN),
+            )  # fmt: skip
             for _ in itertools.chain(*stages):
                 if self.best.converged:
                     break
@@ -213,9 +220,9 @@ class _Search:
 
     @property
     def _patience(self) -> float:
-        """Sweeps that cost as much as a path."""
+        """Sweeps that cost as much as what would take their place."""
         update = UPDATE[self.task.dim] * self.task.contacts
-        return max(LEAST, PATHS * self._whole[0].cost / update)
+        return max(LEAST, PATIENCE[self.task.dim] * self._whole[0].cost / update)
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
@@ -273,7 +280,7 @@ class _Search:
             return
         bodies, mu, start = self._whole
         cold = self.solver.start == "zero" or not start.any()
-        most = int(GRADIENTS * self._patience)
+        most = int(GRADIENTS[self.task.dim] * self._patience)
         if isinstance(bodies, Bodies) and not (cold and self.task.dim == 2):
             start = self._swept_so_far if cold else start
             r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
@@ -282,13 +289,32 @@ class _Search:
             yield
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
+    def _springs(self, patience: int) -> Iterator[None]:
+        """From soft contacts to rigid ones, between disks."""
+        from hardgrain.solve.response import Bodies
+        from hardgrain.solve.springs import harden
+
+        bodies, mu, _ = self._whole
+        if not isinstance(bodies, Bodies) or self.task.dim != 2:
+            return
+        goal, most = 0.3 * self.solver.tolerance, patience * bodies.cost
+        r, found, number = harden(bodies, mu, self._swept_so_far, goal, most)
+        self._note("springs", number, found)
+        self._polish(r, found)
+        yield
+
     def _paths(self) -> Iterator[None]:
         """The exact laws, from several starts."""
         from hardgrain.solve.path import Path
 
+        from hardgrain.solve.response import Bodies
+
         bodies, mu, _ = self._whole
         swept = self._swept_so_far
-        for near, push, most in WARM if self.calm else COLD:
+        starts = WARM if self.calm else COLD
+        if isinstance(bodies, Bodies) and self.task.dim == 2:
+            starts = starts[:1]  # springs have been tried, and follow
+        for near, push, most in starts:
             yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:

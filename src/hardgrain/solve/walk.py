@@ -1,0 +1,275 @@
+"""From one state of the contacts to the next, until all of them are right: disks only.
+
+Let every contact answer as a stiff spring around an impulse r⁰ (compliance e), as in `solve.newton`:
+with ũ = U + e (r − r⁰) in place of U, the laws are those of rigid grains. In two dimensions they are
+made of four linear pieces, r = a − D U with
+
+    open     r = 0                           as long as  ũ_N ≥ 0
+    stick    r = r⁰ − U/e                                |r_T| ≤ µ r_N
+    slide ±  r_N = r⁰_N − U_N/e, r_T = ∓µ r_N            r_N ≥ 0, ±ũ_T ≥ 0
+
+and each border of a piece is that of exactly one other. So if U is shifted by (1 − t) d, with a d for
+which some impulses are right at t = 0, there is a line of solutions (r, t) from there, straight
+within the pieces. It is followed from border to border until t = 1. Where it crosses one, a single
+contact changes its state, D by a matrix of rank one, Δ = p qᵀ, and the bodies' matrix likewise:
+
+    K = M + hᵀ D h → K + hᵀ p qᵀ h,    det K → det K · (1 + qᵀ h K⁻¹ hᵀ p).
+
+If the determinant changes its sign, t turns round: the line has a fold there, which Newton's method
+cannot pass. This is Katzenelson's method, and Lemke's with another way in. A change costs two
+triangular solves; K is factorised anew now and then.
+
+The line need not end at t = 1: it may come back. The caller then has to start elsewhere, or with
+softer springs: e W⁻¹ ≈ 1 leaves one solution for each t, and no folds.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hardgrain.kernels import device, jit
+from hardgrain.solve.elimination import solve_factors
+from hardgrain.solve.problem import Floats, Ints
+from hardgrain.solve.response import Bodies
+
+__all__ = ["walk"]
+
+OPEN, STICK, PLUS, MINUS, SMOOTH = 0, 1, 2, 3, 4  # SMOOTH: sliding without friction, either way
+CHANGES = 64  # of state until K is factorised anew
+FEW = 32  # changes that leave the velocities exact enough
+SMALL = 1e-7  # change of the determinant after which it is, too
+
+
+@device
+def slope(state, mu):
+    """r_T / r_N of a contact that slides."""
+    if state == PLUS:
+        return -mu
+    return mu if state == MINUS else 0.0
+
+
+@jit
+def natural(r, u, weight, mu, state, new):
+    """Impulses that each contact wants by itself, their velocities there, and its state."""
+    for k in range(len(r)):
+        z_n, z_t = r[k, 0] - u[k, 0] / weight[k, 0], 0.0
+        if weight[k, 1] > 0.0:
+            z_t = r[k, 1] - u[k, 1] / weight[k, 1]
+        r_n = max(z_n, 0.0)
+        limit = mu[k] * r_n
+        r_t = min(max(z_t, -limit), limit)
+        new[k, 0], new[k, 1] = r_n, r_t
+        u[k, 0], u[k, 1] = weight[k, 0] * (r_n - z_n), weight[k, 1] * (r_t - z_t)
+        if z_n <= 0.0:
+            state[k] = OPEN
+        elif mu[k] == 0.0:
+            state[k] = SMOOTH
+        elif z_t < -limit:
+            state[k] = PLUS
+        else:
+            state[k] = MINUS if z_t > limit else STICK
+
+
+@jit
+def pieces(state, mu, e, r0, d, a):
+    """D and a of r = a − D U."""
+    for k in range(state.size):
+        s, stiff = state[k], 1.0 / e[k]
+        d[k] = 0.0
+        a[k] = 0.0
+        if s == OPEN:
+            continue
+        d[k, 0, 0] = stiff
+        a[k, 0] = r0[k, 0]
+        if s == STICK:
+            d[k, 1, 1] = stiff
+            a[k, 1] = r0[k, 1]
+        else:
+            f = slope(s, mu[k])
+            d[k, 1, 0] = f * stiff
+            a[k, 1] = f * r0[k, 0]
+
+
+@device
+def sooner(f, g, far):
+    """Where f + g x meets zero, if that is nearer than ``far``."""
+    return max(f, 0.0) / -g if g < 0.0 and max(f, 0.0) < -g * far else far
+
+
+@device
+def border(state, mu, e, r0, u, du, sign, last, came):
+    """The next border along the line: how far, of which contact, to which state."""
+    far, who, to = math.inf, -1, OPEN
+    for k in range(state.size):
+        s, back = state[k], came if k == last else -1
+        g_n, g_t = sign * du[k, 0], sign * du[k, 1]
+        if s == OPEN:
+            x = sooner(u[k, 0] - e[k] * r0[k, 0], g_n, far)
+            if x < far and back < 0:
+                far, who = x, k
+                u_t = u[k, 1] - e[k] * r0[k, 1] + x * g_t
+                to = PLUS if u_t > 0.0 else MINUS
+                if mu[k] == 0.0:
+                    to = SMOOTH
+            continue
+        # forces in units of velocity
+        r_n, r_t = e[k] * r0[k, 0] - u[k, 0], e[k] * r0[k, 1] - u[k, 1]
+        if s == STICK:
+            x = sooner(mu[k] * r_n + r_t, -mu[k] * g_n - g_t, far)
+            if x < far and back != PLUS:
+                far, who, to = x, k, PLUS
+            x = sooner(mu[k] * r_n - r_t, -mu[k] * g_n + g_t, far)
+            if x < far and back != MINUS:
+                far, who, to = x, k, MINUS
+            continue
+        x = sooner(r_n, -g_n, far)
+        if x < far and back != OPEN:
+            far, who, to = x, k, OPEN
+        if s != SMOOTH:
+            # ũ_T = U_T + e (r_T − r⁰_T), positive for PLUS
+            c, f = (1.0 if s == PLUS else -1.0), slope(s, mu[k])
+            x = sooner(c * (f * r_n - r_t), c * (g_t - f * g_n), far)
+            if x < far and back != STICK:
+                far, who, to = x, k, STICK
+    return far, who, to
+
+
+@device
+def feel(lever, body, k, q_n, q_t, x):
+    """qᵀ h x of contact k."""
+    total = 0.0
+    for side in range(2):
+        i = body[k, side]
+        if i >= 0:
+            for a in range(x.shape[1]):
+                total += (q_n * lever[k, side, 0, a] + q_t * lever[k, side, 1, a]) * x[i, a]
+    return total
+
+
+@jit
+def follow(
+    lever, body, fronts, lu, swaps, mu, e, r0, shift, state, u, dv, where, most, store, felt
+):
+    """Along the line with the factors at hand: t, direction, changes, how it ended.
+
+    where: (t, direction, contact that changed last, its former state), renewed; u, dv: velocities
+    and their rates, renewed. Ends: 0 at t = 1, 1 after ``most`` changes or a small determinant,
+    2 nowhere.
+    """
+    m, n = state.size, len(dv)
+    t, sign, last, came = where[0], where[1], int(where[2]), int(where[3])
+    du = np.empty_like(u)
+    x = np.empty((n, dv.shape[1], 1))
+    changes, end = 0, 1
+    while changes < most:
+        for k in range(m):
+            for c in range(2):
+                du[k, c] = -shift[k, c]
+            for side in range(2):
+                i = body[k, side]
+                if i >= 0:
+                    for c in range(2):
+                        for a in range(dv.shape[1]):
+                            du[k, c] += lever[k, side, c, a] * dv[i, a]
+        far, who, to = border(state, mu, e, r0, u, du, sign, last, came)
+        ahead = 1.0 - t if sign > 0.0 else math.inf
+        if not min(far, ahead) < math.inf:
+            end = 2
+            break
+        reached = ahead <= far
+        if reached:
+            far = ahead
+        for k in range(m):
+            for c in range(2):
+                u[k, c] += sign * far * du[k, c]
+        t += sign * far
+        if reached:
+            t, end = 1.0, 0
+            break
+        # Δ = p qᵀ
+        s, stiff = state[who], 1.0 / e[who]
+        if s == OPEN:
+            p_n, p_t, q_n, q_t = stiff, slope(to, mu[who]) * stiff, 1.0, 0.0
+        elif to == OPEN:
+            p_n, p_t, q_n, q_t = -stiff, -slope(s, mu[who]) * stiff, 1.0, 0.0
+        elif s == STICK:
+            p_n, p_t, q_n, q_t = 0.0, stiff, slope(to, mu[who]), -1.0
+        else:
+            p_n, p_t, q_n, q_t = 0.0, -stiff, slope(s, mu[who]), -1.0
+        x[:] = 0.0
+        for side in range(2):
+            i = body[who, side]
+            if i >= 0:
+                for a in range(dv.shape[1]):
+                    x[i, a, 0] += p_n * lever[who, side, 0, a] + p_t * lever[who, side, 1, a]
+        solve_factors(x, fronts, lu, swaps)
+        y = x[:, :, 0]
+        for c in range(changes):
+            f = feel(lever, body, int(felt[c, 0]), felt[c, 1], felt[c, 2], y) / felt[c, 3]
+            for i in range(n):
+                for a in range(dv.shape[1]):
+                    y[i, a] -= f * store[c, i, a]
+        grown = 1.0 + feel(lever, body, who, q_n, q_t, y)
+        if grown == 0.0 or not math.isfinite(grown):
+            end = 2
+            break
+        f = (q_n * du[who, 0] + q_t * du[who, 1]) / grown
+        for i in range(n):
+            for a in range(dv.shape[1]):
+                store[changes, i, a] = y[i, a]
+                dv[i, a] -= f * y[i, a]
+        felt[changes, 0], felt[changes, 1], felt[changes, 2] = who, q_n, q_t
+        felt[changes, 3] = grown
+        if grown < 0.0:
+            sign = -sign
+        last, came = who, s
+        state[who] = to
+        changes += 1
+        if abs(grown) < SMALL:
+            break
+    where[0], where[1], where[2], where[3] = t, sign, last, came
+    return changes, end
+
+
+def walk(
+    bodies: Bodies, mu: Floats, start: Floats, compliance: float, most: int
+) -> tuple[Floats | None, int, int]:
+    """Impulses (m, 2) of springs around ``start``, None if the line does not lead there in time.
+
+    compliance: in units of W_NN; most: changes of state. Also returns their number and that of
+    factorisations.
+    """
+    m = len(start)
+    e = compliance * bodies.weight[:, 0]
+    state, r0 = np.empty(m, np.int8), np.empty((m, 2))
+    u = bodies.velocity(start)
+    natural(start, u, bodies.weight, mu, state, r0)
+    shift = u - bodies.velocity(r0)
+    where = np.array([0.0, 1.0, -1.0, -1.0])
+    n, size = bodies.mass.shape
+    store, felt = np.empty((CHANGES, n, size)), np.empty((CHANGES, 4))
+    d, a = np.zeros((m, 2, 2)), np.zeros((m, 2))
+    changes, factorisations = 0, 0
+    while True:
+        pieces(state, mu, e, r0, d, a)
+        sign = bodies.factorize(d)
+        factorisations += 1
+        if sign == 0.0 or (changes == 0 and sign < 0.0):  # a line that comes from the end
+            return None, changes, factorisations
+        base = bodies.q + (1.0 - where[0]) * shift
+        u = base + bodies.respond(a - np.matmul(d, base[:, :, None])[:, :, 0])
+        if where[0] == 1.0:
+            return a - np.matmul(d, u[:, :, None])[:, :, 0], changes, factorisations
+        dv = bodies.rate(np.matmul(d, shift[:, :, None])[:, :, 0])
+        made, end = follow(
+            bodies.lever, bodies.body, *bodies.elimination.factors, mu, e, r0, shift, state, u, dv,
+            where, min(CHANGES, most - changes), store, felt,
+        )  # fmt: skip
+        changes += made
+        if end == 0 and made <= FEW:
+            pieces(state, mu, e, r0, d, a)
+            return a - np.matmul(d, u[:, :, None])[:, :, 0], changes, factorisations
+        if end == 2 or changes >= most:
+            return None, changes, factorisations
