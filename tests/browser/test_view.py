@@ -17,7 +17,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.measure.snapshot import snapshot
-from hardgrain.show.view import Viewer
+from hardgrain.show.view import Viewer, canvas
 from hardgrain.show.view.fields import coloured
 from hardgrain.show.view.screen import seen
 
@@ -56,9 +56,9 @@ class Screen:
         page.set_default_timeout(15_000)
         page.goto(viewer.address)
         page.get_by_text("grains,").wait_for()
-        self.settle()
         page.locator(".mantine-Notification-closeButton").click()  # drawn in software: we know
-        self.settle()
+        if not viewer.film.live:
+            self.settle()
 
     def settle(self) -> np.ndarray:
         """Wait until the picture stands still; what is on the canvas then, (h, w, 3)."""
@@ -102,7 +102,11 @@ class Screen:
         self.page.get_by_label("network", exact=True).set_checked(shown)
 
     def place(self, x: Any) -> tuple[float, float]:
-        """Where a point (3,) [length] is on the canvas [pixel]: the camera's own projection."""
+        """Where a point (3,) [length] is on the canvas [pixel]."""
+        return self.project(x)[:2]
+
+    def project(self, x: Any) -> tuple[float, float, float]:
+        """The same, and how many pixels a length of one has there: the camera's own projection."""
         (page,) = self.viewer.pages.values()
         camera, canvas = self.viewer_camera(), page.canvas
         eye, target, up = (
@@ -114,7 +118,8 @@ class Screen:
         off = (np.asarray(x) - canvas.middle) * canvas.unit - eye
         scale = 0.5 * self.box["height"] / np.tan(0.5 * camera.fov) / (off @ forward)
         across, above = off @ right, off @ np.cross(right, forward)
-        return 0.5 * self.box["width"] + scale * across, 0.5 * self.box["height"] - scale * above
+        wide, tall = self.box["width"], self.box["height"]
+        return 0.5 * wide + scale * across, 0.5 * tall - scale * above, scale * canvas.unit
 
     def viewer_camera(self) -> Any:
         (page,) = self.viewer.pages.values()
@@ -132,11 +137,17 @@ class Screen:
     def keep(self, path: Path) -> None:
         self.page.screenshot(path=path)
 
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()  # or it would call on the next viewer at this port
+
 
 @pytest.fixture(scope="module")
 def screen(chromium: Any, disks: Path) -> Iterator[Screen]:
-    with Viewer(disks) as viewer:
-        yield Screen(chromium, viewer)
+    with Viewer(disks) as viewer, Screen(chromium, viewer) as screen:
+        yield screen
 
 
 def drawn(pixels: np.ndarray) -> float:
@@ -322,7 +333,9 @@ def test_serves_nothing_else(screen: Screen, disks: Path) -> None:
         assert b"secret" not in body
 
 
-def test_spheres_in_a_periodic_cell(chromium: Any, tmp_path: Path, artifacts: Path) -> None:
+@pytest.fixture(scope="module")
+def spheres(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Spheres on a floor in a periodic cell: the first frame and the last."""
     grains = hg.Grains(
         count=40, diameter=1.0, place=hg.Loose(min=[0.0, 0.0, 0.0], max=[4.0, 4.0, 8.0])
     )
@@ -333,14 +346,17 @@ def test_spheres_in_a_periodic_cell(chromium: Any, tmp_path: Path, artifacts: Pa
         grains=[grains],
         walls=[hg.Plane(name="floor", point=[0.0, 0.0, 0.0], normal=[0.0, 0.0, 1.0])],
     )
-    path = tmp_path / "spheres.h5"
+    path = tmp_path_factory.mktemp("view") / "spheres.h5"
     sim = hg.Simulation(scene, dt=0.02, solver=hg.GaussSeidel(sweeps=30), seed=2)
     sim.run(until=[hg.Steps(steps=300)], output=path, every=300, progress=False)
-    with Viewer(path) as viewer:
-        screen = Screen(chromium, viewer)
+    return path
+
+
+def test_spheres_in_a_periodic_cell(chromium: Any, spheres: Path, artifacts: Path) -> None:
+    with Viewer(spheres) as viewer, Screen(chromium, viewer) as screen:
         screen.go_to("End")
         assert drawn(screen.settle()) > 0.05
-        with hg.RunFile(path) as run:
+        with hg.RunFile(spheres) as run:
             snap = snapshot(run)
         assert (snap.position[:, 0] > 4.0).any()  # some have left the cell, and are drawn in it
         eye = np.asarray(screen.viewer_camera().position)
@@ -354,6 +370,31 @@ def test_spheres_in_a_periodic_cell(chromium: Any, tmp_path: Path, artifacts: Pa
         screen.network(True)
         screen.settle()
         screen.keep(artifacts / "spheres-forces.png")
+        assert screen.errors == []
+
+
+def test_many_grains_are_points(
+    chromium: Any, spheres: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With limits far below the real ones: points, but for spheres next to the camera."""
+    monkeypatch.setattr(canvas, "SMOOTH", 10)
+    monkeypatch.setattr(canvas, "POINTS", 20)
+    monkeypatch.setattr(canvas, "NEAR", 5)
+    with Viewer(spheres) as viewer, Screen(chromium, viewer) as screen:
+        still = screen.settle()
+        screen.keep(artifacts / "points.png")
+        with hg.RunFile(spheres) as run:
+            snap = snapshot(run, 0)
+        ends = []
+        for x, r in zip(snap.wrapped, snap.radius):
+            u, _, scale = screen.project(x)
+            ends.append((u - r * scale, u + r * scale))
+        grains = np.flatnonzero((still[..., 2] > still[..., 0] + 30).any(axis=0))
+        np.testing.assert_allclose(grains[[0, -1]], [min(ends)[0], np.max(ends)], atol=4)
+        screen.page.get_by_role("button", name="Play").click()
+        screen.page.get_by_text("frame 1 of 1").wait_for()
+        screen.page.get_by_role("button", name="Pause").click()
+        assert drawn(screen.settle()) > 0.03
         assert screen.errors == []
 
 
@@ -381,12 +422,8 @@ def test_live(chromium: Any, tmp_path: Path, artifacts: Path) -> None:
                 break
             time.sleep(0.1)
         time.sleep(0.5)
-        with Viewer(path) as viewer:
-            screen = Screen.__new__(Screen)
-            screen.viewer, screen.errors = viewer, []
-            screen.page = page = chromium.new_page(viewport={"width": 1000, "height": 600})
-            page.on("console", lambda m: m.type == "error" and screen.errors.append(m.text))
-            page.goto(viewer.address)
+        with Viewer(path) as viewer, Screen(chromium, viewer) as screen:
+            page = screen.page
             page.get_by_text("running now").wait_for()
             k, last = screen.frame
             assert k == last  # the newest

@@ -97,19 +97,17 @@ class Canvas:
     def fit(self) -> None:
         """Look at all of it: along −z in 2D, along y and a little from above in 3D."""
         camera, view = self.client.camera, FLAT if self.flat else DEEP
-        wide, deep, tall = self.half
         back = np.array([0.0, 0.0, 1.0]) if self.flat else np.array([0.35, -1.0, 0.3])
-        if self.flat:
-            tall, deep = deep, 0.0
         aspect = camera.aspect or 1.0
+        wide, tall = self.half[:2]
         reach = max(tall, wide / aspect) if self.flat else float(np.linalg.norm(self.half))
-        distance = 1.04 * reach / np.tan(0.5 * view)
+        seat = 1.04 * reach / np.tan(0.5 * view) * back / np.linalg.norm(back)
         with self.client.atomic():
             camera.fov = view
             camera.up_direction = (0.0, 1.0, 0.0) if self.flat else (0.0, 0.0, 1.0)
-            camera.position = tuple(distance * back / np.linalg.norm(back))
+            camera.position = tuple(seat)
             camera.look_at = (0.0, 0.0, 0.0)
-        self._seat = distance * back / np.linalg.norm(back), aspect
+        self._seat = seat, aspect
 
     def refit(self) -> None:
         """Fit again if the window has changed and the camera stands where it was put."""
@@ -275,7 +273,7 @@ class Canvas:
                     name,
                     x[which],
                     rgb[which],
-                    point_size=2.0 * self.unit * radius,
+                    point_size=self.unit * radius,  # viser takes half of it
                     point_shape="circle",
                     point_shading="flat" if self.flat else "gradient",
                     precision="float32",

@@ -44,6 +44,7 @@ class Page:
         self.snap: Snapshot | None = None
         self.net: Network | None = None
         self._closed, self._wake = threading.Event(), threading.Event()
+        self._choice = threading.RLock()  # of the frame: by the user, by the clock, by the run
         self._begun = 0.0, 0  # when play began, and at which frame
         self._charted = 0.0
         self._timer = threading.Timer(0.0, self._wake.set)
@@ -69,8 +70,9 @@ class Page:
             changed = self._wake.is_set()
             self._wake.clear()
             try:
-                changed |= self._grow()
-                changed |= self._advance()
+                with self._choice:
+                    changed |= self._grow()
+                    changed |= self._advance()
                 if changed:
                     self._draw()
             except (HardgrainError, OSError) as error:
@@ -175,7 +177,7 @@ class Page:
     def _state(self) -> str:
         film = self.film
         what = "running now" if film.live else "finished" if film.finished else "interrupted"
-        return words.row(film.path.name, f"{film.n} grains, {what}")
+        return words.row(film.path.name, f"{film.n} {'grain' if film.n == 1 else 'grains'}, {what}")
 
     def _plot(self, now: float) -> None:
         history = self.film.history()
@@ -305,13 +307,15 @@ class Page:
     def _scrub(self, event: Any) -> None:
         if event.client is None:
             return
-        self._pause()
-        self.frame = min(int(self.slider.value), len(self.film) - 1)
-        self.follow.value = self.film.live and self.frame == len(self.film) - 1
+        with self._choice:
+            self._pause()
+            self.frame = min(int(self.slider.value), len(self.film) - 1)
+            self.follow.value = self.film.live and self.frame == len(self.film) - 1
         self._wake.set()
 
     def _toggle(self) -> None:
-        self._pause() if self.playing else self._play()
+        with self._choice:
+            self._pause() if self.playing else self._play()
         self._wake.set()
 
     def _restart(self) -> None:
