@@ -21,7 +21,7 @@ method cannot pass. This is Katzenelson's method, and Lemke's with another way i
 two triangular solves; K is factorised anew now and then.
 
 The line need not end at t = 1: it may come back. The caller then has to start elsewhere, or with
-softer springs: e ≈ W leaves one solution for each t, and no folds.
+softer springs: if they are soft enough, each t has one solution, and there are no folds.
 """
 
 from __future__ import annotations
