@@ -219,6 +219,11 @@ class _Search:
         return bodies, mu, start.reshape(bodies.q.shape)
 
     @property
+    def _disks(self) -> bool:
+        """Whether contacts can be followed from state to state."""
+        return self.task.dim == 2 and isinstance(self.task, _Step)
+
+    @property
     def _patience(self) -> float:
         """Sweeps that cost as much as what would take their place."""
         update = UPDATE[self.task.dim] * self.task.contacts
@@ -294,9 +299,10 @@ class _Search:
         from hardgrain.solve.response import Bodies
         from hardgrain.solve.springs import harden
 
-        bodies, mu, _ = self._whole
-        if not isinstance(bodies, Bodies) or self.task.dim != 2:
+        if not self._disks:
             return
+        bodies, mu, _ = self._whole
+        assert isinstance(bodies, Bodies)
         goal, most = 0.3 * self.solver.tolerance, patience * bodies.cost
         r, found, number = harden(bodies, mu, self._swept_so_far, goal, most)
         self._note("springs", number, found)
@@ -307,14 +313,10 @@ class _Search:
         """The exact laws, from several starts."""
         from hardgrain.solve.path import Path
 
-        from hardgrain.solve.response import Bodies
-
         bodies, mu, _ = self._whole
         swept = self._swept_so_far
         starts = WARM if self.calm else COLD
-        if isinstance(bodies, Bodies) and self.task.dim == 2:
-            starts = starts[:1]  # springs have been tried, and follow
-        for near, push, most in starts:
+        for near, push, most in starts[: 1 if self._disks else None]:
             yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:

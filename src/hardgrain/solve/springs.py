@@ -1,10 +1,11 @@
 """Springs that harden: one network of forces after the other, each near the last.
 
-Contacts that answer as springs of compliance e around the impulses r⁰ they had have one solution if
-they are soft, e ≈ W, and are rigid grains if r = r⁰. So begin soft, find the impulses r (`solve.walk`),
-take them for r⁰ and harden: a step of the proximal point method, and what is left for the next one to
-find grows smaller from step to step. Where the walk does not arrive, friction has let the problem
-fold between this r⁰ and its answer: then with softer springs once more, from which r⁰ moves on.
+Contacts that answer as springs of compliance e around the impulses r⁰ they had have one solution
+if they are soft enough, and are rigid grains if r = r⁰. So begin soft, find the impulses r
+(`solve.walk`), take them for r⁰ and harden: a step of the proximal point method, and what is left
+for the next one to find grows smaller from step to step. Where the walk does not arrive, friction
+has let the problem fold between this r⁰ and its answer: then with softer springs once more, from
+which r⁰ moves on.
 
 Soft springs hardly move forces that nearly serve, so the history of the contacts is kept.
 """

@@ -1,26 +1,27 @@
 """From one state of the contacts to the next, until all of them are right: disks only.
 
-Let every contact answer as a stiff spring around an impulse r⁰ (compliance e), as in `solve.newton`:
-with ũ = U + e (r − r⁰) in place of U, the laws are those of rigid grains. In two dimensions they are
-made of four linear pieces, r = a − D U with
+Let every contact answer as a stiff spring around an impulse r⁰ (compliance e), as in
+`solve.newton`: with ũ = U + e (r − r⁰) in place of U, the laws are those of rigid grains. In two
+dimensions they are made of four linear pieces, r = a − D U with
 
     open     r = 0                           as long as  ũ_N ≥ 0
     stick    r = r⁰ − U/e                                |r_T| ≤ µ r_N
     slide ±  r_N = r⁰_N − U_N/e, r_T = ∓µ r_N            r_N ≥ 0, ±ũ_T ≥ 0
 
-and each border of a piece is that of exactly one other. So if U is shifted by (1 − t) d, with a d for
-which some impulses are right at t = 0, there is a line of solutions (r, t) from there, straight
-within the pieces. It is followed from border to border until t = 1. Where it crosses one, a single
-contact changes its state, D by a matrix of rank one, Δ = p qᵀ, and the bodies' matrix likewise:
+and each border of a piece is that of exactly one other. So if U is shifted by (1 − t) d, with a d
+for which some impulses are right at t = 0, there is a line of solutions (r, t) from there,
+straight within the pieces. It is followed from border to border until t = 1. Where it crosses one,
+a single contact changes its state, D by a matrix of rank one, Δ = p qᵀ, and the bodies' matrix
+likewise:
 
     K = M + hᵀ D h → K + hᵀ p qᵀ h,    det K → det K · (1 + qᵀ h K⁻¹ hᵀ p).
 
-If the determinant changes its sign, t turns round: the line has a fold there, which Newton's method
-cannot pass. This is Katzenelson's method, and Lemke's with another way in. A change costs two
-triangular solves; K is factorised anew now and then.
+If the determinant changes its sign, t turns round: the line has a fold there, which Newton's
+method cannot pass. This is Katzenelson's method, and Lemke's with another way in. A change costs
+two triangular solves; K is factorised anew now and then.
 
 The line need not end at t = 1: it may come back. The caller then has to start elsewhere, or with
-softer springs: e W⁻¹ ≈ 1 leaves one solution for each t, and no folds.
+softer springs: if they are soft enough, each t has one solution, and there are no folds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import numpy as np
 
 from hardgrain.kernels import device, jit
 from hardgrain.solve.elimination import solve_factors
-from hardgrain.solve.problem import Floats, Ints
+from hardgrain.solve.problem import Floats
 from hardgrain.solve.response import Bodies
 
 __all__ = ["walk"]

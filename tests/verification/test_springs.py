@@ -1,0 +1,133 @@
+"""Springs that harden, and the walk from state to state that finds their forces.
+
+A walk that arrives must obey the law of springs, which `solve.newton` writes in another way. Folds
+are where Newton's method ends: problems of disks that begin to slide have them, and the walk goes
+round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardgrain as hg
+from hardgrain.solve import rigid, walk
+from hardgrain.solve.newton import newton, springs, violation
+from hardgrain.solve.problem import Problem
+from hardgrain.solve.response import Bodies
+from hardgrain.solve.springs import harden
+
+from .helpers import Floats, record
+
+Case = tuple[Bodies, Floats, Floats]
+
+
+def heap(mu: float, seed: int, tilt: float = 0.0, count: int = 60) -> hg.Simulation:
+    """Disks that have fallen into a box, then tilted."""
+    down = [np.sin(tilt), -np.cos(tilt)]
+    scene = hg.Scene(
+        gravity=down,
+        contacts=[hg.ContactLaw(friction=mu)],
+        grains=[
+            hg.Grains(
+                count=count,
+                diameter=hg.Uniform(min=0.7, max=1.3),
+                place=hg.Deposit(min=[0, 0], max=[9, 14]),
+            )
+        ],
+        walls=[hg.Box(min=[0, 0], max=[9, 30], open=["top"])],
+    )
+    sim = hg.Simulation(
+        scene, dt=0.03, solver=hg.GaussSeidel(sweeps=40, order="sequential"), seed=seed
+    )
+    for _ in range(150):
+        sim.step()
+    return sim
+
+
+def problem(mu: float, seed: int, tilt: float = 0.0) -> Problem:
+    sim = heap(mu, seed, tilt)
+    kept = record(sim)
+    sim.step()
+    assert kept.problem is not None
+    return kept.problem
+
+
+def case(p: Problem) -> Case:
+    bodies, mu, start = rigid._Step(p).whole()
+    assert isinstance(bodies, Bodies)
+    return bodies, mu, start.reshape(bodies.q.shape)
+
+
+def anchored(bodies: Bodies, mu: Floats, start: Floats) -> Floats:
+    """Where the springs of a walk are anchored: what each contact wants by itself."""
+    state, r0 = np.empty(len(mu), np.int8), np.empty_like(start)
+    walk.natural(start, bodies.velocity(start), bodies.weight, mu, state, r0)
+    return r0
+
+
+def mismatch(bodies: Bodies, mu: Floats, r0: Floats, r: Floats, compliance: float) -> float:
+    """How far impulses are from those of springs at the velocities that they lead to."""
+    scale = bodies.weight[:, :1]
+    answer, unused = np.empty_like(r), np.zeros((len(mu), 2, 2))
+    springs(scale * r0, bodies.velocity(r), mu, 1.0 / compliance, answer, unused)
+    return float(np.abs(answer - scale * r).max() / np.abs(scale * r).max())
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("compliance", [1.0, 1e-2, 1e-4])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_walk_that_arrives_obeys_the_law_of_springs(
+    mu: float, compliance: float, seed: int
+) -> None:
+    bodies, friction, start = case(problem(mu, seed))
+    found, changes, _ = walk.walk(bodies, friction, 0.0 * start, compliance, 5000)
+    assert found is not None
+    assert changes > 0
+    r0 = anchored(bodies, friction, 0.0 * start)
+    assert mismatch(bodies, friction, r0, found, compliance) < 1e-12 / compliance
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hardened_springs_are_rigid_grains(seed: int) -> None:
+    bodies, mu, start = case(problem(0.3, seed, tilt=0.5))
+    r, found, _ = harden(bodies, mu, start, 1e-8, np.inf)
+    scale, turn = bodies.weight[:, :1], bodies.weight[:, 1] / bodies.weight[:, 0]
+    assert found <= 1e-8
+    assert violation(scale * r, bodies.velocity(r), mu, turn)[0] == pytest.approx(found)
+
+
+def test_the_walk_goes_round_folds_that_stop_newton() -> None:
+    """Of steps of a slide that Newton's method on the states misses, springs solve all."""
+    sim = heap(0.4, 5, tilt=0.45, count=80)
+    missed, solved = 0, 0
+    for _ in range(25):
+        kept = record(sim)
+        sim.step()
+        assert kept.problem is not None
+        bodies, mu, start = case(kept.problem)
+        if newton(bodies, mu, start, 1e-7, 1e4, 40)[1] <= 1e-7:
+            continue
+        missed += 1
+        solved += harden(bodies, mu, start, 1e-7, np.inf)[1] <= 1e-7
+    assert missed >= 5
+    assert solved == missed
+
+
+def test_a_hopeless_patience_ends_with_the_start() -> None:
+    bodies, mu, start = case(problem(0.3, 1))
+    r, found, changes = harden(bodies, mu, start, 1e-8, 0.0)
+    limit = mu * np.maximum(start[:, 0], 0.0)
+    assert changes == 0
+    np.testing.assert_array_equal(r[:, 0], np.maximum(start[:, 0], 0.0))
+    assert (np.abs(r[:, 1]) <= limit).all()
+    assert np.isfinite(found)
+
+
+def test_the_solver_takes_springs_where_sweeps_would_not_end(monkeypatch: Any) -> None:
+    monkeypatch.setattr(rigid._Search, "_swept", lambda *_: False)
+    found = hg.RigidSolver().solve(problem(0.3, 2, tilt=0.5), seed=0, step=0)
+    assert found.converged
+    assert "springs" in [stage.method for stage in found.history]
