@@ -1,4 +1,4 @@
-# make demo, make test and make bench need Python 3.11 or newer, and the network the first time.
+# make demo, test, docs and bench need Python 3.11 or newer, and the network the first time.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,11 +7,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test bench lock clean
+.PHONY: help demo test docs bench lock clean
 
 help:
 	@echo "make demo    settle 1000 disks under gravity and draw their force network"
 	@echo "make test    lint, type check and run all tests"
+	@echo "make docs    build the site of tutorials and reference into build/site"
 	@echo "make bench   measure speed, against other programs where they can be had"
 	@echo "make lock    renew requirements.lock with the newest versions"
 	@echo "make clean   remove all that make has made"
@@ -24,6 +25,11 @@ test: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(ARGS)
+
+docs: $(VENV)/.installed
+	@$(BIN)/python -c "import myst_parser, pydata_sphinx_theme" 2>/dev/null || $(PIP) install --quiet -e ".[docs]" --no-build-isolation
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "built: build/site/index.html"
 
 bench: $(VENV)/.installed
 	@$(PIP) install --quiet -e ".[bench]" --no-build-isolation || echo "pymunk cannot be had: going on without"
@@ -41,11 +47,11 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 lock:
 	rm -rf build
 	$(PYTHON) -m venv build/lock
-	build/lock/bin/python -m pip install --quiet ".[test]" "flit_core>=3.11,<4"
+	build/lock/bin/python -m pip install --quiet ".[test,docs]" "flit_core>=3.11,<4"
 	( echo "# Exact versions of all that the tests and the package need. Made by make lock."; \
 	  build/lock/bin/python -m pip freeze --exclude hardgrain ) > requirements.lock
 	rm -rf build
 
 clean:
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks docs examples -name __pycache__ -type d -exec rm -rf {} + 2>/dev/null || true

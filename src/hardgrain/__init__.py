@@ -56,10 +56,13 @@ _PUBLIC = {
     "Time": "run.stop",
     "Uniform": "scene.sizes",
     "advise": "run.advise",
+    "draw": "show.plots",
     "draw_network": "show.network",
     "export": "io.export",
     "load": "run.scenario",
+    "make_movie": "show.movie",
     "read_packing": "io.packings",
+    "write_report": "show.report",
 }
 
 __all__ = [*_PUBLIC, "__version__"]
@@ -106,7 +109,10 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         Plane,
         Segment,
     )
+    from hardgrain.show.movie import make_movie
     from hardgrain.show.network import draw_network
+    from hardgrain.show.plots import draw
+    from hardgrain.show.report import write_report
     from hardgrain.solve.gauss_seidel import GaussSeidel
     from hardgrain.solve.jacobi import Jacobi
     from hardgrain.solve.rigid import RigidSolver

@@ -19,8 +19,9 @@ from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.model import Contacts
+from hardgrain.show.colour import grain_field, table_of
 from hardgrain.show.view import pick, series, shapes
-from hardgrain.show.view.fields import FIELDS, coloured, table_of
+from hardgrain.show.view.fields import coloured, names
 from hardgrain.show.view.film import Film
 from hardgrain.show.view.picture import centres, from_x, network, size_classes, turns
 from hardgrain.show.view.screen import seen, sent
@@ -121,14 +122,14 @@ def test_frames_without_contacts_or_forces(film: Film) -> None:
     loose = replace(film.at(-1), state=replace(film.at(-1).state, contacts=Contacts.none(film.dim)))
     assert network(loose).known
     assert network(loose).bearing == 0
-    for name in FIELDS[film.dim]:
+    for name in names(film.dim):
         assert len(coloured(loose, name).level) == film.n
 
 
-@pytest.mark.parametrize("name", ["speed", "spin", "force", "pressure", "diameter", "velocity x"])
+@pytest.mark.parametrize("name", ["speed", "spin", "force", "pressure", "radius", "velocity-x"])
 def test_colours_rise_with_the_value(film: Film, name: str) -> None:
     snap = film.at(-1)
-    value = FIELDS[film.dim][name].values(snap)
+    value = grain_field(snap, name).value
     level = coloured(snap, name).level
     assert (np.diff(level[np.argsort(value)]) >= 0).all()
     fixed = coloured(snap, name, (float(value.min()), float(value.max()))).level
@@ -141,13 +142,22 @@ def test_force_of_a_grain_is_the_sum_over_its_contacts(film: Film) -> None:
     c = snap.contacts
     for i in range(film.n):
         mine = (c.first == i) | (c.second == i)
-        total = FIELDS[film.dim]["force"].values(snap)[i]
+        total = grain_field(snap, "force").value[i]
         np.testing.assert_allclose(total, snap.normal_force[mine].sum())
+
+
+def test_spots_lie_on_the_sphere_and_face_outwards() -> None:
+    mesh = shapes.spots()
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    outward = np.einsum("ij,ij->i", np.cross(b - a, c - a), a + b + c)
+    assert (outward > 0.0).all()
+    assert (np.linalg.norm(mesh.vertices, axis=1) > 1.0).all()
+    np.testing.assert_allclose(mesh.vertices.mean(axis=0), 0.0, atol=1e-12)
 
 
 def test_maps_are_even_in_lightness() -> None:
     """Luminance rises all the way, so that colours keep their order in grey and for all eyes."""
-    light = seen(table_of("viridis")).astype(float) @ [0.2126, 0.7152, 0.0722]
+    light = seen(table_of("value")[:-1]).astype(float) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light[::8]) > 0.0).all()
 
 

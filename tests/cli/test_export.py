@@ -72,7 +72,7 @@ def test_what_is_there_is_kept_unless_told(run):
         ("test.h5 -o out.gsd --format blender", "format is 'blender'; known are vtkhdf, gsd"),
         ("test.h5 -o no/out.gsd", "the folder no does not exist"),
         ("test.h5 -o out.gsd --frames 4", "--frames is"),
-        ("test.h5 -o out.gsd --frames a:b", "--frames is 'a:b'; give a slice"),
+        ("test.h5 -o out.gsd --frames a:b", "--frames is 'a:b'; write A:B:C"),
         ("test.h5 -o out.gsd --frames 9:", "--frames is 9:, which is none of the frames 0 to 3"),
         ("test.h5 -o test.h5 --format xyz", "format is 'xyz'"),
         ("test.h5 -o test.h5 --format gsd --overwrite", "test.h5 is the run file itself"),

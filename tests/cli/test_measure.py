@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,9 +121,9 @@ def test_frames_and_options(hardgrain, run):
         (("nowhere.h5", "stress"), "nowhere.h5 does not exist"),
         (("RUN", "stress", "--frame", "99"), "frame is 99; the run has the frames 0 to 9"),
         (("RUN", "stress", "--frame", "1"), "output.contacts_every"),
-        (("RUN", "stress", "--frames", "x"), "write A:B or A:B:C"),
+        (("RUN", "stress", "--frames", "x"), "write A:B:C"),
         (("RUN", "stress", "--frames", "50:"), "none of the frames 0 to 9"),
-        (("RUN", "stress", "--frames", "::0"), "write A:B or A:B:C"),
+        (("RUN", "stress", "--frames", "::0"), "write A:B:C"),
         (("RUN", "stress", "--frame", "1", "--frames", "1:2"), "both given"),
         (("RUN", "stress", "--set", "foo=1"), "no option 'foo' here; stress has region"),
         (("RUN", "stress", "--set", "foo"), "write OPTION=VALUE"),
@@ -132,6 +133,7 @@ def test_frames_and_options(hardgrain, run):
         (("RUN", "flow-rate"), "flow-rate needs a plane or a region"),
         (("RUN", "stress", "--csv", "RUN"), "is the run file itself"),
         (("RUN", "stress", "--nc", "no/where.nc"), "the folder no does not exist"),
+        (("RUN", "stress", "--nc", "/proc/a.nc"), "/proc/a.nc cannot be written"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(hardgrain, run, arguments, words):
@@ -139,6 +141,17 @@ def test_nonsense_is_refused_in_one_sentence(hardgrain, run, arguments, words):
     assert result.code == 2
     assert words in result.err
     assert result.err.count("\n") == 1
+
+
+def test_data_are_not_replaced_unasked(hardgrain, run):
+    Path("mine.csv").write_text("precious")
+    result = hardgrain("measure", run, "energy", "--csv", "mine.csv")
+    assert (result.code, Path("mine.csv").read_text()) == (2, "precious")
+    assert "mine.csv exists already; add --overwrite" in result.err
+    assert hardgrain("measure", run, "energy", "--csv", "mine.csv", "--overwrite").code == 0
+    assert Path("mine.csv").read_text().startswith("time,")
+    assert hardgrain("measure", run, "energy", "--csv", "/dev/null").code == 0
+    assert not Path("/dev/null").is_file()
 
 
 def test_large_results_are_summed_up(hardgrain, run):

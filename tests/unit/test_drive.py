@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+import hardgrain as hg
+
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene.drive import Table, TimeFunction, compile_function, is_constant
 
@@ -218,3 +220,9 @@ def test_any_value_is_refused_or_a_function(anything: object) -> None:
     except ValidationError:
         return
     assert math.isfinite(compile_function(f)(0.0))
+
+
+@pytest.mark.parametrize("spin", [[0.0, "0.1*t", 1.0], 2.0, "3*t"])
+def test_one_function_or_one_for_each_axis_is_stored_as_given(spin: object) -> None:
+    wall = hg.Plane(point=[0, 0, 0], normal=[0, 0, 1], spin=spin)  # type: ignore[arg-type]
+    assert hg.Plane.model_validate_json(wall.model_dump_json()) == wall

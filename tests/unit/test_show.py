@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.io.whole import whole
 from hardgrain.measure.catalogue import quantities
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.closing import closing_word
 from hardgrain.run.scenario import parse, stored_scenario
 from hardgrain.scene.model import Contacts
 from hardgrain.show import network, plots, series
-from hardgrain.show.colour import GrainField, field_map, grain_field, limits
+from hardgrain.show.colour import GrainField, field_map, grain_field, levels, limits
 from hardgrain.show.data import draw_data
 from hardgrain.show.movie import Film, make_movie
 from hardgrain.show.network import Look, draw_network, scale
@@ -437,3 +438,25 @@ def test_a_run_too_large_for_a_film_has_a_picture(path, tmp_path, monkeypatch) -
     page = write_report(path, tmp_path / "a.html").read_text()
     assert "data:image/webp" in page
     assert "<canvas" not in page
+
+
+# ---------------------------------------------------------------------- whole files
+def test_a_file_is_whole_or_not_there(tmp_path) -> None:
+    target = tmp_path / "a.csv"
+    target.write_text("old")
+    with pytest.raises(KeyboardInterrupt), whole(target) as part:
+        part.write_text("half")
+        raise KeyboardInterrupt
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.csv", "old")]
+    with whole(target) as part:
+        part.write_text("new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.csv", "new")]
+    with pytest.raises(hg.InputError, match="folder"), whole(tmp_path):
+        pass
+
+
+def test_names_have_colours_of_their_own_and_the_rest_share_one() -> None:
+    field = GrainField(np.array([-1.0, 0.0, 1.0, 50.0, 60.0, np.nan]), "", "1", "name")
+    none, first, second, many, more, unknown = levels(field, (0.0, 1.0))
+    assert len({none, first, second, many}) == 4
+    assert (many, none) == (more, unknown)

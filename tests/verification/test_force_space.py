@@ -433,7 +433,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not know its loads"):
         force_space(replace(p, external=None), balance="loads")
     unknown = np.full(p.free.shape, np.nan)
-    with pytest.raises(InputError, match="keeps neither"):
+    with pytest.raises(InputError, match="not all of them are known"):
         force_space(replace(p, external=unknown), balance="loads")
     for wrong, says in (
         ({"first": p.second}, "first body"),

@@ -10,6 +10,7 @@ from scipy.special import erf
 import hardgrain as hg
 from hardgrain.measure import chains, coarse, force_statistics, janssen, stress, wall_forces
 from hardgrain.measure.catalogue import measure
+from hardgrain.measure.forces.packing import packing
 from hardgrain.measure.region import Ball, Block, Tube
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.measure.voronoi import cells
@@ -485,3 +486,54 @@ def test_a_simulation_can_be_measured_by_name(column):
         measure(column, "stres")
     with pytest.raises(hg.InputError, match="msd needs a run file"):
         measure(column, "msd")
+
+
+# ---------------------------------------------------------------------- of runs
+def pressed(path, dim=2, **keys):
+    """Grains that a piston packs, every frame of it in a file."""
+    box = hg.Box(
+        min=[0.0] * dim,
+        max=[4.0, *[3.0] * (dim - 1)],
+        pistons={"top": hg.Piston(mass=5.0, force=9.0)},
+    )
+    sets = [hg.Grains(count=14, diameter=0.7, place=hg.Loose(min=[0.0] * dim, max=box.max))]
+    law = hg.ContactLaw(friction=0.2)
+    scene = hg.Scene(dimension=dim, grains=sets, walls=[box], contacts=[law])
+    sim = hg.Simulation(scene, dt=0.01, **keys)
+    sim.run(until=200, output=path, every=40, progress=False)
+    return sim
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_lines_of_force_join_the_centres(tmp_path, soft):
+    """Where grains were when normals and gaps were found: a step ago, or an explicit one."""
+    engine = hg.SoftParticles(stiffness=1e4, substeps=10) if soft else None
+    pressed(tmp_path / "run.h5", engine=engine)
+    with hg.RunFile(tmp_path / "run.h5") as run:
+        snap, dt = snapshot(run, 4), 0.001 if soft else 0.01
+    pair = snap.contacts.second < snap.n
+    assert pair.any()
+    assert np.abs(snap.velocity).max() * dt > 1e-9
+    second = snap.contacts.second[pair]
+    end = snap.position[second] - dt * snap.velocity[second]
+    np.testing.assert_allclose((snap.origin + snap.branch)[pair], end, atol=1e-12)
+
+
+def test_networks_of_a_packing_under_a_piston(tmp_path):
+    """A run file and its simulation agree; of soft particles all but the dissipation is known."""
+    sim = pressed(tmp_path / "run.h5")
+    with hg.RunFile(tmp_path / "run.h5") as run:
+        found = measure(run, "networks")
+        loads = packing(run).external
+    np.testing.assert_array_equal(loads, packing(sim).external)
+    assert loads.any()  # the piston's
+    last = force_statistics.force_networks(sim)
+    assert found.strong_contacts[-1] == last.contacts > 0.0
+    assert found.strong_dissipation[-1] == pytest.approx(last.dissipation, nan_ok=True)
+    sliding = found.strong_dissipation[~np.isnan(found.strong_sliding)]
+    assert sliding.size
+    assert np.isfinite(sliding).all()
+    sim = pressed(tmp_path / "soft.h5", engine=hg.SoftParticles(stiffness=1e4, substeps=10))
+    soft = measure(sim, "networks")
+    assert soft.mean_force.item() > 0.0
+    assert math.isnan(soft.strong_dissipation.item())

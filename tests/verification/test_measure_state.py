@@ -12,6 +12,8 @@ import hardgrain as hg
 from hardgrain.measure import energy
 from hardgrain.measure.catalogue import measure
 from hardgrain.measure.overlaps import overlap_distribution, overlaps
+from hardgrain.measure.snapshot import snapshot
+from hardgrain.run.scenario import Output
 
 from .helpers import angular_momentum, floor, grains, momentum, packing, start, steps, up
 
@@ -125,6 +127,8 @@ def test_dissipation_and_work_of_a_run_file(tmp_path, dim, kind):
                 continue
             row = {name: column[step - 1] for name, column in history.items()}
             assert found.total.sum() == pytest.approx(row["dissipated"], abs=1e-12 * scale)
+            alone = energy.dissipation(snapshot(run, k))  # a snapshot knows the loads as well
+            np.testing.assert_array_equal(alone.total, found.total)
             moving = energy.kinetic_energy(run, k) + energy.rotational_energy(run, k)
             assert moving == pytest.approx(row["kinetic"], rel=1e-12)
             if kind in ("drum", "moving walls"):  # nothing else is driven
@@ -141,6 +145,12 @@ def test_dissipation_and_work_of_a_run_file(tmp_path, dim, kind):
         np.testing.assert_allclose(
             table.total[1:] * sim.dt, history["dissipated"][run.step[1:] - 1], atol=1e-12 * scale
         )
+        work = energy.wall_work(run)
+        if kind in ("drum", "moving walls"):
+            book_driven = sum(work.values())
+            np.testing.assert_allclose(book_driven, book.work_driven, atol=1e-11 * scale)
+        named = measure(run, "wall-work").work
+        np.testing.assert_array_equal(named.sel(wall=run.wall_names[0]), work[run.wall_names[0]])
         # the frame's own sums of wall forces against the contacts'
         last = energy.wall_loads(run), energy.wall_loads(sim)
         for a, b in zip(*last):
@@ -189,6 +199,23 @@ def test_a_block_of_friction_and_a_fall(dim):
     assert found.kinds["sliding"] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_piston_passes_on_what_its_load_does(tmp_path, dim):
+    """Less what it keeps: without gravity, its load is all the work there is."""
+    scene = driven_scene(dim, "pressure").model_copy(update={"gravity": [0.0] * dim})
+    box = scene.walls[0]
+    one = box.model_copy(update={"pistons": {"top": box.pistons["top"]}})
+    sim = hg.Simulation(scene.model_copy(update={"walls": [one]}), dt=0.02, solver=SWEEPS)
+    sim.run(until=300, output=tmp_path / "run.h5", every=100, progress=False)
+    with hg.RunFile(tmp_path / "run.h5") as run:
+        work = energy.wall_work(run)
+        top = sim.model.n + run.wall_names.index("top")
+        kept = 0.5 * sim.model.mass[top] * np.sum(run[-1].velocity[top] ** 2)
+        assert work["top"][-1] == pytest.approx(sim.totals.work_external - kept, rel=1e-10)
+        assert work["top"][-1] > 0.0
+        assert not work["left"].any()
+
+
 def test_what_cannot_be_split_is_refused(tmp_path):
     """Soft contacts; loads that were Python functions; frames without contacts."""
     soft = hg.Simulation(
@@ -198,12 +225,25 @@ def test_what_cannot_be_split_is_refused(tmp_path):
     soft.step()
     with pytest.raises(hg.InputError, match="soft-particles"):
         energy.dissipation(soft)
+    soft.run(until=3, output=tmp_path / "soft.h5", every=1, progress=False)
+    with hg.RunFile(tmp_path / "soft.h5") as run, pytest.raises(hg.InputError, match="soft-part"):
+        energy.dissipation(snapshot(run))
     scene = hg.Scene(grains=[grains([0, 0], force=[lambda t: t, 0.0])])
     sim = hg.Simulation(scene, dt=0.01)
     sim.run(until=4, output=tmp_path / "run.h5", every=1, progress=False)
     with hg.RunFile(tmp_path / "run.h5") as run, pytest.raises(hg.InputError, match="functions"):
         energy.dissipation(run)
     assert energy.dissipation(sim).total.size == 0
+    sim = packing(2, {"friction": 0.3}, count=10)
+    sim.scenario = sim.scenario.model_copy(update={"output": Output(every=1, contacts_every=5)})
+    sim.run(until=sim.state.step + 4, output=tmp_path / "few.h5", progress=False)
+    with hg.RunFile(tmp_path / "few.h5") as run:
+        stored = [k for k in range(len(run)) if run.contacts(k) is not None]
+        assert 1 < len(stored) < len(run)
+        np.testing.assert_array_equal(measure(run, "dissipation").time, run.time[stored])
+        for name in ("coordination", "contact-dissipation", "mobilisation", "stress-field"):
+            with pytest.raises(hg.InputError, match=r"output\.contacts_every"):
+                measure(run, name, frames=[1])
 
 
 # ---------------------------------------------------------------------- energy and momentum

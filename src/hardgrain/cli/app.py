@@ -14,6 +14,7 @@ from hardgrain.cli.fclib import fclib
 from hardgrain.cli.forces import forces
 from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
+from hardgrain.cli.options import Quiet, RunFileArgument
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
@@ -36,8 +37,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Threads = Annotated[
     int | None,
     typer.Option(

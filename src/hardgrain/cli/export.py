@@ -10,29 +10,28 @@ from typing import Annotated
 
 import typer
 
-from hardgrain.cli.plot import frames_of
+from hardgrain.cli.options import Frames, Overwrite, Quiet, RunFileArgument, frames_of, one_of
 from hardgrain.errors import InputError
 
 __all__ = ["export"]
 
 
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    file: RunFileArgument,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="OUT", help="A .vtkhdf, .gsd, .dump, .lammpstrj, .xyz or .extxyz file."),  # noqa: E501
+        typer.Argument(metavar="OUT", help="A .vtkhdf, .gsd, .dump, .lammpstrj, .xyz or .extxyz file."),  # noqa: E501
     ] = None,
-    frames: Annotated[
-        str | None, typer.Option(metavar="A:B:C", help="Frames to write, as a slice of Python's.")
+    option: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="OUT", help="The same as OUT.")
     ] = None,
+    frames: Frames = None,
     kind: Annotated[
         str | None,
         typer.Option("--format", metavar="KIND", help="vtkhdf, gsd, lammps or extxyz. Default: as OUT ends."),  # noqa: E501
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what there is already.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a run in the format of another tool, frame by frame.
 
@@ -54,19 +53,20 @@ def export(
     from hardgrain.io.export import export as write
     from hardgrain.io.runfile import RunFile
 
-    if output is None:
-        raise InputError("OUT is missing; say with -o where to write, as in -o run.vtkhdf")
+    path = one_of(output, option)
+    if path is None:
+        raise InputError("OUT is missing; say where to write, as in -o run.vtkhdf")
     with RunFile(file) as run, Bar("frame", quiet) as bar, _interruptible() as check:
 
         def observe(done: int, total: int) -> None:
             bar(done, total)
             check()
 
-        chosen = frames_of(frames, len(run), "--frames")
-        written = write(run, output, chosen, kind=kind, overwrite=overwrite, observe=observe)
+        chosen = frames_of(frames, len(run))
+        written = write(run, path, chosen, kind=kind, overwrite=overwrite, observe=observe)
     if not quiet:
-        for path in written:
-            print(f"written: {path}")
+        for made in written:
+            print(f"written: {made}")
 
 
 @contextmanager

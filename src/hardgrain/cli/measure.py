@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hardgrain.cli.options import (
+    Bins,
+    Frames,
+    Grid,
+    Overwrite,
+    Region,
+    Settings,
+    Width,
+    frames_of,
+    own,
+    told,
+)
 from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +28,8 @@ if TYPE_CHECKING:
     from hardgrain.measure.catalogue import Quantity
 
 __all__ = ["measure"]
+
+PRINTED = Path("-")  # in place of a file: the screen
 
 
 def measure(
@@ -32,10 +45,7 @@ def measure(
     frame: Annotated[
         int | None, typer.Option(metavar="K", help="One frame, from 0; negative from the end.")
     ] = None,
-    frames: Annotated[
-        str | None,
-        typer.Option(metavar="A:B:C", help="Frames A to B - 1 in steps of C; each may be left out. Default: all, or the last where a frame has many values."),  # noqa: E501
-    ] = None,
+    frames: Frames = None,
     csv: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a table; of several quantities, one value a row. -: print it."),  # noqa: E501
@@ -47,22 +57,17 @@ def measure(
         Path | None,
         typer.Option(metavar="FILE", help="Write netCDF, which xarray opens; of several quantities, a group each."),  # noqa: E501
     ] = None,
-    grid: Annotated[
-        str | None, typer.Option(metavar="20x30", help="Cells of a field; 1x40: a profile.")
-    ] = None,
-    region: Annotated[
-        str | None, typer.Option(metavar="X,Y:X,Y", help="Two corners. Default: that of the scene.")
-    ] = None,
-    width: Annotated[
-        float | None, typer.Option(metavar="W", help="Of the kernel of a field.")
-    ] = None,
-    bins: Annotated[int | None, typer.Option(metavar="N", help="Of a distribution.")] = None,
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="OPTION=VALUE", help="Any other option of a quantity; may be given again."),  # noqa: E501
-    ] = None,
+    overwrite: Overwrite = False,
+    grid: Grid = None,
+    region: Region = None,
+    width: Width = None,
+    bins: Bins = None,
+    settings: Settings = None,
 ) -> None:  # fmt: skip
     """Measure a run: energies, structure, forces, flow.
+
+    Without --frame or --frames it is measured in every frame, or in the last where a frame has
+    many values.
 
     \b
     Examples:
@@ -75,6 +80,7 @@ def measure(
     """
     from hardgrain.cli import measure_tables as tables
     from hardgrain.io.runfile import RunFile
+    from hardgrain.io.whole import check_target
     from hardgrain.measure.catalogue import find, quantities
     from hardgrain.measure.catalogue import measure as by_name
 
@@ -86,21 +92,15 @@ def measure(
     if file is None or not wanted:
         raise InputError("measure needs a run file and what to measure; hardgrain measure --list")
     chosen = {name: find(name) for name in wanted}
-    given = {"grid": grid, "region": region}
-    told = {name: parse(text) for name, text in given.items() if text is not None}
-    told |= {n: x for n, x in (("width", width), ("bins", bins)) if x is not None}
-    told |= dict(_setting(text) for text in options or [])
-    for option in told:
-        if not any(option in quantity.options for quantity in chosen.values()):
-            raise InputError(_unknown(option, chosen))
+    options = told(chosen, settings, grid, region, width, bins)
     for path in (csv, json, nc):
-        _writable(path, file)
+        if path is not None and path != PRINTED:
+            check_target(path, file, overwrite)
     with RunFile(file) as run:
         which = _frames(frame, frames, len(run))
         found: dict[str, xr.Dataset] = {}
-        for name, quantity in chosen.items():
-            own = {option: x for option, x in told.items() if option in quantity.options}
-            found[name] = by_name(run, name, which, **own)
+        for name in chosen:
+            found[name] = by_name(run, name, which, **own([name], options))
     for path, text in ((csv, tables.as_csv), (json, tables.as_json)):
         if path is not None:
             _write(path, text(found))
@@ -112,58 +112,13 @@ def measure(
 
 
 # ---------------------------------------------------------------------- what was asked for
-def _unknown(option: str, chosen: dict[str, Quantity]) -> str:
-    known = {name: list(quantity.options) for name, quantity in chosen.items()}
-    has = "; ".join(f"{n} has {', '.join(o) or 'none'}" for n, o in known.items())
-    return f"there is no option {option!r} here; {has}"
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value.strip():
-        raise InputError(f"--set is {text!r}; write OPTION=VALUE, such as --set bins=30")
-    return name.strip(), parse(value.strip())
-
-
-def parse(text: str) -> Any:
-    """A value: true, 3, 0.5, 20x30 (whole numbers), 0,0:20,10 (corners), or a word."""
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"\d+(x\d+)+", text):
-        return [int(k) for k in text.split("x")]
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    if ":" in text:
-        try:
-            return [[float(x) for x in corner.split(",")] for corner in text.split(":")]
-        except ValueError:
-            return text
-    return text
-
-
 def _frames(frame: int | None, frames: str | None, count: int) -> Sequence[int] | None:
     """The numbers of the frames; None: whatever the quantity does by itself."""
     if frame is not None and frames is not None:
         raise InputError("--frame and --frames are both given; one of them is enough")
     if frame is not None:
         return [frame]
-    if frames is None:
-        return None
-    try:
-        parts = [int(k) if k.strip() else None for k in frames.split(":")]
-        if not 2 <= len(parts) <= 3:
-            raise ValueError
-        which = range(count)[slice(*parts)]
-    except ValueError:
-        raise InputError(
-            f"--frames is {frames!r}; write A:B or A:B:C, such as 10: or 0:50:5"
-        ) from None
-    if not which:
-        raise InputError(f"--frames is {frames!r}, which is none of the frames 0 to {count - 1}")
-    return which
+    return frames_of(frames, count)
 
 
 def _listed(known: dict[str, Quantity]) -> str:
@@ -189,25 +144,12 @@ def _explain(chosen: list[Quantity]) -> str:
     return "\n".join(lines)
 
 
-# ---------------------------------------------------------------------- where it goes
-def _writable(path: Path | None, file: Path) -> None:
-    """Refuse what cannot be written before anything is measured."""
-    if path is None or str(path) == "-":
-        return
-    if path.exists() and file.exists() and path.samefile(file):
-        raise InputError(f"{path} is the run file itself; choose another name")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give a file name")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} does not exist; create it first")
-
-
 def _write(path: Path, text: str) -> None:
-    if str(path) == "-":
+    from hardgrain.io.whole import whole
+
+    if path == PRINTED:
         print(text, end="")
         return
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")
     print(f"written: {path}")

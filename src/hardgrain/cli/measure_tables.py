@@ -13,7 +13,7 @@ import numpy as np
 import hardgrain
 from hardgrain.cli.force_facts import as_csv as table_as_csv
 from hardgrain.cli.json_text import json_text
-from hardgrain.errors import InputError
+from hardgrain.io.whole import whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -187,12 +187,9 @@ def _words(values: xr.DataArray) -> dict[str, str]:
 def write_netcdf(path: Path, found: Found, file: str) -> None:
     """One quantity at the root of the file; several as groups of their names."""
     about = {"source": file, "history": f"hardgrain {hardgrain.__version__} measure"}
-    try:
-        path.unlink(missing_ok=True)
-        for name, data in found.items():
+    with whole(path) as part:
+        for k, (name, data) in enumerate(found.items()):
             group = name if len(found) > 1 else None
             data.assign_attrs(about | {"quantity": name}).to_netcdf(
-                path, mode="a" if path.exists() else "w", group=group, engine="h5netcdf"
+                part, mode="a" if k else "w", group=group, engine="h5netcdf"
             )
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None

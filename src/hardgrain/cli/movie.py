@@ -7,33 +7,39 @@ from typing import Annotated
 
 import typer
 
-from hardgrain.cli.plot import box_of, frames_of
+from hardgrain.cli.options import (
+    Colour,
+    Frames,
+    Quiet,
+    RunFileArgument,
+    View,
+    box_of,
+    frames_of,
+    one_of,
+)
 
 __all__ = ["movie"]
 
 
 def movie(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    file: RunFileArgument,
     output: Annotated[
         Path | None,
         typer.Argument(metavar="OUT", help="An .mp4 or .gif file. Default: FILE's name with .mp4."),
     ] = None,
-    fps: Annotated[float, typer.Option(metavar="N", help="Frames a second.")] = 25.0,
-    frames: Annotated[
-        str | None, typer.Option(metavar="A:B:C", help="Frames to show, as a slice of Python's.")
+    option: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="OUT", help="The same as OUT.")
     ] = None,
+    fps: Annotated[float, typer.Option(metavar="N", help="Frames a second.")] = 25.0,
+    frames: Frames = None,
     size: Annotated[int, typer.Option(metavar="N", help="The longer side, in pixels.")] = 1080,
-    colour: Annotated[
-        str, typer.Option("--colour", "--color", metavar="FIELD", help="Grains by speed, spin, pressure …; see hardgrain plot --list.")  # noqa: E501
-    ] = "plain",
+    colour: Colour = "plain",
     lines: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="Contacts: force, friction or none. Default: force, if all frames have contacts."),  # noqa: E501
     ] = None,
-    view: Annotated[
-        str | None, typer.Option(metavar="X,Y,X,Y", help="Corners of the part to show.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    view: View = None,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a film of a run. View and colours stay the same throughout.
 
@@ -50,12 +56,12 @@ def movie(
     from hardgrain.io.runfile import RunFile
     from hardgrain.show.movie import make_movie
 
-    path = output or Path(f"{file.stem}.mp4")
+    path = one_of(output, option) or Path(f"{file.stem}.mp4")
     box, begin = box_of(view), time.perf_counter()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         with RunFile(file) as run, Bar("frame", quiet) as bar:
-            chosen = frames_of(frames, len(run), "--frames")
+            chosen = frames_of(frames, len(run))
             count = make_movie(
                 run, path, chosen, fps=fps, tell=bar, size=size, colour=colour, lines=lines, box=box
             )

@@ -7,16 +7,31 @@ from typing import Annotated, Any
 
 import typer
 
+from hardgrain.cli.options import (
+    Bins,
+    Colour,
+    Frames,
+    Grid,
+    Quiet,
+    Region,
+    Settings,
+    View,
+    Width,
+    box_of,
+    frames_of,
+    own,
+    told,
+)
 from hardgrain.errors import InputError
 
-__all__ = ["box_of", "frames_of", "plot"]
+__all__ = ["plot"]
 
 
 def plot(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A run file (.h5).")] = None,
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WHAT...", help="Pictures by name; --list shows all. Default: packing."),  # noqa: E501
+        typer.Argument(metavar="WHAT", help="Pictures by name; --list shows all. Default: packing."),  # noqa: E501
     ] = None,
     output: Annotated[
         Path | None,
@@ -25,21 +40,18 @@ def plot(
     frame: Annotated[
         int, typer.Option(metavar="K", help="Frame, from 0; negative counts from the end.")
     ] = -1,
-    frames: Annotated[
-        str | None, typer.Option(metavar="A:B:C", help="Frames to measure, as a slice of Python's.")
-    ] = None,
-    colour: Annotated[
-        str, typer.Option("--colour", "--color", metavar="FIELD", help="Grains of a packing by speed, spin, pressure …")  # noqa: E501
-    ] = "plain",
+    frames: Frames = None,
+    colour: Colour = "plain",
     lines: Annotated[
         str, typer.Option(metavar="KIND", help="Contacts of a packing: force, friction or none.")
     ] = "force",
-    view: Annotated[
-        str | None, typer.Option(metavar="X,Y,X,Y", help="Corners of the packing's part to show.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of a measurement; may be repeated.")  # noqa: E501
-    ] = None,
+    view: View = None,
+    grid: Grid = None,
+    region: Region = None,
+    width: Width = None,
+    bins: Bins = None,
+    settings: Settings = None,
+    quiet: Quiet = False,
     show: Annotated[bool, typer.Option("--list", help="List all there is to draw.")] = False,
 ) -> None:  # fmt: skip
     """Draw a run: the packing with its forces, time series, distributions, fields.
@@ -68,63 +80,18 @@ def plot(
         if show:
             print(plots.listing(run))
             return
-        chosen = frames_of(frames, len(run), "--frames")
-        options: dict[str, Any] = {
-            "frame": frame, "frames": chosen, "options": _settings(settings or []),
-        }  # fmt: skip
         look: dict[str, Any] = {"colour": colour, "lines": lines, "box": box_of(view)}
+        if "packing" not in names and look != {"colour": "plain", "lines": "force", "box": None}:
+            raise InputError("--colour, --lines and --view are for the picture packing only")
         groups = plots.together(run, names)
+        options = told(names, settings, grid, region, width, bins)
+        which: dict[str, Any] = {"frame": frame, "frames": frames_of(frames, len(run))}
         for group in groups:
             path = output or Path(f"{file.stem}-{group[0]}.png")
             if output is not None and len(groups) > 1:
                 path = output.with_name(f"{output.stem}-{group[0]}{output.suffix}")
             check(path)
             extra = look if group == ["packing"] else {}
-            figure = plots.draw(run, *group, **options, **extra)
-            save(figure, path)
-            print(f"written: {path}")
-
-
-def frames_of(text: str | None, count: int, option: str) -> list[int] | None:
-    """Frames by a slice, 10:, ::5, or a number; None: not given."""
-    if text is None:
-        return None
-    try:
-        parts = [int(p) if p.strip() else None for p in text.split(":")]
-        chosen: list[int | None] = [parts[0]] if len(parts) == 1 else [*range(count)[slice(*parts)]]
-    except (ValueError, TypeError):
-        chosen = [None]
-    if None in chosen:
-        raise InputError(f"{option} is {text!r}; give a slice such as 10: or ::5 or 0:100:2")
-    found = [k % count for k in chosen if k is not None and -count <= k < count]
-    if not found:
-        raise InputError(f"{option} is {text}, which is none of the frames 0 to {count - 1}")
-    return found
-
-
-def box_of(text: str | None) -> Any:
-    """Corners of a view, (2, 2); None: not given."""
-    if text is None:
-        return None
-    import numpy as np
-
-    try:
-        box = np.array([float(p) for p in text.split(",")]).reshape(2, 2)
-    except ValueError:
-        box = np.zeros((2, 2))
-    if not np.isfinite(box).all() or not (box[1] > box[0]).all():
-        raise InputError(f"--view is {text!r}; give two corners, the lower left first: 0,0,20,10")
-    return box
-
-
-def _settings(given: list[str]) -> dict[str, Any]:
-    """Options of a measurement, read as `hardgrain measure` does."""
-    from hardgrain.cli.measure import parse
-
-    found: dict[str, Any] = {}
-    for item in given:
-        name, equals, value = item.partition("=")
-        if not equals or not name:
-            raise InputError(f"--set is {item!r}; give NAME=VALUE")
-        found[name] = parse(value)
-    return found
+            save(plots.draw(run, *group, options=own(group, options), **which, **extra), path)
+            if not quiet:
+                print(f"written: {path}")

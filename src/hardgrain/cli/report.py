@@ -7,15 +7,18 @@ from typing import Annotated
 
 import typer
 
+from hardgrain.cli.options import Quiet, RunFileArgument
+
 __all__ = ["report"]
 
 
 def report(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    file: RunFileArgument,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="An .html file. Default: FILE's name with .html, here."),  # noqa: E501
     ] = None,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a report of a run as one page that opens anywhere, offline, and can be mailed.
 
@@ -29,4 +32,5 @@ def report(
     from hardgrain.show.report import write_report
 
     path = write_report(file, output or Path(f"{file.stem}.html"))
-    print(f"written: {path}, {path.stat().st_size / 1e6:.2g} MB")
+    if not quiet:
+        print(f"written: {path}, {path.stat().st_size / 1e6:.2g} MB")

@@ -16,6 +16,7 @@ from typing import Any
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.runfile import RunFile
+from hardgrain.io.whole import check_target
 from hardgrain.measure.snapshot import snapshots
 
 __all__ = ["FORMATS", "Format", "export"]
@@ -67,9 +68,14 @@ def export(
     path, writer = Path(path), _format(Path(path), kind).load()
     chosen = _frames(len(source), frames)
     targets: list[Path] = writer.files(path, source)
-    _check(targets, source, overwrite)
+    for target in targets:
+        check_target(target, source.path, overwrite)
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        place = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+    try:
+        with place as folder:
             _write(writer, Path(folder) / path.name, source, chosen, observe)
             for target in targets:
                 (Path(folder) / target.name).replace(target)
@@ -117,15 +123,3 @@ def _frames(count: int, frames: Iterable[int] | slice | None) -> list[int]:
         if not -count <= k < count:
             raise InputError(f"frames holds {k}; the run has the frames 0 to {count - 1}")
     return chosen
-
-
-def _check(targets: list[Path], run: RunFile, overwrite: bool) -> None:
-    for target in targets:
-        if not target.parent.is_dir():
-            raise InputError(f"the folder {target.parent} does not exist; create it first")
-        if target.is_dir():
-            raise InputError(f"{target} is a folder; give a file name")
-        if target.exists() and target.samefile(run.path):
-            raise InputError(f"{target} is the run file itself; choose another name")
-        if target.exists() and not overwrite:
-            raise InputError(f"{target} exists already; choose another name or ask to overwrite it")

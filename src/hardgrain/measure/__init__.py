@@ -66,6 +66,7 @@ _PUBLIC = {
     "wall_force": "wall_forces",
     "wall_loads": "energy",
     "wall_power": "energy",
+    "wall_work": "energy",
     "wall_profile": "wall_forces",
 }
 
@@ -100,6 +101,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         rotational_energy,
         wall_loads,
         wall_power,
+        wall_work,
     )
     from hardgrain.measure.fabric import force_fabric
     from hardgrain.measure.flow import fields, flow_rate
@@ -109,7 +111,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         friction_mobilisation,
     )
     from hardgrain.measure.forces.packing import Packing
-    from hardgrain.measure.forces.space import force_space
+    from hardgrain.measure.forces.space import force_space as force_space
     from hardgrain.measure.janssen import janssen_profile
     from hardgrain.measure.order import bond_order, steinhardt
     from hardgrain.measure.overlaps import overlap_distribution

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Quantity",
+    "about",
+    "axes",
+    "axis_number",
     "ends",
     "find",
     "measure",
@@ -30,6 +33,7 @@ __all__ = [
     "of_run",
     "only_run",
     "quantities",
+    "turns",
 ]
 
 # The modules that name measurements, in the order of the list that users see.
@@ -133,7 +137,7 @@ def measure(
         join="outer",
         combine_attrs="override",
     )
-    joined.time.attrs = {"units": "time", "long_name": "simulated time"}
+    joined.time.attrs = about("time", "simulated time")
     return joined
 
 
@@ -183,6 +187,28 @@ def _checked(quantity: Quantity, option: str, value: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- for measurements
+def about(units: str, name: str) -> dict[str, str]:
+    """What a value is, as attributes of labelled data."""
+    return {"units": units, "long_name": name}
+
+
+def axes(dim: int) -> list[str]:
+    """Labels of the components of a vector."""
+    return list("xyz"[:dim])
+
+
+def turns(dim: int) -> list[str]:
+    """Labels of the components of a torque or spin."""
+    return ["z"] if dim == 2 else axes(dim)
+
+
+def axis_number(name: str, dim: int) -> int:
+    """An axis by its label."""
+    if name not in axes(dim):
+        raise InputError(f"axis is {name!r}; give one of {', '.join(axes(dim))}")
+    return axes(dim).index(name)
+
+
 def moments(
     source: Source, frames: Sequence[int] | None = None, *, contacts: bool = False
 ) -> Iterator[Snapshot]:

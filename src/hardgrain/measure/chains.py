@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import moments, of_frame, of_run
+from hardgrain.measure.catalogue import about, moments, of_frame, of_run
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import grain_stress, invariants
 
@@ -110,15 +110,15 @@ def _force_chains(snap: Snapshot, angle: float = 45.0) -> xr.Dataset:
         number[chain], place[chain] = k, np.arange(chain.size)
     sizes = np.array([chain.size for chain in chains])
     data: dict[str, Any] = {
-        "chain": ("grain", number, {"units": "1", "long_name": "number of the chain, -1: none"}),
-        "place": ("grain", place, {"units": "1", "long_name": "place in the chain, -1: none"}),
-        "chains": ((), len(chains), {"units": "1", "long_name": "chains"}),
-        "share": ((), sizes.sum() / snap.n, {"units": "1", "long_name": "share of grains in them"}),
+        "chain": ("grain", number, about("1", "number of the chain, -1: none")),
+        "place": ("grain", place, about("1", "place in the chain, -1: none")),
+        "chains": ((), len(chains), about("1", "chains")),
+        "share": ((), sizes.sum() / snap.n, about("1", "share of grains in them")),
         "mean_length": (
             (), sizes.mean() if chains else math.nan,
-            {"units": "1", "long_name": "mean number of grains in a chain"},
+            about("1", "mean number of grains in a chain"),
         ),
-        "longest": ((), sizes.max(initial=0), {"units": "1", "long_name": "grains in the longest"}),
+        "longest": ((), sizes.max(initial=0), about("1", "grains in the longest")),
     }  # fmt: skip
     return xr.Dataset(data, {"grain": range(snap.n)})
 
@@ -139,12 +139,12 @@ def _chain_lengths(
     counts = counts[LEAST:]
     total = max(float(counts.sum()), 1.0)
     data: dict[str, Any] = {
-        "share": ("length", counts / total, {"units": "1", "long_name": "share of chains"}),
+        "share": ("length", counts / total, about("1", "share of chains")),
         "share_error": (
             "length", np.sqrt(np.maximum(counts, 1.0)) / total,
-            {"units": "1", "long_name": "its standard error (Poisson)"},
+            about("1", "its standard error (Poisson)"),
         ),
-        "chains": ("length", counts / seen, {"units": "1", "long_name": "chains a frame"}),
+        "chains": ("length", counts / seen, about("1", "chains a frame")),
     }  # fmt: skip
-    length = ("length", np.arange(counts.size) + LEAST, {"units": "1", "long_name": "grains"})
+    length = ("length", np.arange(counts.size) + LEAST, about("1", "grains"))
     return xr.Dataset(data, {"length": length}, {"frames": seen})

@@ -34,9 +34,9 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import ends
-from hardgrain.measure.region import Block, as_region
+from hardgrain.measure.region import Block, as_region, images
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.measure.stress import images, lines, slabs
+from hardgrain.measure.stress import slabs
 from hardgrain.scene.model import Floats
 
 __all__ = ["Grid", "Smear", "contact_stress_field", "grid_of"]
@@ -129,8 +129,7 @@ class Smear:
 
     def lines(self, values: Floats) -> Floats:
         """Σ_c values_c ∫ φ(r − x − s l) ds of the contacts, (m, c) → (c, *shape)."""
-        begin, branch, _ = lines(self.snap)
-        return self._sum(begin, branch, values, False)
+        return self._sum(self.snap.origin, self.snap.branch, values, False)
 
     def _sum(self, begin: Floats, branch: Floats, values: Floats, slope: bool) -> Floats:
         grid = self.grid

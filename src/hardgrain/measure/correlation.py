@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import Ball, Block, Region, Tube, as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.scene.model import Floats
@@ -136,12 +135,9 @@ def _most(snap: Snapshot, window: Block | Ball) -> float:
 
 def _pairs(snap: Snapshot, x: Floats, edges: Floats) -> NDArray[np.int64]:
     """(bins,) pairs at each distance."""
-    period = snap.model.periodic
     if len(x) < 2:
         return np.zeros(len(edges) - 1, np.int64)
-    y = np.where(period > 0.0, np.mod(x - snap.low, np.where(period > 0.0, period, 1.0)), x)
-    y = np.where((period > 0.0) & (y >= period), 0.0, y)
-    tree = cKDTree(y, boxsize=period)
+    tree = snap.tree_of(x)
     # a bin is (low, high] to the tree; ours hold their lower edge, as grains that touch expect
     within = tree.count_neighbors(tree, np.nextafter(edges[1:], 0.0)) - len(x)
     pairs: NDArray[np.int64] = np.diff(within, prepend=0) // 2
@@ -190,9 +186,9 @@ def _correlation(
     found = pair_correlation(snap, bins=bins, reach=reach, region=region, margin=margin)
     return xr.Dataset(
         {
-            "g": ("bin", found.g, {"units": "1", "long_name": "pair correlation g(r)"}),
-            "error": ("bin", found.error, {"units": "1", "long_name": "error of g(r)"}),
-            "pairs": ("bin", found.pairs, {"units": "1", "long_name": "pairs"}),
+            "g": ("bin", found.g, about("1", "pair correlation g(r)")),
+            "error": ("bin", found.error, about("1", "error of g(r)")),
+            "pairs": ("bin", found.pairs, about("1", "pairs")),
         },
-        {"r": ("bin", found.r, {"units": "length", "long_name": "distance r"})},
+        {"r": ("bin", found.r, about("length", "distance r"))},
     )

@@ -11,7 +11,7 @@ Positions are not wrapped at periodic boundaries.
 D²_min (Falk & Langer 1998). Around a grain, the lines to its neighbours were d at first and are d'
 now. The matrix J that best maps one onto the other, J = Y X⁻¹ with X = Σ d dᵀ and Y = Σ d' dᵀ, is
 the local deformation; what it leaves, D² = Σ |d' − J d|² / neighbours, is zero if all moved
-affinely.
+affinely. (Falk and Langer's own is the sum, not the mean.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import of_run, only_run
+from hardgrain.measure.catalogue import about, axes, ends, of_run, only_run
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
 from hardgrain.scene.model import Floats
 
@@ -103,7 +102,10 @@ def _regular(run: Run, frames: Sequence[int] | None) -> list[int]:
     """The frames from the first on that are at equal times: a run may end between two."""
     which = [int(k) for k in (range(len(run)) if frames is None else frames)]
     if len(which) < 2:
-        raise InputError(f"frames has {len(which)} frames; displacements need at least two")
+        raise InputError(
+            f"frames are {len(which)}, but displacements need at least two; choose more, or store"
+            " more with output.every"
+        )
     for k in which:
         if not -len(run) <= k < len(run):
             raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}")
@@ -168,14 +170,9 @@ def _around(snap: Snapshot, reach: float) -> tuple[NDArray[Any], NDArray[Any], F
     period = snap.model.periodic
     if not reach > 0.0 or (reach > 0.5 * period[period > 0.0]).any():
         raise InputError(f"reach is {reach:g} but must be positive and at most half a period")
-    x = np.where(period > 0.0, snap.wrapped - snap.low, snap.position)
-    x = np.where(period > 0.0, np.clip(x, 0.0, np.nextafter(period, 0.0)), x)
-    pairs = cKDTree(x, boxsize=period).query_pairs(reach, output_type="ndarray")
+    pairs = snap.tree.query_pairs(reach, output_type="ndarray")
     i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
-    d = x[j] - x[i]
-    whole = np.where(period > 0.0, period, 1.0)
-    d -= np.where(period > 0.0, period * np.round(d / whole), 0.0)
-    return i, j, d
+    return i, j, snap.nearest(snap.position[j] - snap.position[i])
 
 
 # ---------------------------------------------------------------------- labelled
@@ -185,17 +182,17 @@ def _msd(source: Source, frames: Sequence[int] | None = None, drift: bool = True
 
     run = only_run(source, "msd")
     found = mean_square_displacement(run, frames, drift=drift)
-    units = {"units": "length^2"}
+    units = "length^2"
     data: dict[str, Any] = {
-        "msd": ("lag", found.square, units | {"long_name": "mean-square displacement"}),
-        "msd_error": ("lag", found.error, units | {"long_name": "its standard error"}),
+        "msd": ("lag", found.square, about(units, "mean-square displacement")),
+        "msd_error": ("lag", found.error, about(units, "its standard error")),
         "msd_along": (
-            ("lag", "component"), found.components, units | {"long_name": "along each axis"}
+            ("lag", "component"), found.components, about(units, "along each axis")
         ),
     }  # fmt: skip
-    lag = ("lag", found.lag, {"units": "time", "long_name": "lag time"})
-    axes = list("xyz"[: found.components.shape[1]])
-    return xr.Dataset(data, {"lag": lag, "component": axes}, {"frames": found.frames})
+    lag = ("lag", found.lag, about("time", "lag time"))
+    along = axes(found.components.shape[1])
+    return xr.Dataset(data, {"lag": lag, "component": along}, {"frames": found.frames})
 
 
 @of_run("d2min", "non-affine motion of each grain from the first to the last frame (Falk-Langer)")
@@ -205,19 +202,20 @@ def _d2min(
     import xarray as xr
 
     run = only_run(source, "d2min")
-    ends = (0, -1) if frames is None else (frames[0], frames[-1])
-    if frames is not None and len(frames) < 2:
-        raise InputError("d2min needs two frames, such as --frames 10:12")
-    before, now = (snapshot(run, k) for k in ends)
+    if len(run if frames is None else frames) < 2:
+        raise InputError(
+            "d2min needs two frames, such as 10:12; choose more, or store more with output.every"
+        )
+    before, now = ends(run, frames)
     found = non_affine(before, now, reach)
-    axes = list("xyz"[: now.dim])
+    along = axes(now.dim)
     data: dict[str, Any] = {
-        "d2min": ("grain", found.d2min, {"units": "length^2", "long_name": "D²min a neighbour"}),
+        "d2min": ("grain", found.d2min, about("length^2", "D²min a neighbour")),
         "strain": (
             ("grain", "component", "direction"), found.strain,
-            {"units": "1", "long_name": "local strain, extension positive"},
+            about("1", "local strain, extension positive"),
         ),
-        "neighbours": ("grain", found.neighbours, {"units": "1", "long_name": "neighbours"}),
+        "neighbours": ("grain", found.neighbours, about("1", "neighbours")),
     }  # fmt: skip
-    coords = {"grain": range(now.n), "component": axes, "direction": axes}
+    coords = {"grain": range(now.n), "component": along, "direction": along}
     return xr.Dataset(data, coords, {"from_time": before.time, "to_time": now.time})

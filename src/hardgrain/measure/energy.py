@@ -19,20 +19,17 @@ be negative: with gravity, or where a contact gives back what another one lost.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import moments, of_frame, of_run, only_run
-from hardgrain.measure.snapshot import Run, Simulated, Snapshot, Source, snapshot
-from hardgrain.scene.model import Contacts, Floats, Ints, Model
-from hardgrain.scene.scene import GrainArrays, Scene
+from hardgrain.measure.catalogue import about, axes, of_frame, of_run, only_run, turns
+from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
+from hardgrain.scene.model import Contacts, Floats, Ints
 from hardgrain.step.loads import Loads
 
 if TYPE_CHECKING:
@@ -50,6 +47,7 @@ __all__ = [
     "rotational_energy",
     "wall_loads",
     "wall_power",
+    "wall_work",
 ]
 
 
@@ -109,11 +107,7 @@ def _around(snap: Snapshot, length: float) -> Floats:
     period, m = snap.model.periodic, snap.mass
     if not length > 0.0 or (length > 0.5 * period[period > 0.0]).any():
         raise InputError(f"length is {length:g} but must be positive and at most half a period")
-    x = snap.wrapped - np.where(period > 0.0, snap.low, 0.0)
-    x = np.where(period > 0.0, np.minimum(x, np.nextafter(period, 0.0)), x)
-    tree = cKDTree(x, boxsize=period)
-    pairs = tree.query_pairs(length, output_type="ndarray")
-    i, j = pairs.T
+    i, j = snap.tree.query_pairs(length, output_type="ndarray").T
     mass, flow = m.copy(), m[:, None] * snap.velocity
     for a, b in ((i, j), (j, i)):
         mass += np.bincount(a, m[b], minlength=snap.n)
@@ -191,17 +185,14 @@ class Dissipation:
 
 
 def dissipation(source: Source, frame: int = -1) -> Dissipation:
-    """What each contact dissipated in the step that led to a frame; nothing before the first.
-
-    A snapshot of a run file knows of gravity alone: where there are other loads, give the run.
-    """
+    """What each contact dissipated in the step that led to a frame; nothing before the first."""
     snap = snapshot(source, frame)
-    return _dissipation(snap, _whole_model(source, snap))
-
-
-def _dissipation(snap: Snapshot, model: Model) -> Dissipation:
-    """The parts of −P·V̄, from a model that knows all loads."""
-    s, dt, c = snap.state, snap.dt, snap.contacts
+    if snap.substeps:
+        raise InputError(
+            "engine.kind is 'soft-particles'; which contact dissipated how much is known for"
+            " 'contact-dynamics' only, whose steps have one impulse a contact"
+        )
+    s, dt, c, model = snap.state, snap.dt, snap.contacts, snap.whole
     if s.step == 0:
         return Dissipation(c, *np.zeros((4, len(c))))
     before = replace(s, step=s.step - 1, position=s.position - dt * s.velocity)
@@ -230,13 +221,10 @@ def _dissipation(snap: Snapshot, model: Model) -> Dissipation:
 
 def _arms(snap: Snapshot, position: Floats) -> tuple[Floats, Floats]:
     """(m, dim) from each body's centre, or the point that a wall turns about, to the contact."""
-    c, n, period = snap.contacts, snap.n, snap.model.periodic
+    c = snap.contacts
     first = snap.radius[c.first, None] * c.normal
-    apart = position[c.first] - position[c.second]
-    length = np.where(period > 0.0, period, 1.0)
-    apart -= np.where(period > 0.0, period * np.floor(apart / length + 0.5), 0.0)
-    second = apart + first
-    grain = c.second < n
+    second = snap.nearest(position[c.first] - position[c.second]) + first
+    grain = c.second < snap.n
     second[grain] = -snap.radius[c.second[grain], None] * c.normal[grain]
     return first, second
 
@@ -248,38 +236,6 @@ def _surface(velocity: Floats, spin: Floats, body: Ints, arm: Floats) -> Floats:
     else:
         turn = np.cross(spin[body], arm)
     return velocity[body] + turn
-
-
-def _refuse_soft(kind: str) -> None:
-    if kind != "contact-dynamics":
-        raise InputError(
-            f"engine.kind is {kind!r}; which contact dissipated how much is known for"
-            " 'contact-dynamics' only, whose steps have one impulse a contact"
-        )
-
-
-def _whole_model(source: Source, snap: Snapshot) -> Model:
-    """The model with its loads, which a run file keeps as text."""
-    if isinstance(source, Snapshot):
-        model = snap.model
-        if (model.inv_mass[snap.n :] > 0.0).any() and not (model.drives or model.pressures):
-            raise InputError("the snapshot does not know what pushes its pistons; give the run")
-        return model
-    if isinstance(source, Simulated):
-        _refuse_soft(source.scenario.engine.kind)
-        return snap.model
-    scenario = json.loads(source.header["scenario"])
-    _refuse_soft(scenario["engine"]["kind"])
-    n, s = snap.n, snap.state
-    grains = GrainArrays(s.position[:n], snap.radius, s.velocity[:n], s.spin[:n], snap.model.group)
-    try:
-        model, _ = Scene.model_validate(scenario["scene"]).build(scenario["seed"], grains)
-    except ValueError:
-        raise InputError(
-            "the loads of this run cannot be made again from its file, as where a scene holds"
-            " Python functions; measure the simulation as it runs"
-        ) from None
-    return model
 
 
 # ---------------------------------------------------------------------- walls
@@ -314,20 +270,32 @@ def wall_power(source: Source, frame: int = -1) -> Floats:
     return -gained
 
 
+def wall_work(run: Run) -> dict[str, Floats]:
+    """Work that each wall, piston and drum has done on the grains, by its name, after each step.
+
+    Of all driven walls together it is `work_driven`, where no grains are driven. A piston passes on
+    what its load does, less what it keeps as kinetic energy.
+    """
+    h = run.history
+    missing = [name for name in run.wall_names if f"work_by_{name}" not in h]
+    if missing:
+        raise InputError(
+            f"the run file does not hold the work of the wall {missing[0]!r}: an earlier hardgrain"
+            " wrote it; run again, or measure wall-power in its frames"
+        )
+    return {name: np.cumsum(h[f"work_by_{name}"]) for name in run.wall_names}
+
+
 # ---------------------------------------------------------------------- by name
-def _about(units: str, name: str) -> dict[str, str]:
-    return {"units": units, "long_name": name}
-
-
 @of_frame("energy", "kinetic, rotational and potential energy")
 def _energy(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
     return xr.Dataset(
         {
-            "translation": ((), kinetic_energy(snap), _about("energy", "kinetic energy of motion")),
-            "rotation": ((), rotational_energy(snap), _about("energy", "rotational energy")),
-            "potential": ((), potential_energy(snap), _about("energy", "potential energy")),
+            "translation": ((), kinetic_energy(snap), about("energy", "kinetic energy of motion")),
+            "rotation": ((), rotational_energy(snap), about("energy", "rotational energy")),
+            "potential": ((), potential_energy(snap), about("energy", "potential energy")),
         }
     )
 
@@ -345,25 +313,24 @@ def _balance(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
         "dissipated": "energy dissipated",
         "error": "error of the energy balance",
     }
-    data = {k: ("time", getattr(b, k), _about("energy", name)) for k, name in names.items()}
-    return xr.Dataset(data, {"time": ("time", b.time, _about("time", "time"))})
+    data = {k: ("time", getattr(b, k), about("energy", name)) for k, name in names.items()}
+    return xr.Dataset(data, {"time": ("time", b.time, about("time", "time"))})
 
 
 @of_frame("momentum", "momentum and angular momentum of the grains")
 def _momentum(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    spins = ["z"] if snap.dim == 2 else ["x", "y", "z"]
     return xr.Dataset(
         {
-            "momentum": ("component", momentum(snap), _about("mass length/time", "momentum")),
+            "momentum": ("component", momentum(snap), about("mass length/time", "momentum")),
             "angular_momentum": (
                 "axis",
                 angular_momentum(snap),
-                _about("mass length^2/time", "angular momentum about the origin"),
+                about("mass length^2/time", "angular momentum about the origin"),
             ),
         },
-        {"component": list("xyz"[: snap.dim]), "axis": spins},
+        {"component": axes(snap.dim), "axis": turns(snap.dim)},
     )
 
 
@@ -373,49 +340,53 @@ def _momentum(snap: Snapshot) -> xr.Dataset:
 def _temperature(snap: Snapshot, length: float | None = None) -> xr.Dataset:
     import xarray as xr
 
-    about = _about("length^2/time^2", "granular temperature")
     value = granular_temperature(snap, length=length)
-    return xr.Dataset({"granular_temperature": ((), value, about)})
+    what = about("length^2/time^2", "granular temperature")
+    return xr.Dataset({"granular_temperature": ((), value, what)})
 
 
-@of_run("dissipation", "dissipation by kind in the step before each frame", contacts=True)
-def _kinds(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
+@of_frame("dissipation", "dissipation by kind in the step before each frame", contacts=True)
+def _kinds(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    times, rows, model = [], [], None
-    for snap in moments(source, frames, contacts=True):
-        model = model or _whole_model(source, snap)
-        times.append(snap.time)
-        rows.append({k: v / snap.dt for k, v in _dissipation(snap, model).kinds.items()})
+    rates = {kind: lost / snap.dt for kind, lost in dissipation(snap).kinds.items()}
     data: dict[str, Any] = {
-        kind: ("time", [row[kind] for row in rows], _about("energy/time", f"{kind} loss"))
-        for kind in rows[0]
+        kind: ((), rate, about("energy/time", f"{kind} loss")) for kind, rate in rates.items()
     }
-    total = [math.fsum(row.values()) for row in rows]
-    data["total"] = ("time", total, _about("energy/time", "dissipation"))
-    return xr.Dataset(data, {"time": ("time", times, _about("time", "time"))})
+    data["total"] = ((), math.fsum(rates.values()), about("energy/time", "dissipation"))
+    return xr.Dataset(data)
 
 
-@of_run("contact-dissipation", "dissipation of each contact by kind, in one frame", contacts=True)
-def _contact_dissipation(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
+@of_frame("contact-dissipation", "dissipation of each contact by kind", small=False, contacts=True)
+def _contact_dissipation(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    frame = -1 if frames is None else frames[-1]
-    snap = snapshot(source, frame)
-    d = _dissipation(snap, _whole_model(source, snap))
+    d = dissipation(snap)
     data: dict[str, Any] = {
-        name: ("contact", getattr(d.contacts, name), _about("1", f"{name} body"))
+        name: ("contact", getattr(d.contacts, name), about("1", f"{name} body"))
         for name in ("first", "second")
     }
     for kind in d.kinds:
-        about = _about("energy/time", f"{kind} loss")
-        data[kind] = ("contact", getattr(d, kind) / snap.dt, about)
-    return xr.Dataset(data, {"contact": np.arange(len(d.contacts)), "time": snap.time})
+        data[kind] = ("contact", getattr(d, kind) / snap.dt, about("energy/time", f"{kind} loss"))
+    return xr.Dataset(data, {"contact": np.arange(len(d.contacts))})
 
 
 @of_frame("wall-power", "work a time that each wall, piston and drum does on the grains")
 def _power(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    power = ("wall", wall_power(snap), _about("energy/time", "power of the wall"))
+    power = ("wall", wall_power(snap), about("energy/time", "power of the wall"))
     return xr.Dataset({"power": power}, {"wall": list(snap.model.wall_names)})
+
+
+@of_run("wall-work", "work that each wall, piston and drum has done on the grains, over all steps")
+def _work(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
+    import xarray as xr
+
+    run = only_run(source, "wall-work")
+    work, time = wall_work(run), run.history["time"]
+    data = np.reshape([*work.values()], (-1, time.size))
+    return xr.Dataset(
+        {"work": (("wall", "time"), data, about("energy", "work of the wall"))},
+        {"wall": [*work], "time": ("time", time, about("time", "time"))},
+    )

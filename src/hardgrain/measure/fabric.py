@@ -14,8 +14,9 @@ contacts a direction has.
 In 2D A has the eigenvalues ± a, and this is what Rothenburg and Bathurst have, E = (1 + a_c cos
 2(θ − θ_c))/2π, N = f (1 + a_n cos 2(θ − θ_n)), T = −f a_t sin 2(θ − θ_t), for T along the normal
 turned to the left. The ratio of deviatoric to mean stress is (a_c + a_n + a_t)/2, to first order,
-where the three angles agree. In 3D a = √(3/2 A:A), the largest eigenvalue less the others in axial
-symmetry.
+where the three angles agree. In 3D, as Guo and Zhao (2013) have it, a = √(3/2 A:A), the largest
+eigenvalue less the others in axial symmetry, and the ratio is 2/5 (a_c + a_n + 3/2 a_t) with the
+deviator √(3/2 s:s).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.catalogue import about, axes, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.scene.model import Floats
 
@@ -138,28 +139,22 @@ def _basis(dim: int) -> Floats:
 def _fabric(snap: Snapshot, walls: bool = False) -> xr.Dataset:
     import xarray as xr
 
-    found = fabric(snap, walls=walls)
-    axes = list("xyz"[: snap.dim])
-    two, one = ("row", "column"), {"units": "1"}
+    found, both = fabric(snap, walls=walls), ("row", "column")
+    pushes = force_fabric(snap, walls=walls)
     data: dict[str, Any] = {
-        "fabric": (two, found.tensor, {**one, "long_name": "fabric tensor"}),
-        "force_fabric": (
-            two,
-            force_fabric(snap, walls=walls),
-            {**one, "long_name": "force fabric"},
-        ),
-        "mean_force": ((), found.force, {"units": "force", "long_name": "mean normal force"}),
+        "fabric": (both, found.tensor, about("1", "fabric tensor")),
+        "force_fabric": (both, pushes, about("1", "force fabric")),
+        "mean_force": ((), found.force, about("force", "mean normal force")),
     }
     for short, name, part in (
-        ("a_c", "contacts", found.contacts),
-        ("a_n", "normal forces", found.normal),
-        ("a_t", "tangential forces", found.tangential),
+        ("c", "contacts", found.contacts),
+        ("n", "normal forces", found.normal),
+        ("t", "tangential forces", found.tangential),
     ):
-        data[short] = ((), part.size, {**one, "long_name": f"anisotropy of {name}"})
+        words = f"direction of the anisotropy of {name}"
+        data[f"a_{short}"] = ((), part.size, about("1", f"anisotropy of {name}"))
         if snap.dim == 2:
-            about = {"units": "radian", "long_name": f"direction of the anisotropy of {name}"}
-            data[f"angle{short[1:]}"] = ((), part.angle, about)
+            data[f"angle_{short}"] = ((), part.angle, about("radian", words))
         else:
-            about = {**one, "long_name": f"direction of the anisotropy of {name}"}
-            data[f"direction{short[1:]}"] = ("row", part.direction, about)
-    return xr.Dataset(data, {"row": axes, "column": axes})
+            data[f"direction_{short}"] = ("row", part.direction, about("1", words))
+    return xr.Dataset(data, {"row": axes(snap.dim), "column": axes(snap.dim)})

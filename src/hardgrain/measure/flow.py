@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import moments, of_run, only_run
+from hardgrain.measure.catalogue import about, axes, axis_number, moments, of_run, only_run
 from hardgrain.measure.coarse import Grid, Smear, grid_of, line_stress
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshots
-from hardgrain.measure.stress import AXES, stress_units
+from hardgrain.measure.stress import stress_units
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
@@ -208,7 +208,9 @@ def flow_rate(
             grains.append(grains[-1] + float(passed.sum()))
         before = snap
     if len(time) < 2:
-        raise InputError("flow-rate needs at least two frames")
+        raise InputError(
+            "flow-rate needs at least two frames; choose more, or store more with output.every"
+        )
     return FlowRate(np.array(time), np.array(mass), np.array(grains))
 
 
@@ -223,10 +225,8 @@ def _crossed(
     g, dim = now.model.gravity, now.dim
     if axis is None:
         a = int(np.abs(g).argmax()) if g.any() else dim - 1
-    elif axis in AXES[:dim]:
-        a = AXES.index(axis)
     else:
-        raise InputError(f"axis is {axis!r}; give one of {', '.join(AXES[:dim])}")
+        a = axis_number(axis, dim)
     x, y, period = before.position, now.position, now.model.periodic[a]
     if period > 0.0:
         side = [np.floor((z[:, a] - at) / period) for z in (x, y)]
@@ -257,9 +257,9 @@ def _labelled(found: Fields, names: Sequence[str]) -> xr.Dataset:
     import xarray as xr
 
     dim = len(found.grid.shape)
-    axes = list(AXES[:dim])
+    along = axes(dim)
     stress, volume = stress_units(dim), f"length^{dim}"
-    about = {
+    known = {
         "density": ("density", f"mass/{volume}"),
         "fraction": ("solid fraction", "1"),
         "velocity": ("velocity", "length/time"),
@@ -275,53 +275,47 @@ def _labelled(found: Fields, names: Sequence[str]) -> xr.Dataset:
     for name in names:
         value = getattr(found, name)
         front = ["component", "direction"][: value.ndim - dim]
-        words, units = about[name]
-        data[name] = ((*front, *axes), value, {"units": units, "long_name": words})
+        words, units = known[name]
+        data[name] = ((*front, *along), value, about(units, words))
     coords: dict[str, Any] = {
-        a: (a, x, {"units": "length"}) for a, x in zip(axes, found.grid.centres)
+        a: (a, x, about("length", a)) for a, x in zip(along, found.grid.centres)
     }
-    coords["component"], coords["direction"] = axes, axes
+    coords["component"], coords["direction"] = along, along
     used = {d for dims, *_ in data.values() for d in dims}
     attrs = {"frames": found.frames, "width": found.grid.width, "kernel": "Gaussian"}
     return xr.Dataset(data, {k: v for k, v in coords.items() if k in used}, attrs)
 
 
-@of_run("flow", "density, velocity, shear rate and temperature on a grid, time-averaged")
-def _flow(
-    source: Source,
-    frames: Sequence[int] | None = None,
-    grid: Sequence[int] | None = None,
-    width: float | None = None,
-    region: Any = None,
-) -> xr.Dataset:
-    found = fields(source, frames, grid, width, region)
-    return _labelled(
-        found, ["density", "fraction", "velocity", "gradient", "shear_rate", "temperature"]
-    )
+def _of_fields(name: str, words: str, shown: Sequence[str], contacts: bool) -> None:
+    @of_run(name, words, contacts=contacts)
+    def compute(
+        source: Source,
+        frames: Sequence[int] | None = None,
+        grid: Sequence[int] | None = None,
+        width: float | None = None,
+        region: Any = None,
+    ) -> xr.Dataset:
+        return _labelled(fields(source, frames, grid, width, region, contacts=contacts), shown)
 
 
-@of_run("stress-field", "stress and pressure on a grid, time-averaged", contacts=True)
-def _stress_field(
-    source: Source,
-    frames: Sequence[int] | None = None,
-    grid: Sequence[int] | None = None,
-    width: float | None = None,
-    region: Any = None,
-) -> xr.Dataset:
-    found = fields(source, frames, grid, width, region, contacts=True)
-    return _labelled(found, ["stress", "contact_stress", "pressure"])
-
-
-@of_run("inertial-number", "inertial number, shear rate and pressure on a grid", contacts=True)
-def _inertial_number(
-    source: Source,
-    frames: Sequence[int] | None = None,
-    grid: Sequence[int] | None = None,
-    width: float | None = None,
-    region: Any = None,
-) -> xr.Dataset:
-    found = fields(source, frames, grid, width, region, contacts=True)
-    return _labelled(found, ["inertial_number", "shear_rate", "pressure", "density", "velocity"])
+_of_fields(
+    "flow",
+    "density, velocity, shear rate and temperature on a grid, time-averaged",
+    ["density", "fraction", "velocity", "gradient", "shear_rate", "temperature"],
+    contacts=False,
+)
+_of_fields(
+    "stress-field",
+    "stress and pressure on a grid, time-averaged",
+    ["stress", "contact_stress", "pressure"],
+    contacts=True,
+)
+_of_fields(
+    "inertial-number",
+    "inertial number, shear rate and pressure on a grid",
+    ["inertial_number", "shear_rate", "pressure", "density", "velocity"],
+    contacts=True,
+)
 
 
 @of_run("flow-rate", "mass that passes a plane (at, axis, within) or leaves a region, over time")
@@ -339,10 +333,10 @@ def _flow_rate(
     found = flow_rate(run, frames, at=at, axis=axis, within=within, region=region)
     rate = np.append(math.nan, found.rate)
     data: dict[str, Any] = {
-        "mass": ("time", found.mass, {"units": "mass", "long_name": "mass passed"}),
-        "grains": ("time", found.grains, {"units": "1", "long_name": "grains passed"}),
-        "rate": ("time", rate, {"units": "mass/time", "long_name": "flow rate since last frame"}),
-        "mean_rate": ((), found.mean, {"units": "mass/time", "long_name": "mean flow rate"}),
-        "mean_rate_error": ((), found.error, {"units": "mass/time", "long_name": "its error"}),
+        "mass": ("time", found.mass, about("mass", "mass passed")),
+        "grains": ("time", found.grains, about("1", "grains passed")),
+        "rate": ("time", rate, about("mass/time", "flow rate since last frame")),
+        "mean_rate": ((), found.mean, about("mass/time", "mean flow rate")),
+        "mean_rate_error": ((), found.error, about("mass/time", "its error")),
     }
-    return xr.Dataset(data, {"time": ("time", found.time, {"units": "time"})})
+    return xr.Dataset(data, {"time": ("time", found.time, about("time", "simulated time"))})

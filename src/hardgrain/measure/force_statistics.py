@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import moments, of_frame, of_run
+from hardgrain.measure.catalogue import about, moments, of_frame, of_run
 from hardgrain.measure.energy import dissipation
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import invariants
@@ -189,7 +189,7 @@ class ForceNetworks:
     pressure: float  # of the pressure that contacts between grains give
     deviator: float  # of the deviator: its stress, along the principal axes of the whole
     sliding: float  # of the contacts that slide; NaN where none does
-    dissipation: float  # of the energy that sliding between grains dissipates; NaN: none
+    dissipation: float  # of what the contacts that slide dissipate; NaN: none, soft particles
 
 
 def force_networks(source: Source, frame: int = -1) -> ForceNetworks:
@@ -209,13 +209,15 @@ def force_networks(source: Source, frame: int = -1) -> ForceNetworks:
         total = float(part.sum())
         return float(part[strong].sum()) / total if total > 0.0 else math.nan
 
+    slides = sliding(snap)[pair].astype(float)
+    lost = np.zeros(n.size) if snap.substeps else dissipation(snap).sliding[pair]
     return ForceNetworks(
         float(n.mean()),
         float(strong.mean()),
         share(np.einsum("kaa->k", flow)),
         share(np.einsum("kab,ab->k", flow, spread)),
-        share(sliding(snap)[pair].astype(float)),
-        share(dissipation(snap).sliding[pair]),
+        share(slides),
+        share(slides * lost),
     )
 
 
@@ -225,15 +227,15 @@ def _columns(found: Distribution, name: str, words: str) -> dict[str, Any]:
         name: (
             "bin",
             found.density,
-            {"units": "1", "long_name": f"probability density of {words}"},
+            about("1", f"probability density of {words}"),
         ),
-        f"{name}_error": ("bin", found.error, {"units": "1", "long_name": "its standard error"}),
+        f"{name}_error": ("bin", found.error, about("1", "its standard error")),
     }
 
 
 def _bins(found: Distribution, words: str) -> dict[str, Any]:
     middle = 0.5 * (found.edges[1:] + found.edges[:-1])
-    return {"bin": ("bin", middle, {"units": "1", "long_name": words})}
+    return {"bin": ("bin", middle, about("1", words))}
 
 
 @of_run("force-distribution", "normal and tangential force over their means, tails", contacts=True)
@@ -250,10 +252,10 @@ def _force_distribution(
     found = force_distribution(source, frames, bins, most, threshold)
     for name, one in zip(("normal", "tangential"), found):
         data |= _columns(one, name, f"{name} force / mean")
-        rate = {"units": "1", "long_name": f"tail of {name} force: exponential rate"}
+        rate = about("1", f"tail of {name} force: exponential rate")
         data[f"{name}_tail"] = ((), one.tail.rate, rate)
-        data[f"{name}_tail_error"] = ((), one.tail.error, {"units": "1", "long_name": "its error"})
-        data[f"{name}_mean"] = ((), one.unit, {"units": "force", "long_name": f"mean {name} force"})
+        data[f"{name}_tail_error"] = ((), one.tail.error, about("1", "its error"))
+        data[f"{name}_mean"] = ((), one.unit, about("force", f"mean {name} force"))
     attrs = {"frames": found[0].frames, "forces": found[0].count, "tail_above": threshold}
     return xr.Dataset(data, _bins(found[0], "force / mean force"), attrs)
 
@@ -266,7 +268,7 @@ def _mobilisation(
 
     found, slide = friction_mobilisation(source, frames, bins)
     data = _columns(found, "mobilisation", "|T|/(µN)")
-    data["sliding"] = ((), slide, {"units": "1", "long_name": "share of contacts that slide"})
+    data["sliding"] = ((), slide, about("1", "share of contacts that slide"))
     attrs = {"frames": found.frames, "contacts": found.count}
     return xr.Dataset(data, _bins(found, "|T|/(µN)"), attrs)
 
@@ -275,10 +277,8 @@ def _mobilisation(
 def _networks(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    try:
-        found = force_networks(snap)
-    except InputError:  # grains that do not touch yet
-        found = ForceNetworks(0.0, *[math.nan] * 5)
+    touch = _pressing(snap).any()
+    found = force_networks(snap) if touch else ForceNetworks(0.0, *[math.nan] * 5)
     words = {
         "contacts": "contacts",
         "pressure": "the pressure",
@@ -288,9 +288,9 @@ def _networks(snap: Snapshot) -> xr.Dataset:
     }
     data: dict[str, Any] = {
         f"strong_{name}": (
-            (), getattr(found, name), {"units": "1", "long_name": f"share of {what} that is strong"}
+            (), getattr(found, name), about("1", f"share of {what} that is strong")
         )
         for name, what in words.items()
     }  # fmt: skip
-    data["mean_force"] = ((), found.mean, {"units": "force", "long_name": "mean normal force"})
+    data["mean_force"] = ((), found.mean, about("force", "mean normal force"))
     return xr.Dataset(data)

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 from hardgrain.contact.geometry import INSIDE, PLANE
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import moments, of_run
+from hardgrain.measure.catalogue import about, moments, of_run
 from hardgrain.measure.energy import wall_loads
 from hardgrain.measure.region import Block, Tube, as_region, content
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.measure.stress import lines, stress_tensor, stress_units
+from hardgrain.measure.stress import stress_tensor, stress_units
+from hardgrain.measure.wall_forces import slices
 from hardgrain.scene.model import Floats
 from hardgrain.theory import silo
 
@@ -119,7 +120,8 @@ def _column(snap: Snapshot, bins: int) -> Janssen:
     cuts = down * (edges - top)  # the same along the axis
     sigma, filled = np.array([_slice(snap, a, pair) for pair in itertools.pairwise(cuts)]).T
     density = filled * snap.mass.sum() / (snap.volume.sum() * area * edges[1])
-    press, shear = _sides(snap, a, side, down * top, edges)
+    sums = slices(snap, side, lambda x: top + down * x[:, a], edges)
+    press, shear = sums[:, 0], sums[:, 1 + a]  # upright walls press across axis a
     face = perimeter * float(edges[1]) if perimeter else math.inf
     bottom = down * float(np.delete(wall_loads(snap)[0][:, a], side).sum())
     return Janssen(
@@ -133,20 +135,6 @@ def _column(snap: Snapshot, bins: int) -> Janssen:
         bottom,
         bottom / float(snap.mass.sum() * abs(g[a])),
     )
-
-
-def _sides(
-    snap: Snapshot, a: int, side: NDArray[np.int64], top: float, edges: Floats
-) -> tuple[Floats, Floats]:
-    """Normal force on the side walls, and force along axis a, between depths below the top."""
-    on = np.isin(snap.contacts.second - snap.n, side)
-    begin, branch, force = (part[on] for part in lines(snap))
-    bins = edges.size - 1
-    depth = np.abs((begin + branch)[:, a] + top)
-    slot = np.clip(np.digitize(depth, edges) - 1, 0, bins - 1)
-    press = np.einsum("ka,ka->k", force, snap.contacts.normal[on])
-    sums = [np.bincount(slot, f, bins).astype(float) for f in (press, force[:, a])]
-    return sums[0], sums[1]
 
 
 def _slice(snap: Snapshot, a: int, ends: tuple[float, float]) -> tuple[float, float]:
@@ -217,9 +205,9 @@ def _janssen(source: Source, frames: Sequence[int] | None = None, bins: int = 20
     import xarray as xr
 
     found = janssen_profile(source, frames, bins)
-    stress = {"units": stress_units(snapshot(source).dim)}
+    stress = stress_units(snapshot(source).dim)
     data: dict[str, Any] = {
-        name: ("depth", getattr(found, name), stress | {"long_name": words})
+        name: ("depth", getattr(found, name), about(stress, words))
         for name, words in {
             "stress": "vertical stress",
             "pressure": "pressure on the side walls",
@@ -237,8 +225,8 @@ def _janssen(source: Source, frames: Sequence[int] | None = None, bins: int = 20
         "carried": ("1", "share of the weight on the bottom"),
     }
     data |= {
-        name: ((), getattr(found, name), {"units": units, "long_name": words})
+        name: ((), getattr(found, name), about(units, words))
         for name, (units, words) in one.items()
     }
-    depth = ("depth", found.depth, {"units": "length", "long_name": "depth"})
+    depth = ("depth", found.depth, about("length", "depth"))
     return xr.Dataset(data, {"depth": depth})

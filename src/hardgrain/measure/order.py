@@ -13,14 +13,14 @@ as one (w = 1) or weighted by the facet's area, so that a facet that comes and g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, lpmv
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.voronoi import cells
 from hardgrain.scene.model import Floats
@@ -109,14 +109,13 @@ def _order(snap: Snapshot, order: int = 6, neighbours: Neighbours = "voronoi") -
 
     grain = {"grain": np.arange(snap.n)}
     if snap.dim == 3:
-        about: dict[str, Any] = {"units": "1", "long_name": f"q_{order}"}
         q = steinhardt(snap, l=order, neighbours=neighbours)
-        return xr.Dataset({"order": ("grain", q, about)}, grain)
+        return xr.Dataset({"order": ("grain", q, about("1", f"q_{order}"))}, grain)
     psi = bond_order(snap, k=order, neighbours=neighbours)
-    angle = {"units": "radian", "long_name": f"orientation of psi_{order}"}
+    angle = about("radian", f"orientation of psi_{order}")
     return xr.Dataset(
         {
-            "order": ("grain", np.abs(psi), {"units": "1", "long_name": f"|psi_{order}|"}),
+            "order": ("grain", np.abs(psi), about("1", f"|psi_{order}|")),
             "angle": ("grain", np.angle(psi) / order, angle),
         },
         grain,

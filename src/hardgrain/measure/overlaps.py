@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.scene.model import Floats
 
@@ -67,8 +67,8 @@ def _overlaps(snap: Snapshot) -> xr.Dataset:
     found = overlaps(snap)
     return xr.Dataset(
         {
-            "worst": ((), found.worst, {"units": "mean diameter", "long_name": "worst overlap"}),
-            "mean": ((), found.mean, {"units": "mean diameter", "long_name": "mean overlap"}),
+            "worst": ((), found.worst, about("mean diameter", "worst overlap")),
+            "mean": ((), found.mean, about("mean diameter", "mean overlap")),
         }
     )
 
@@ -78,8 +78,8 @@ def _distribution(snap: Snapshot, bins: int = 40) -> xr.Dataset:
     import xarray as xr
 
     counts, edges = overlap_distribution(snap, bins=bins)
-    about = {"units": "mean diameter", "long_name": "overlap"}
+    what = about("mean diameter", "overlap")
     return xr.Dataset(
-        {"contacts": ("bin", counts, {"units": "1", "long_name": "number of contacts"})},
-        {"low": ("bin", edges[:-1], about), "high": ("bin", edges[1:], about)},
+        {"contacts": ("bin", counts, about("1", "number of contacts"))},
+        {"low": ("bin", edges[:-1], what), "high": ("bin", edges[1:], what)},
     )

@@ -24,7 +24,8 @@ at which disks begin to touch, in a variable that takes the square roots out of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.model import Floats
 
-__all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "natural_region"]
+__all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
 
 NODES = 64  # of each integral over the height of a tube; gives 13 digits
 ALONG = 1e-9  # a wall's normal that is off an axis by less lies along it
@@ -263,27 +264,33 @@ def as_region(snap: Snapshot, region: Any = None, margin: float = 0.0) -> Region
 
 def content(snap: Snapshot, region: Region) -> Floats:
     """(n,) area or volume of each grain in a region, with all its periodic images."""
-    x, r, period = snap.wrapped, snap.radius, snap.model.periodic
+    x, r = snap.wrapped, snap.radius
     low, high = region.bounds
-    images: list[Sequence[float]] = []
-    for a, length in enumerate(period):
-        if length == 0.0:
-            images.append([0.0])
+    total = np.zeros(snap.n)
+    for shift in images(snap, region, float(r.max())):
+        y = x + shift
+        near = ((y + r[:, None] > low) & (y - r[:, None] < high)).all(axis=1)
+        if near.any():
+            total[near] += region.covered(y[near], r[near])
+    return total
+
+
+def images(snap: Snapshot, region: Region, reach: float) -> Iterator[Floats]:
+    """Shifts (dim,) by whole periods that bring what begins in the cell within reach of a region."""
+    low, high = region.bounds
+    steps = []
+    for a, period in enumerate(snap.model.periodic):
+        if period == 0.0:
+            steps.append([0.0])
             continue
         if not np.isfinite(high[a] - low[a]):
             raise InputError(
                 f"region must be finite along {'xyz'[a]}, along which the scene repeats"
             )
-        k_low = np.ceil((low[a] - r.max() - snap.low[a] - length) / length)
-        k_high = np.floor((high[a] + r.max() - snap.low[a]) / length)
-        images.append(length * np.arange(k_low, k_high + 1.0))
-    total = np.zeros(snap.n)
-    for shift in itertools.product(*images):
-        y = x + np.array(shift)
-        near = ((y + r[:, None] > low) & (y - r[:, None] < high)).all(axis=1)
-        if near.any():
-            total[near] += region.covered(y[near], r[near])
-    return total
+        least = math.ceil((low[a] - reach - snap.low[a]) / period - 1.0)
+        most = math.floor((high[a] + reach - snap.low[a]) / period)
+        steps.append([k * period for k in range(least, most + 1)])
+    return (np.array(shift) for shift in itertools.product(*steps))
 
 
 def _block(corners: Any, dim: int) -> Block:

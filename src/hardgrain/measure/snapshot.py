@@ -2,25 +2,27 @@
 
 Every measurement begins with ``snapshot(source, frame)`` and so takes a run file, a simulation or a
 snapshot alike. Forces are those of the last step, impulse / dt; normals and gaps are those at its
-start, as the run file keeps them.
+start, as the run file keeps them. Of soft particles, all three are those of its last explicit step.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from hardgrain.contact.pairs import Walls, wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.scene import GrainArrays, Scene
 
 __all__ = ["Run", "Simulated", "Snapshot", "Source", "snapshot", "snapshots"]
 
@@ -59,13 +61,20 @@ class Simulated(Protocol):
 class Snapshot:
     """One moment of a run. Bodies 0 … n − 1 are grains, the rest walls."""
 
-    model: Model
+    model: Model  # of a run file without drives and pressures, see `whole`
     state: State  # contacts are empty where they were not stored
     dt: float
     low: Floats  # (dim,) where the periodic cell begins, 0 along open axes [length]
     stored: bool = True  # whether the contacts are known
     wall_force: Floats | None = None  # (w, dim) of the grains on each wall [force]
     wall_torque: Floats | None = None  # (w, ns)
+    substeps: int = 0  # explicit steps in one, of soft particles; 0: rigid grains
+    complete: Callable[[], Model] | None = None  # makes the loads again, see `whole`
+
+    @property
+    def whole(self) -> Model:
+        """The model with its drives and pressures, which a run file keeps as text."""
+        return self.model if self.complete is None else self.complete()
 
     # ------------------------------------------------------------------ grains
     @property
@@ -115,6 +124,24 @@ class Snapshot:
         return wrapped
 
     @cached_property
+    def tree(self) -> cKDTree:
+        """The grains' centres to search for neighbours, periods included."""
+        return self.tree_of(self.wrapped)
+
+    def tree_of(self, x: Floats) -> cKDTree:
+        """The same of some of them, (k, dim) in the cell."""
+        period = self.model.periodic
+        inside = np.clip(x - self.low, 0.0, np.nextafter(period, 0.0))  # where rounding left it
+        return cKDTree(np.where(period > 0.0, inside, x), boxsize=period)
+
+    def nearest(self, apart: Floats) -> Floats:
+        """(…, dim) lines between two centres, to the nearest image."""
+        period = self.model.periodic
+        turns = np.floor(apart / np.where(period > 0.0, period, np.inf) + 0.5)
+        line: Floats = apart - period * turns
+        return line
+
+    @cached_property
     def volume(self) -> Floats:
         """(n,) areas of disks, volumes of spheres."""
         r = self.radius
@@ -147,7 +174,7 @@ class Snapshot:
     @cached_property
     def loaded(self) -> NDArray[np.bool_]:
         """(m,) which of the contacts bear a force."""
-        return self.contacts.impulse.any(axis=1)
+        return np.asarray(self.contacts.impulse.any(axis=1))
 
     @cached_property
     def force(self) -> Floats:
@@ -174,6 +201,13 @@ class Snapshot:
         return friction
 
     @cached_property
+    def origin(self) -> Floats:
+        """(m, dim) centre of the first grain, in the cell, when normals and gaps were found."""
+        first = self.contacts.first
+        begin: Floats = self.wrapped[first]
+        return begin - self.dt / max(self.substeps, 1) * self.velocity[first]
+
+    @cached_property
     def branch(self) -> Floats:
         """(m, dim) from the centre of the first grain to that of the second, or to the wall."""
         c, n = self.contacts, self.n
@@ -196,9 +230,10 @@ def snapshot(source: Source, frame: int = -1) -> Snapshot:
     if isinstance(source, Simulated):
         if frame != -1:
             raise InputError(f"frame is {frame}, but a simulation has its present state only")
-        model, state = source.model, source.state
-        low = _low(model.dim, source.scenario.scene.periodic)
-        return Snapshot(model, state, source.dt, low)
+        scenario = source.scenario
+        low = _low(source.model.dim, scenario.scene.periodic)
+        substeps = getattr(scenario.engine, "substeps", 0)
+        return Snapshot(source.model, source.state, source.dt, low, substeps=substeps)
     return next(snapshots(source, (frame,)))
 
 
@@ -207,15 +242,33 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
     model = Model(**run.model, wall_names=tuple(run.wall_names))
     scenario = json.loads(run.header["scenario"])
     low = _low(model.dim, scenario["scene"]["periodic"])
+    substeps = scenario["engine"].get("substeps", 0)
+    complete = cache(lambda: _with_loads(model, scenario))
     for k in range(len(run)) if frames is None else frames:
         try:
             frame, rows = run[k], run.contacts(k)
         except IndexError:
             raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}") from None
         state = frame.state(Contacts.none(model.dim) if rows is None else rows)
+        on_walls = frame.wall_force, frame.wall_torque
         yield Snapshot(
-            model, state, scenario["dt"], low, rows is not None, frame.wall_force, frame.wall_torque
+            model, state, scenario["dt"], low, rows is not None, *on_walls, substeps, complete
         )
+
+
+def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
+    """The model with the drives and pressures of its scenario."""
+    rest = np.zeros((model.n, model.dim))
+    spin = np.zeros((model.n, model.inv_inertia.shape[1]))
+    grains = GrainArrays(rest, model.radius, rest, spin, model.group)
+    try:
+        made, _ = Scene.model_validate(scenario["scene"]).build(scenario["seed"], grains)
+    except ValueError:
+        raise InputError(
+            "the loads of this run cannot be made again from its file, as where a scene holds"
+            " Python functions; measure the simulation as it runs"
+        ) from None
+    return replace(model, drives=made.drives, pressures=made.pressures)
 
 
 def _low(dim: int, periodic: Mapping[str, Any]) -> Floats:

@@ -15,14 +15,13 @@ its centre to the contact point, the middle of the gap: V_i σ_i = Σ F_a r n_b.
 grains this is the stress of the packing. Antisymmetric parts are couples: V_i (σ_xy − σ_yx) is the
 torque of the contact forces on the grain, zero at rest unless contacts resist rolling.
 
-Normals and gaps are those at the start of the last step, and so are the centres here: x − v dt.
+Normals and gaps are those at the start of the last step, and so are the centres here, x − v dt
+(`Snapshot.origin`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import of_frame
-from hardgrain.measure.region import Ball, Block, Region, as_region
+from hardgrain.measure.catalogue import about, axes, of_frame
+from hardgrain.measure.region import Ball, Block, Region, as_region, images
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.voronoi import cells
 from hardgrain.scene.model import Floats
@@ -43,38 +42,13 @@ __all__ = [
     "Invariants",
     "clip",
     "grain_stress",
-    "images",
     "invariants",
-    "lines",
     "slabs",
     "stress_tensor",
 ]
 
-AXES = "xyz"
-
 
 # ---------------------------------------------------------------------- lines of force
-def lines(snap: Snapshot) -> tuple[Floats, Floats, Floats]:
-    """Where each contact's line begins, in the cell, its branch and its force, (m, dim)."""
-    first = snap.contacts.first
-    begin = snap.wrapped[first] - snap.dt * snap.velocity[first]
-    return begin, snap.branch, snap.force
-
-
-def images(snap: Snapshot, region: Region, reach: float) -> Iterator[Floats]:
-    """Shifts (dim,) by whole periods that bring lines of the cell within reach of a region."""
-    low, high = region.bounds
-    steps = []
-    for a, period in enumerate(snap.model.periodic):
-        if period == 0.0:
-            steps.append([0.0])
-            continue
-        least = math.ceil((low[a] - reach - snap.low[a]) / period - 1.0)
-        most = math.floor((high[a] + reach - snap.low[a]) / period)
-        steps.append([k * period for k in range(least, most + 1)])
-    return (np.array(shift) for shift in itertools.product(*steps))
-
-
 def clip(region: Region, begin: Floats, branch: Floats) -> tuple[Floats, Floats]:
     """Where lines begin + s branch, 0 ≤ s ≤ 1, enter and leave a region, (m,) each; s0 = s1: no."""
     if isinstance(region, Block):
@@ -127,11 +101,11 @@ def stress_tensor(
     """
     snap = snapshot(source, frame)
     where = as_region(snap, region)
-    begin, branch, force = lines(snap)
+    branch, force = snap.branch, snap.force
     total = np.zeros((snap.dim, snap.dim))
     reach = float(np.abs(branch).max(initial=0.0))
     for shift in images(snap, where, reach):
-        s0, s1 = clip(where, begin + shift, branch)
+        s0, s1 = clip(where, snap.origin + shift, branch)
         total += np.einsum("k,ka,kb->ab", s1 - s0, force, branch)
     if kinetic:
         total += _kinetic(snap, where)
@@ -217,33 +191,33 @@ def stress_units(dim: int) -> str:
     return "force/length" if dim == 2 else "force/length^2"
 
 
-def axes(snap: Snapshot) -> list[str]:
-    return list(AXES[: snap.dim])
-
-
 @of_frame("stress", "stress tensor of a region, its pressure, deviator, friction", contacts=True)
 def _stress(snap: Snapshot, region: Any = None) -> xr.Dataset:
     import xarray as xr
 
-    where, units = as_region(snap, region), {"units": stress_units(snap.dim)}
+    where, units = as_region(snap, region), stress_units(snap.dim)
     kinetic = _kinetic(snap, where) / where.volume
     sigma = stress_tensor(snap, region=where, kinetic=False) + kinetic
     found = invariants(sigma)
     tensor = ("component", "direction")
     data: dict[str, Any] = {
-        "pressure": ((), found.pressure, units | {"long_name": "pressure"}),
-        "deviator": ((), found.deviator, units | {"long_name": "deviatoric stress"}),
+        "pressure": ((), found.pressure, about(units, "pressure")),
+        "deviator": ((), found.deviator, about(units, "deviatoric stress")),
         "friction_angle": (
-            (), found.friction_angle, {"units": "rad", "long_name": "mobilised friction angle"}
+            (), found.friction_angle, about("radian", "mobilised friction angle")
         ),
-        "stress": (tensor, sigma, units | {"long_name": "stress, compression positive"}),
-        "kinetic": (tensor, kinetic, units | {"long_name": "part carried by moving grains"}),
-        "principal": ("rank", found.principal, units | {"long_name": "principal stresses"}),
+        "stress": (tensor, sigma, about(units, "stress, compression positive")),
+        "kinetic": (tensor, kinetic, about(units, "part carried by moving grains")),
+        "principal": ("rank", found.principal, about(units, "principal stresses")),
         "major_direction": (
-            "component", found.directions[0], {"units": "1", "long_name": "of the major stress"}
+            "component", found.directions[0], about("1", "of the major stress")
         ),
     }  # fmt: skip
-    coords = {"component": axes(snap), "direction": axes(snap), "rank": range(1, snap.dim + 1)}
+    coords = {
+        "component": axes(snap.dim),
+        "direction": axes(snap.dim),
+        "rank": range(1, snap.dim + 1),
+    }
     return xr.Dataset(data, coords)
 
 
@@ -259,20 +233,20 @@ def _grain_stress(snap: Snapshot, volume: str = "grain") -> xr.Dataset:
     if volume not in ("grain", "voronoi"):
         raise InputError(f"volume is {volume!r}; give 'grain' or 'voronoi'")
     sigma = grain_stress(snap, volume=None if volume == "grain" else cells(snap).volume)
-    units = {"units": stress_units(snap.dim)}
+    units = stress_units(snap.dim)
     found = invariants(sigma)
     data: dict[str, Any] = {
         "stress": (
             ("grain", "component", "direction"), sigma,
-            units | {"long_name": "stress, compression positive"},
+            about(units, "stress, compression positive"),
         ),
-        "pressure": ("grain", found.pressure, units | {"long_name": "pressure"}),
-        "deviator": ("grain", found.deviator, units | {"long_name": "deviatoric stress"}),
-        "major": ("grain", found.principal[:, 0], units | {"long_name": "major principal stress"}),
+        "pressure": ("grain", found.pressure, about(units, "pressure")),
+        "deviator": ("grain", found.deviator, about(units, "deviatoric stress")),
+        "major": ("grain", found.principal[:, 0], about(units, "major principal stress")),
         "major_direction": (
             ("grain", "component"), found.directions[:, 0],
-            {"units": "1", "long_name": "of the major principal stress"},
+            about("1", "of the major principal stress"),
         ),
     }  # fmt: skip
-    coords = {"grain": range(snap.n), "component": axes(snap), "direction": axes(snap)}
+    coords = {"grain": range(snap.n), "component": axes(snap.dim), "direction": axes(snap.dim)}
     return xr.Dataset(data, coords)

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import InputError
 from hardgrain.measure import rigidity
-from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import as_region, content
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.scene import lawtable
@@ -227,16 +227,12 @@ def _idle(snap: Snapshot, first: Ints, second: Ints, normal: Floats, rough: Mask
 
 
 # ---------------------------------------------------------------------- by name
-def _about(units: str, name: str) -> dict[str, str]:
-    return {"units": units, "long_name": name}
-
-
 @of_frame("packing-fraction", "share of space filled; region = two corners, margin = rim left out")
 def _fraction(snap: Snapshot, region: Any = None, margin: float = 0.0) -> xr.Dataset:
     import xarray as xr
 
     value = packing_fraction(snap, region=region, margin=margin)
-    return xr.Dataset({"packing_fraction": ((), value, _about("1", "packing fraction"))})
+    return xr.Dataset({"packing_fraction": ((), value, about("1", "packing fraction"))})
 
 
 @of_frame("coordination", "contacts a grain, with and without rattlers", contacts=True)
@@ -245,13 +241,13 @@ def _coordination(snap: Snapshot) -> xr.Dataset:
 
     out = rattlers(snap)
     data: dict[str, Any] = {
-        "all": ((), coordination(snap), _about("1", "coordination number")),
+        "all": ((), coordination(snap), about("1", "coordination number")),
         "without_rattlers": (
             (),
             coordination(snap, with_rattlers=False),
-            _about("1", "coordination number without rattlers"),
+            about("1", "coordination number without rattlers"),
         ),
-        "rattlers": ((), float(out.mean()), _about("1", "share of rattlers")),
+        "rattlers": ((), float(out.mean()), about("1", "share of rattlers")),
     }
     return xr.Dataset(data)
 
@@ -264,8 +260,8 @@ def _numbers(snap: Snapshot) -> xr.Dataset:
 
     return xr.Dataset(
         {
-            "contacts": ("grain", contact_numbers(snap), _about("1", "contacts of a grain")),
-            "rattler": ("grain", rattlers(snap), _about("1", "rattler")),
+            "contacts": ("grain", contact_numbers(snap), about("1", "contacts of a grain")),
+            "rattler": ("grain", rattlers(snap), about("1", "rattler")),
         },
         {"grain": np.arange(snap.n)},
     )
@@ -277,9 +273,9 @@ def _clusters(snap: Snapshot) -> xr.Dataset:
 
     sizes = np.bincount(clusters(snap))
     data: dict[str, Any] = {
-        "clusters": ((), int((sizes > 1).sum()), _about("1", "clusters of two grains or more")),
-        "largest": ((), int(sizes.max(initial=0)), _about("1", "grains in the largest cluster")),
-        "single": ((), int((sizes == 1).sum()), _about("1", "grains without contacts to others")),
+        "clusters": ((), int((sizes > 1).sum()), about("1", "clusters of two grains or more")),
+        "largest": ((), int(sizes.max(initial=0)), about("1", "grains in the largest cluster")),
+        "single": ((), int((sizes == 1).sum()), about("1", "grains without contacts to others")),
     }
     return xr.Dataset(data)
 
@@ -296,4 +292,4 @@ def _isostaticity(snap: Snapshot) -> xr.Dataset:
         "equations": "equations of equilibrium",
         "excess": "unknowns in excess of equations",
     }
-    return xr.Dataset({k: ((), getattr(count, k), _about("1", v)) for k, v in names.items()})
+    return xr.Dataset({k: ((), getattr(count, k), about("1", v)) for k, v in names.items()})

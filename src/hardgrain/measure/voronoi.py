@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import of_frame
+from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import Ball, Block, Region, Tube, as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.scene.model import Floats
@@ -100,9 +100,12 @@ def cells(source: Source, frame: int = -1, region: Any = None) -> Cells:
 def local_packing_fraction(source: Source, frame: int = -1, region: Any = None) -> Floats:
     """(n,) share of its cell that each grain fills; nan for grains outside the region."""
     snap = snapshot(source, frame)
-    volume = cells(snap, region=region).volume
+    return _filled(snap, cells(snap, region=region))
+
+
+def _filled(snap: Snapshot, found: Cells) -> Floats:
     with np.errstate(divide="ignore"):
-        fraction: Floats = np.where(volume > 0.0, snap.volume / volume, np.nan)
+        fraction: Floats = np.where(found.volume > 0.0, snap.volume / found.volume, np.nan)
     return fraction
 
 
@@ -303,23 +306,13 @@ def _facets(i: Index, j: Index, area: Floats, branch: Floats, points: _Points) -
 def _voronoi(snap: Snapshot, region: Any = None) -> xr.Dataset:
     import xarray as xr
 
-    found = cells(snap, region=region)
-    with np.errstate(divide="ignore"):
-        fraction = np.where(found.volume > 0.0, snap.volume / found.volume, np.nan)
-    units = "length^2" if snap.dim == 2 else "length^3"
+    found, units = cells(snap, region=region), f"length^{snap.dim}"
+    fraction = about("1", "local packing fraction")
     return xr.Dataset(
         {
-            "volume": ("grain", found.volume, {"units": units, "long_name": "volume of the cell"}),
-            "packing_fraction": (
-                "grain",
-                fraction,
-                {"units": "1", "long_name": "local packing fraction"},
-            ),
-            "neighbours": (
-                "grain",
-                found.neighbours,
-                {"units": "1", "long_name": "neighbours of the cell"},
-            ),
+            "volume": ("grain", found.volume, about(units, "volume of the cell")),
+            "packing_fraction": ("grain", _filled(snap, found), fraction),
+            "neighbours": ("grain", found.neighbours, about("1", "neighbours of the cell")),
         },
         {"grain": np.arange(snap.n)},
     )

@@ -6,19 +6,29 @@ shear, along an axis of space, is the part of the force per area that does not p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hardgrain.contact.geometry import PLANE
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import ends, moments, of_frame, of_run
+from hardgrain.measure.catalogue import (
+    about,
+    axes,
+    axis_number,
+    ends,
+    moments,
+    of_frame,
+    of_run,
+    turns,
+)
 from hardgrain.measure.energy import wall_loads
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.measure.stress import AXES, axes, lines, stress_units
+from hardgrain.measure.stress import stress_units
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
@@ -73,22 +83,24 @@ def wall_profile(
     edges = np.linspace(bounds.min(), bounds.max(), bins + 1)
     sums, count = np.zeros((bins, moment[0].dim + 2)), 0
     for snap in moments(source, which, contacts=True):
-        sums += _slices(snap, w, a, edges)
+        sums += slices(snap, w, lambda x: x[:, a], edges)
         count += 1
     area = width * float(edges[1] - edges[0])
     sums /= count
     return WallProfile(edges, sums[:, 0] / area, sums[:, 1:-1] / area, sums[:, -1])
 
 
-def _slices(snap: Snapshot, w: int, a: int, edges: Floats) -> Floats:
-    """Pressing force, force along each axis that does not press, and contacts, (bins, dim + 2)."""
-    on = snap.contacts.second == snap.n + w
-    begin, branch, force = (part[on] for part in lines(snap))
+def slices(
+    snap: Snapshot, walls: ArrayLike, place: Callable[[Floats], Floats], edges: Floats
+) -> Floats:
+    """Of walls by number: pressing force, the rest along each axis, contacts, (bins, dim + 2).
+
+    ``place``: of points (k, dim), where they lie among the edges; what is beyond joins the ends.
+    """
+    on = np.isin(snap.contacts.second - snap.n, walls)
+    press, along = snap.normal_force[on], snap.tangential_force[on]
     bins = edges.size - 1
-    slot = np.clip(np.digitize((begin + branch)[:, a], edges) - 1, 0, bins - 1)
-    normal = snap.contacts.normal[on]
-    press = np.einsum("ka,ka->k", force, normal)
-    along = force - press[:, None] * normal
+    slot = np.clip(np.digitize(place((snap.origin + snap.branch)[on]), edges) - 1, 0, bins - 1)
     columns = [press, *along.T, np.ones(press.size)]
     sums: Floats = np.stack([np.bincount(slot, f, bins) for f in columns], axis=1).astype(float)
     return sums
@@ -97,9 +109,7 @@ def _slices(snap: Snapshot, w: int, a: int, edges: Floats) -> Floats:
 def _axis(snap: Snapshot, w: int, axis: str | None) -> int:
     """Along which to slice a wall."""
     if axis is not None:
-        if axis not in AXES[: snap.dim]:
-            raise InputError(f"axis is {axis!r}; give one of {', '.join(AXES[: snap.dim])}")
-        return AXES.index(axis)
+        return axis_number(axis, snap.dim)
     kind, _, direction, _ = snap.walls
     g, across = snap.model.gravity, np.abs(direction[w])
     free = across < 0.9 if kind[w] == PLANE else np.ones(snap.dim, bool)
@@ -114,16 +124,15 @@ def _wall_force(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
     force, torque = wall_loads(snap)
-    spins = ["z"] if snap.dim == 2 else axes(snap)
     data: dict[str, Any] = {
-        "force": (("wall", "component"), force, {"units": "force", "long_name": "force on it"}),
+        "force": (("wall", "component"), force, about("force", "force on it")),
         "torque": (
             ("wall", "about"), torque,
-            {"units": "force length", "long_name": "torque about the wall's own point"},
+            about("force length", "torque about the wall's own point"),
         ),
     }  # fmt: skip
-    coords = {"wall": list(snap.model.wall_names), "component": axes(snap), "about": spins}
-    return xr.Dataset(data, coords)
+    along = {"component": axes(snap.dim), "about": turns(snap.dim)}
+    return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
 
 
 @of_run(
@@ -141,12 +150,12 @@ def _wall_profile(
 
     found = wall_profile(source, wall, frames, axis=axis, bins=bins, width=width)
     dim = found.shear.shape[1]
-    units = {"units": stress_units(dim)}
+    units = stress_units(dim)
     data: dict[str, Any] = {
-        "pressure": ("place", found.pressure, units | {"long_name": "pressure on the wall"}),
-        "shear": (("place", "component"), found.shear, units | {"long_name": "shear on the wall"}),
-        "contacts": ("place", found.contacts, {"units": "1", "long_name": "contacts a frame"}),
+        "pressure": ("place", found.pressure, about(units, "pressure on the wall")),
+        "shear": (("place", "component"), found.shear, about(units, "shear on the wall")),
+        "contacts": ("place", found.contacts, about("1", "contacts a frame")),
     }
     middle = 0.5 * (found.edges[1:] + found.edges[:-1])
-    place = ("place", middle, {"units": "length", "long_name": "along the wall"})
-    return xr.Dataset(data, {"place": place, "component": list(AXES[:dim])}, {"wall": wall})
+    place = ("place", middle, about("length", "along the wall"))
+    return xr.Dataset(data, {"place": place, "component": axes(dim)}, {"wall": wall})

@@ -32,7 +32,7 @@ from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
 from hardgrain.run.summary import CONVERGED, Summary, Totals
 from hardgrain.run.unique import uniqueness
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, State
+from hardgrain.scene.model import Contacts, Floats, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.spec import Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -169,8 +169,10 @@ class Simulation:
 
     def step(self) -> StepReport:
         """Advance by one step of length dt."""
+        before = self.state.velocity[self.model.n :].copy()
         with np.errstate(all="ignore"):  # what overflows is found and said by the engine
             report = self.engine.advance(self.state)
+        self._wall_work = self._work_of_walls(before)
         t = self.totals
         t.work_external += report.work_external
         t.work_driven += report.work_driven
@@ -191,6 +193,19 @@ class Simulation:
             with self.engine.seconds.of("watch"):
                 self._news = self.monitor.look(self.state)
         return report
+
+    def _work_of_walls(self, before: Floats) -> Floats:
+        """Of each wall on the grains in the last step, −dt (F·v̄ + τ·ω), shape (w,) [energy].
+
+        v̄ is the mean of a piston's velocity before and after; what is driven had but one. Pistons
+        of soft particles have this work up to changes of force and speed within the step.
+        """
+        n, s, e = self.model.n, self.state, self.engine
+        moves = self.model.inv_mass[n:] > 0.0
+        mean = np.where(moves, 0.5 * (before + s.velocity[n:]), s.velocity[n:])
+        gained = (e.wall_force * mean).sum(axis=1) + (e.wall_torque * s.spin[n:]).sum(axis=1)
+        work: Floats = -self.dt * gained
+        return work
 
     def _speed(self, kinetic: float) -> float:
         return math.sqrt(2.0 * kinetic / self._mass)
@@ -242,6 +257,8 @@ class Simulation:
             with RunFile(path) as file:
                 history = file.history
             sim = cls._from_checkpoint(checkpoint, scene, path)
+            if list(history) != sim._columns():
+                raise _kept_less(path, checkpoint)
             sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
             summary = sim._loop(sim.conditions(until), writer, progress)
         return sim, summary
@@ -256,10 +273,7 @@ class Simulation:
             scenario = scenario.model_copy(update={"scene": scene})
         frame, rows = checkpoint.frame, checkpoint.contacts
         if not set(SCALARS) <= set(frame.scalars):
-            raise InputError(
-                f"{path} was written by hardgrain {checkpoint.header.get('hardgrain')}, which kept"
-                " less in its frames; start a new run from its last one"
-            )
+            raise _kept_less(path, checkpoint)
         sim.scenario, sim.dt = scenario, scenario.dt
         sim.model, _ = scenario.scene.build(scenario.seed, _grains(frame, checkpoint.model))
         for name in _KEPT:
@@ -377,12 +391,15 @@ class Simulation:
     def _columns(self) -> list[str]:
         """Columns of the history."""
         axes = "xyz"[: self.model.dim]
-        walls = [f"force_{name}_{a}" for name in self.model.wall_names for a in axes]
+        names = self.model.wall_names
+        walls = [f"force_{name}_{a}" for name in names for a in axes]
+        walls += [f"work_by_{name}" for name in names]
         return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *walls]
 
     def _history_row(self, report: StepReport) -> list[float]:
         row = [float(getattr(report, name)) for name in _COLUMNS]
-        return [*row, *self.monitor.columns, *self.engine.wall_force.ravel().tolist()]
+        walls = [*self.engine.wall_force.ravel().tolist(), *self._wall_work.tolist()]
+        return [*row, *self.monitor.columns, *walls]
 
     def _write(self, writer: RunWriter, rows: list[list[float]], with_contacts: bool) -> None:
         s = self.state
@@ -391,9 +408,8 @@ class Simulation:
             self.engine.wall_force, self.engine.wall_torque,
             {**asdict(self.totals), **self.monitor.scalars},
         )  # fmt: skip
-        width = len(_COLUMNS) + len(COLUMNS) + self.engine.wall_force.size
         contacts = s.contacts if with_contacts else None
-        writer.append(frame, np.array(rows).reshape(-1, width), contacts)
+        writer.append(frame, np.array(rows).reshape(-1, len(self._columns())), contacts)
 
     # ------------------------------------------------------------------ the closing word
     def _summary(self, ended: str | None, conditions: list[Condition], path: str | None) -> Summary:
@@ -476,6 +492,13 @@ class Simulation:
                 f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"
                 " passed through another; use a smaller dt"
             )
+
+
+def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:
+    return InputError(
+        f"{path} was written by hardgrain {checkpoint.header.get('hardgrain')}, which kept less in"
+        " its file; start a new run from its last frame"
+    )
 
 
 def _name(condition: Condition) -> str:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
-    from hardgrain.measure.forces.packing import Packing, Simulated
+    from hardgrain.measure.forces.packing import Packing
     from hardgrain.measure.forces.space import ForceSpace
+    from hardgrain.measure.snapshot import Simulated
 
 __all__ = ["Uniqueness", "count", "uniqueness"]
 

@@ -70,9 +70,9 @@ class Grains(Spec):
     speed: NotNegative = 0.0  # standard deviation of each component of random initial velocities
     lock: list[Literal["x", "y", "z", "rotation", "rx", "ry", "rz"]] = []  # what cannot move
     force: list[TimeFunction] | None = None  # on each grain, besides gravity
-    torque: TimeFunction | list[TimeFunction] | None = None
+    torque: list[TimeFunction] | TimeFunction | None = None
     driven_velocity: list[TimeFunction | Literal["free"]] | None = None  # prescribed, by axis
-    driven_spin: TimeFunction | list[TimeFunction] | None = None
+    driven_spin: list[TimeFunction] | TimeFunction | None = None
 
 
 class Piston(Spec):
@@ -106,7 +106,7 @@ class _WallBase(Spec):
     name: str | None = None
     material: str | None = None
     velocity: list[TimeFunction] | None = None  # prescribed
-    spin: TimeFunction | list[TimeFunction] | None = None  # prescribed, about ``pivot``
+    spin: list[TimeFunction] | TimeFunction | None = None  # prescribed, about ``pivot``
     pivot: Vector | None = None  # default: the wall's own point
 
 

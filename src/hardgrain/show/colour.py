@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import quantities
@@ -20,9 +22,16 @@ from hardgrain.show.style import COLOURS, colour_map
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
-__all__ = ["FIELDS", "PLAIN", "Field", "GrainField", "grain_field", "limits", "paint"]
+__all__ = [
+    "FIELDS", "NONE", "PLAIN", "Bytes", "Field", "GrainField", "as_bytes", "field_map",
+    "fields_of", "grain_field", "levels", "limits", "paint", "table_of",
+]  # fmt: skip
+
+Bytes = NDArray[np.uint8]
 
 PLAIN = "plain"
+NONE = "#d9d5cc"  # of grains whose value is not known, or that have no name
+OTHERS = "#969696"  # of all names that are too many for a colour of their own
 SEEN = (0.22, 1.0)  # part of viridis on which dark lines are seen
 TRIM = 0.99  # share of the values that the colours span; the few beyond would dwarf the rest
 
@@ -58,6 +67,13 @@ def _spin(snap: Snapshot) -> Floats:
     return spin
 
 
+def _force(snap: Snapshot) -> Floats:
+    c = snap.contacts
+    both = np.concatenate([c.first, c.second])
+    total = np.bincount(both, np.tile(snap.normal_force, 2), minlength=snap.model.bodies)
+    return total[: snap.n].astype(float)
+
+
 def _pressure(snap: Snapshot) -> Floats:
     pressure: Floats = np.trace(grain_stress(snap), axis1=1, axis2=2) / snap.dim
     return pressure
@@ -76,11 +92,14 @@ FIELDS: dict[str, Field] = {
     "velocity-y": Field("velocity along y", "length/time", "signed", lambda s: s.velocity[:, 1]),
     "velocity-z": Field("velocity along z", "length/time", "signed", lambda s: s.velocity[:, 2]),
     "spin": Field("angular velocity (3D: its magnitude)", "radian/time", "signed", _spin),
+    "force": Field("sum of the normal forces on a grain", "force", "size", _force, True),
     "pressure": Field("mean stress in a grain", "stress", "size", _pressure, True),
     "coordination": Field(
         "contacts that bear a force", "1", "size", lambda s: contact_numbers(s).astype(float), True
     ),
-    "cluster": Field("cluster of contacts that bear a force", "1", "name", _cluster, True),
+    "cluster": Field(
+        "cluster of contacts that bear a force, largest first", "1", "name", _cluster, True
+    ),
     "radius": Field("radius", "length", "value", lambda s: s.radius),
     "mass": Field("mass", "mass", "value", lambda s: s.mass),
     "id": Field("number of the grain", "1", "value", lambda s: np.arange(s.n, dtype=float)),
@@ -88,6 +107,11 @@ FIELDS: dict[str, Field] = {
     "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
 }
 _ALIAS = {"velocity": "speed", "rotation": "spin"}
+
+
+def fields_of(dim: int) -> list[str]:
+    """Names of the fields that grains have in a dimension."""
+    return [name for name in FIELDS if dim == 3 or name != "velocity-z"]
 
 
 def grain_field(snap: Snapshot, name: str) -> GrainField:
@@ -102,7 +126,8 @@ def grain_field(snap: Snapshot, name: str) -> GrainField:
             raise InputError("colour is 'velocity-z', but the run is in 2D")
         kind = "size" if name == "spin" and snap.dim == 3 else field.kind
         unit = stress_units(snap.dim) if field.unit == "stress" else field.unit
-        return GrainField(field.compute(snap), name.replace("-", " "), unit, kind)
+        words = field.about if name == unit else name.replace("-", " ")
+        return GrainField(field.compute(snap), words, unit, kind)
     measurement, _, variable = name.partition(".")
     known = quantities()
     if measurement not in known or known[measurement].whole:
@@ -142,17 +167,37 @@ def field_map(kind: str) -> Colormap:
     return colour_map("coolwarm") if kind == "signed" else colour_map("viridis", SEEN)
 
 
-def paint(field: GrainField, span: tuple[float, float]) -> Floats:
-    """Colours (n, 4) of the grains; names go through a list of colours, those without are grey."""
-    from matplotlib.colors import to_rgba
+def as_bytes(colours: Colormap) -> Bytes:
+    """The 256 colours of a map, (256, 3)."""
+    table: Bytes = (255.0 * colours(np.arange(256))[:, :3]).astype(np.uint8)
+    return table
 
+
+@cache
+def table_of(kind: str) -> Bytes:
+    """Colours of a kind of field, (k, 3): of its map, or of names; last that of no value."""
+    from matplotlib.colors import to_rgb
+
+    def rows(*names: str) -> Bytes:
+        return np.rint([[255.0 * x for x in to_rgb(name)] for name in names]).astype(np.uint8)
+
+    first = rows(*COLOURS[1:], OTHERS) if kind == "name" else as_bytes(field_map(kind))
+    return np.vstack([first, rows(NONE)])
+
+
+def levels(field: GrainField, span: tuple[float, float]) -> NDArray[np.intp]:
+    """For each grain its row in ``table_of(field.kind)``."""
+    last = len(table_of(field.kind)) - 1
+    known = np.isfinite(field.value)
+    value = np.where(known, field.value, -1.0)
     if field.kind == "name":
-        palette = np.array([to_rgba(c) for c in COLOURS[1:]])
-        colours: Floats = palette[field.value.astype(int) % len(palette)]
-        colours[field.value < 0] = to_rgba("#d9d5cc")
-        return colours
+        return np.where(value < 0.0, last, np.minimum(value, last - 1)).astype(np.intp)
     low, high = span
-    share = np.clip((field.value - low) / (high - low), 0.0, 1.0)
-    colours = field_map(field.kind)(np.where(np.isfinite(share), share, 0.0))
-    colours[~np.isfinite(field.value)] = to_rgba("#d9d5cc")
-    return colours
+    share = np.clip((value - low) / (high - low), 0.0, 1.0)
+    return np.where(known, np.minimum(share * last, last - 1), last).astype(np.intp)
+
+
+def paint(field: GrainField, span: tuple[float, float]) -> Floats:
+    """Colours (n, 3) of the grains, from 0 to 1."""
+    painted: Floats = table_of(field.kind)[levels(field, span)] / 255.0
+    return painted

@@ -27,6 +27,7 @@ __all__ = ["draw_data", "over_time"]
 
 SPACE = ("x", "y", "z")
 MANY = ("grain", "contact")  # dimensions over which numbers are a distribution
+VECTOR = ("component", "direction", "about", "rank")  # dimensions of vectors and tensors
 INDEX = ("first", "second")  # numbers of bodies
 ARROWS = 24  # along the longer side of a map
 MAP_EDGE = 3.2  # the longer side of a map [inch]
@@ -35,19 +36,22 @@ BINS = 40
 
 def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str = "") -> Figure:
     """Draw a dataset, or one of its variables; tensors on a grid only if asked for by name."""
-    values = {n: v.squeeze(drop=True) for n, v in _chosen(data, variable).items()}
+    values = {n: _squeezed(v) for n, v in _chosen(data, variable).items() if v.size}
+    if not values:
+        raise InputError("there is nothing to draw: no values in these frames")
     maps = [n for n, v in values.items() if len(_space(v)) >= 2 and (n == variable or _simple(v))]
     over = [n for n, v in values.items() if _is_distribution(v) or _is_curve(v)]
     curves = [n for n in over if n not in maps]
     if maps:
         return _draw_maps([one for n in maps for one in _components(values[n])], title, units)
     if curves:
-        curves = [n for n in curves if n != "error"] or curves
+        curves = [n for n in curves if n not in ("error", "theory")] or curves
         errors = {n: data.get(f"{n}_error") for n in curves}
         if "error" in data:  # of the first, then
             errors[curves[0]] = data["error"]
-        errors = {n: one.squeeze(drop=True) for n, one in errors.items() if one is not None}
-        return _draw_curves([values[n] for n in curves], errors, title, units)
+        errors = {n: _squeezed(one) for n, one in errors.items() if one is not None}
+        law = None if "theory" in curves else values.get("theory")
+        return _draw_curves([values[n] for n in curves], errors, law, title, units)
     if panels := over_time(data, variable):
         return draw_panels(panels, title, units)
     what = "single numbers, with nothing to plot; see hardgrain measure"
@@ -59,7 +63,26 @@ def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str 
 def over_time(data: xr.Dataset, variable: str = "") -> list[Panel]:
     """What of a dataset can be followed over time, a panel each."""
     chosen = _chosen(data, variable).items()
-    return [measured(n, v) for n, v in chosen if "time" in v.dims and _few(v)]
+    return [
+        measured(n, part)
+        for n, v in chosen
+        if v.size and "time" in v.dims and _few(v)
+        for part in _apart(v)
+    ]
+
+
+def _apart(values: Any) -> list[Any]:
+    """A vector of each of several things, such as walls, by component; all else as it is."""
+    across = [d for d in values.dims if d in VECTOR]
+    if len(across) != 1 or values.ndim != 3:
+        return [values]
+    name = str(values.attrs.get("long_name", values.name))
+    parts = []
+    for key in values[across[0]].to_numpy():
+        part = values.sel({across[0]: key}, drop=True)
+        part.attrs = values.attrs | {"long_name": f"{name}, {key}"}
+        parts.append(part)
+    return parts
 
 
 def _chosen(data: xr.Dataset, variable: str) -> dict[str, Any]:
@@ -71,6 +94,11 @@ def _chosen(data: xr.Dataset, variable: str) -> dict[str, Any]:
         return {variable: data[variable]}
     told = [n for n in names if n not in INDEX and not n.endswith("_error")]
     return {n: data[n] for n in told if data[n].dtype.kind in "iufb"}
+
+
+def _squeezed(values: Any) -> Any:
+    """Without the axes along which there is one value: a single frame, a profile's width."""
+    return values.squeeze([d for d in ("time", *SPACE) if values.sizes.get(d) == 1], drop=True)
 
 
 def _few(values: Any) -> bool:
@@ -89,7 +117,9 @@ def _simple(values: Any) -> bool:
 
 def _is_distribution(values: Any) -> bool:
     """A number for each grain or contact, in one frame or several."""
-    return {d for d in values.dims if d != "time"} in ({name} for name in MANY)
+    return values.dtype.kind != "b" and {d for d in values.dims if d != "time"} in (
+        {name} for name in MANY
+    )
 
 
 def _is_curve(values: Any) -> bool:
@@ -103,7 +133,10 @@ def _along(values: Any) -> Any:
     found = [
         c
         for c in values.coords.values()
-        if c.ndim == 1 and c.dims[0] in values.dims and c.name != "time" and c.dtype.kind in "iuf"
+        if c.ndim == 1
+        and c.dims[0] in values.dims
+        and c.dims[0] not in ("time", *MANY)
+        and c.dtype.kind in "iuf"
     ]
     return max(found, key=lambda c: c.size) if found and values.ndim <= 2 else None
 
@@ -115,7 +148,9 @@ def _words(values: Any, known: dict[str, str]) -> str:
 
 
 # ---------------------------------------------------------------------- curves
-def _draw_curves(values: list[Any], errors: dict[str, Any], title: str, units: str) -> Figure:
+def _draw_curves(
+    values: list[Any], errors: dict[str, Any], law: Any, title: str, units: str
+) -> Figure:
     from matplotlib.figure import Figure
 
     known, columns = symbols(units), min(2, len(values))
@@ -130,6 +165,8 @@ def _draw_curves(values: list[Any], errors: dict[str, Any], title: str, units: s
                 _distribution(axes, one, known)
             else:
                 _curve(axes, one, errors.get(str(one.name)), known)
+        if law is not None:
+            _theory(figure.axes[0], law)
         plain_ticks(figure)
     return figure
 
@@ -160,6 +197,13 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
     axes.set(xlabel=_words(along, known), ylabel=_words(values, known))
     if x.size > 2 and x[0] > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
         axes.set_xscale("log")
+
+
+def _theory(axes: Axes, values: Any) -> None:
+    """A law as a line, beside what it is held against."""
+    words = str(values.attrs.get("long_name", "theory")).replace("_", " ")
+    axes.plot(_along(values).to_numpy(), values.to_numpy(), color=COLOURS[0], lw=1.2, label=words)
+    axes.legend()
 
 
 def _logarithmic(axes: Axes, y: Floats, bar: Floats | None) -> None:

@@ -6,7 +6,6 @@ of it. View and colours are fixed by a few frames taken evenly from the film.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.errors import InputError, RunError
+from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
+from hardgrain.io.whole import check_target, whole
 from hardgrain.measure.snapshot import snapshots
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.scene.model import Floats
@@ -113,33 +113,26 @@ def make_movie(
         raise InputError(f"{path} does not end in a known kind of film; use {' or '.join(KINDS)}")
     if not 0.1 <= fps <= 120.0:
         raise InputError(f"fps is {fps:g}; give 0.1 to 120 frames a second")
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist")
+    check_target(path)
     if not isinstance(run, RunFile):
         with RunFile(run) as file:
             return make_movie(file, path, frames, fps=fps, tell=tell, **options)
     film = Film(run, frames, **options)
-    part = path.with_name(f".{path.stem}.part{kind}")
 
     def images() -> Iterator[Image]:
         for done, image in enumerate(film, 1):
             yield image
             tell(done, len(film))
 
-    try:
+    with whole(path) as part:
         (_write_mp4 if kind == ".mp4" else _write_gif)(film, images(), part, fps)
-        os.replace(part, path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return len(film)
 
 
 def _write_mp4(film: Film, images: Iterator[Image], path: Path, fps: float) -> None:
     """H.264 as every player and slide show reads it."""
     try:
-        from imageio_ffmpeg import get_ffmpeg_exe, write_frames  # type: ignore[import-untyped]
+        from imageio_ffmpeg import get_ffmpeg_exe, write_frames
 
         get_ffmpeg_exe()
     except (ImportError, RuntimeError):

@@ -301,9 +301,10 @@ class Picture:
         self._show_grains(seen, field)
         self._show_lines(seen)
         self._show_walls(plane.walls(snap, *self.fixed.box))
-        facts = f"time {snap.time:.4g}, {snap.n} grains"
+        facts = f"time {snap.time:.4g}, {snap.n} grain{'s' * (snap.n != 1)}"
         if snap.stored:
-            facts += f", {np.count_nonzero(snap.normal_force)} contacts bear a force"
+            bear = np.count_nonzero(snap.normal_force)
+            facts += f", {bear} contact{'s bear' if bear != 1 else ' bears'} a force"
         plainly = self.look.shade is None and self.look.lines == "force" and self._line_map
         if lines is not None and not plainly:
             facts += "; width: normal force"
@@ -318,7 +319,7 @@ class Picture:
 
         face, rim = np.array(to_rgb(GRAIN))[None], np.array(to_rgb(RIM))[None]
         if field is not None:
-            face = paint(field, self.fixed.field)[seen.grain, :3]
+            face = paint(field, self.fixed.field)[seen.grain]
             rim = 0.7 * face
         # towards white with depth, so that near grains stand out
         fade, diameter = 0.6 * seen.depth[:, None], 2.0 * seen.radius

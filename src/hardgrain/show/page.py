@@ -7,7 +7,7 @@ import math
 import re
 from pathlib import Path
 
-from hardgrain.errors import RunError
+from hardgrain.io.whole import whole
 
 __all__ = ["BASE", "as_html", "number", "write_whole"]
 
@@ -52,10 +52,6 @@ def as_html(plain: str) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Whole or not at all: a reader or an interruption never meets half a file."""
-    part = path.with_name(path.name + ".part")
-    try:
+    """Text as a file, whole or not at all."""
+    with whole(path) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None

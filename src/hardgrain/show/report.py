@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import math
 import re
 from base64 import b64encode
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import hardgrain
 from hardgrain.errors import HardgrainError, InputError
 from hardgrain.io.runfile import RunFile
+from hardgrain.io.whole import check_target
 from hardgrain.measure.catalogue import quantities
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.closing import closing_word
@@ -49,8 +51,7 @@ def write_report(run: RunFile | str | Path, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path} does not end in .html, as a report must")
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist")
+    check_target(path)
     if not isinstance(run, RunFile):
         with RunFile(run) as file:
             return write_report(file, path)
@@ -210,7 +211,7 @@ def _numbers(snap: Snapshot, known: dict[str, str]) -> Iterator[tuple[str, str, 
         except HardgrainError:  # it has no meaning here
             continue
         for variable, value in data.data_vars.items():
-            if value.ndim == 0 and value.dtype.kind in "iufb":
+            if value.ndim == 0 and value.dtype.kind in "iufb" and math.isfinite(float(value)):
                 attrs: dict[str, Any] = value.attrs
                 words = str(attrs.get("long_name", variable)).replace("_", " ")
                 unit = label("", str(attrs.get("units", "")), known).strip(" []")

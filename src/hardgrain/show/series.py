@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 MOST = 1600  # points of a curve; of longer ones the least and the greatest of each stretch
+COLUMN = 5  # panels above each other; more get two columns
 DECADES = 3.0  # above which a positive quantity gets a logarithmic axis
 
 # Unit and meaning of the columns of a run's history.
@@ -87,14 +88,22 @@ class Panel:
 
 
 def draw_panels(panels: Sequence[Panel], title: str = "", units: str = "") -> Figure:
-    """Panels above each other on one axis of time."""
+    """Panels above each other on one axis of time; many of them in two columns."""
     known = symbols(units)
+    columns = 1 if len(panels) <= COLUMN else 2
+    rows = -(-len(panels) // columns)
     with style():
-        height = 2.6 if len(panels) == 1 else 1.9
-        figure, all_axes = new_figure(len(panels), 1, 6.4, height, sharex=True, squeeze=False)
-        for axes, panel in zip(all_axes[:, 0], panels):
-            _draw(axes, panel, known)
-        all_axes[-1, 0].set_xlabel(label("time", "time", known))
+        height = max(2.6 if rows == 1 else 1.9, *(0.19 * len(p.curves) for p in panels))
+        width = 6.4 if columns == 1 else 5.2
+        figure, all_axes = new_figure(rows, columns, width, height, sharex=True, squeeze=False)
+        for k, axes in enumerate(all_axes.T.flat):
+            if k < len(panels):
+                _draw(axes, panels[k], known)
+            else:
+                axes.set_visible(False)
+            if k % rows == rows - 1 or k == len(panels) - 1:
+                axes.set_xlabel(label("time", "time", known))
+                axes.tick_params(labelbottom=True)
         if title:
             all_axes[0, 0].set_title(title, weight="bold")
         plain_ticks(figure)

@@ -6,7 +6,6 @@ unit in words, or by the symbols that a scenario gives in its ``units``.
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.errors import InputError
+from hardgrain.io.whole import check_target, whole
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -91,8 +91,7 @@ def check(path: str | Path) -> str:
     kind = path.suffix.lower().removeprefix(".")
     if kind not in KINDS:
         raise InputError(f"{path} does not end in a known kind of picture; use .png, .pdf or .svg")
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist")
+    check_target(path)
     return kind
 
 
@@ -100,15 +99,8 @@ def save(figure: Figure, path: str | Path, dpi: float | None = None) -> None:
     """Write a figure, whole or not at all; what cannot be written is said in a sentence."""
     path, kind = Path(path), check(path)
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with style():
-            figure.savefig(part, dpi=dpi or max(DPI, figure.get_dpi()), format=kind, metadata=stamp)
-        os.replace(part, path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with whole(path) as part, style():
+        figure.savefig(part, dpi=dpi or max(DPI, figure.get_dpi()), format=kind, metadata=stamp)
 
 
 # ---------------------------------------------------------------------- colours

@@ -9,18 +9,15 @@ out, as the paper leaves out its walls. A packing at rest has c F + (external fo
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardgrain.errors import InputError
+from hardgrain.measure.snapshot import Simulated, Source, snapshot
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.step.loads import Loads
@@ -167,67 +164,27 @@ class Packing:
         return float(known.max() / self.unit) if known.size else float("nan")
 
 
-class Run(Protocol):
-    """What is needed of a `hardgrain.RunFile`."""
-
-    @property
-    def model(self) -> Mapping[str, Any]: ...
-    @property
-    def header(self) -> Mapping[str, str]: ...
-    def __getitem__(self, k: int) -> Any: ...
-    def contacts(self, k: int) -> Contacts | None: ...
-
-
-@runtime_checkable
-class Simulated(Protocol):
-    """What is needed of a `hardgrain.Simulation`."""
-
-    model: Model
-    state: State
-    dt: float
-
-
-def packing(source: Run | Simulated | Packing, step: int = -1) -> Packing:
+def packing(source: Source | Packing, step: int = -1) -> Packing:
     """The packing of a simulation as it is, or of a frame of a run file."""
     if isinstance(source, Packing):
         return source
-    if isinstance(source, str | os.PathLike):
-        raise InputError(f"{os.fspath(source)!r} is a path; open it first, with hardgrain.RunFile")
     if isinstance(source, State):
         raise InputError("a State knows no radii and no laws; give its Simulation")
-    if isinstance(source, Simulated):
-        if step != -1:
-            raise InputError(f"step is {step}, but a simulation has its present state only")
-        model, state, dt = source.model, source.state, source.dt
-        # loads at the middle of the step whose impulses the contacts hold
-        external = np.hstack(Loads(model, dt).at(replace(state, step=max(state.step - 1, 0))))
-        return _packing(vars(model), state.contacts, state.position, dt, external)
-    contacts = source.contacts(step)
-    if contacts is None:
-        raise InputError(
-            f"frame {step} of the run was stored without its contacts, and so without forces; give"
-            " another, or write more of them with output.contacts_every"
-        )
-    scenario, kept = json.loads(source.header["scenario"]), source.model
-    position = source[step].position
-    return _packing(kept, contacts, position, scenario["dt"], _gravity(kept, scenario))
+    if isinstance(source, Simulated) and step != -1:
+        raise InputError(f"step is {step}, but a simulation has its present state only")
+    snap = snapshot(source, step)
+    state = snap.state
+    try:  # loads at the middle of the step whose impulses the contacts hold
+        before = replace(state, step=max(state.step - 1, 0))
+        external = np.hstack(Loads(snap.whole, snap.dt).at(before))
+    except InputError:  # they were Python functions
+        external = np.full((snap.model.bodies, 3 * snap.dim - 3), np.nan)
+    return _packing(snap.model, snap.candidates, state.position, snap.dt, external)
 
 
-def _gravity(model: Mapping[str, Any], scenario: Any) -> Floats:
-    """Weights of the grains, all that a run file tells of loads; nan where there may be more."""
-    n, (bodies, dim) = model["radius"].size, model["inv_mass"].shape
-    external = np.full((bodies, dim + model["inv_inertia"].shape[1]), np.nan)
-    if not any(g.get("force") or g.get("torque") for g in scenario["scene"]["grains"]):
-        external[:n] = 0.0
-        external[:n, :dim] = model["mass"][:n, None] * model["gravity"]
-    return external
-
-
-def _packing(
-    model: Mapping[str, Any], c: Contacts, position: Floats, dt: float, external: Floats
-) -> Packing:
+def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: Floats) -> Packing:
     """Contacts are those that bear a force, and those that touch without."""
-    laws = model["laws"][model["material"][c.first], model["material"][c.second]]
+    laws = model.laws[model.material[c.first], model.material[c.second]]
     for column, name in (
         (lawtable.COHESION, "cohesion"),
         (lawtable.ROLLING, "rolling resistance"),
@@ -237,14 +194,14 @@ def _packing(
             raise InputError(
                 f"the packing has {name}; which forces are possible is known for Coulomb's law only"
             )
-    n, radius = model["radius"].size, model["radius"]
+    n = model.n
     keep = (c.normal_impulse() > 0.0) | (c.gap <= 0.0)
     force, normal = c.impulse[keep] / dt, c.normal[keep]
-    weight = float(model["mass"][:n].mean() * np.linalg.norm(model["gravity"])) if n else 0.0
+    weight = float(model.mass[:n].mean() * np.linalg.norm(model.gravity)) if n else 0.0
     mean = float(np.einsum("ka,ka->k", force, normal).mean()) if keep.any() else 0.0
     return Packing(
-        radius=radius,
-        free=np.hstack([model["inv_mass"] > 0.0, model["inv_inertia"] > 0.0]),
+        radius=model.radius,
+        free=np.hstack([model.inv_mass > 0.0, model.inv_inertia > 0.0]),
         first=c.first[keep].astype(np.intp),
         second=c.second[keep].astype(np.intp),
         normal=normal,

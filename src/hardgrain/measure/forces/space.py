@@ -22,9 +22,10 @@ from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
 
 from hardgrain.errors import InputError
 from hardgrain.measure.forces.cone import Side, generators
-from hardgrain.measure.forces.packing import Packing, Run, Simulated, packing
+from hardgrain.measure.forces.packing import Packing, packing
 from hardgrain.measure.forces.program import Program, rays
 from hardgrain.measure.forces.rank import independent, rank
+from hardgrain.measure.snapshot import Source
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class ForceSpace:
             raise InputError("balance is 'loads', but the packing does not know its loads")
         if self.balance == "loads" and not np.isfinite(self._load).all():
             raise InputError(
-                "balance is 'loads', but a run file keeps neither the forces on pistons nor other"
-                " external ones: give the simulation, or take balance='state'"
+                "balance is 'loads', but not all of them are known, as where a scene holds Python"
+                " functions: give the simulation, or take balance='state'"
             )
 
     # ------------------------------------------------------------------ counting
@@ -256,7 +257,7 @@ class ForceSpace:
 
 
 def force_space(
-    source: Run | Simulated | Packing, step: int = -1, *, balance: Balance = "state", faces: int = 8
+    source: Source | Packing, step: int = -1, *, balance: Balance = "state", faces: int = 8
 ) -> ForceSpace:
     """All forces possible in a simulation as it is, in a frame of a run file, or in a packing."""
     return ForceSpace(packing(source, step), balance, faces)

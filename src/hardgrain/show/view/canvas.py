@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.model import Floats
+from hardgrain.show.colour import Bytes
 from hardgrain.show.view import shapes
-from hardgrain.show.view.fields import Bytes, Colours
+from hardgrain.show.view.fields import Colours
 from hardgrain.show.view.film import Film
 from hardgrain.show.view.picture import (
     Network,
@@ -43,9 +44,10 @@ SIDE = 10.0  # the longest side of the scene as drawn
 SMOOTH = 50_000  # more grains than these are points while they move
 POINTS = 250_000  # more than these are always points,
 NEAR = 20_000  # but for as many next to the camera
-MARKED = 50_000  # with more discs than these, none has a mark
+MARKED = 50_000  # with more grains than these, none has a mark
 FLAT, DEEP = 0.12, 0.6  # field of view in 2D, nearly parallel, and in 3D [rad]
 WALL, PICKED = (40, 44, 50), (190, 0, 90)
+FAR = 50.0 * SIDE  # half the side of the sheet that takes drags in 2D
 LAYER = 4e-3  # between discs, marks, lines and what is picked, in 2D
 NONE = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -74,9 +76,12 @@ class Canvas:
         self.half = 0.5 * self.unit * (high - low) + self.unit * film.diameter
         self.opacity = 1.0
         self._seat = np.zeros(3), 0.0  # of the camera when it was last set, and its aspect
+        self._held = np.zeros(2), np.zeros(3)  # pointer and camera when a drag began
         self._nodes: dict[str, Any] = {}
         many = film.n > SMOOTH
         self._classes = size_classes(film.at(0, contacts=False).radius) if many else []
+        if self.flat:
+            self._hold_flat()
 
     @property
     def cloudy(self) -> bool:
@@ -117,6 +122,32 @@ class Canvas:
         if still and abs(camera.aspect - aspect) > 1e-3 * aspect:
             self.fit()
 
+    def _hold_flat(self) -> None:
+        """In 2D the left button moves the scene, which must not turn.
+
+        Drags go to a sheet behind it that is not seen.
+        """
+        corners = FAR * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+        sheet = self.scene.add_mesh_simple(
+            "/sheet",
+            np.pad(corners, ((0, 0), (0, 1)), constant_values=-LAYER),
+            np.array([[0, 1, 2], [0, 2, 3]], np.uint32),
+            opacity=0.0,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+        sheet.on_drag(self._drag)
+
+    async def _drag(self, event: viser.SceneNodeDragEvent[Any]) -> None:
+        """Keep under the pointer what was there when the drag began."""
+        camera, at = self.client.camera, np.array(event.end_screen_pos)
+        if event.phase == "start":
+            self._held = at, np.array(camera.position)
+        start, seat = self._held
+        tall = 2.0 * seat[2] * np.tan(0.5 * FLAT)
+        x, y = (at - start) * tall * np.array([camera.aspect, -1.0])
+        camera.position = (seat[0] - x, seat[1] - y, seat[2])  # what it looks at moves along
+
     # ------------------------------------------------------------------ what is drawn
     def grains(self, snap: Snapshot, colours: Colours, marks: bool, moving: bool) -> None:
         """All grains, where they are now."""
@@ -134,12 +165,13 @@ class Canvas:
             near = self._near(x)
             x, rgb, radius = x[near], rgb[near], radius[near]
         self._batch("/grains", self._grain, x, rgb, radius)
-        marks = marks and self.flat and snap.n <= MARKED
+        marks = marks and snap.n <= MARKED
         self._show("/marks", marks and self.opacity > 0.0)
         if marks:
-            x = x + np.array([0.0, 0.0, LAYER], np.float32)
+            x = x + np.array([0.0, 0.0, LAYER if self.flat else 0.0], np.float32)
             ink = sent(_ink(colours.table))[colours.level]
-            self._batch("/marks", shapes.mark, x, ink, radius, turns(snap))
+            shape = shapes.mark if self.flat else shapes.spots
+            self._batch("/marks", shape, x, ink, radius, turns(snap))
 
     def lines(self, net: Network | None) -> None:
         """The force network, or none."""

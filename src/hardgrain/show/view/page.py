@@ -16,7 +16,7 @@ from hardgrain.errors import HardgrainError
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.show.view import pick, series, words
 from hardgrain.show.view.canvas import MARKED, Canvas
-from hardgrain.show.view.fields import FIELDS, GROUPS, PLAINLY, Legend, coloured
+from hardgrain.show.view.fields import Legend, coloured, names, needs_contacts
 from hardgrain.show.view.film import PATIENCE, Film
 from hardgrain.show.view.picture import Network, centres, network
 
@@ -29,6 +29,7 @@ FASTEST = 60  # frames a second
 LASTS = 12.0  # how long a film lasts at the speed that is set first [s]
 REST = 0.3  # after so long a camera is at rest [s]
 SOON = 0.05  # the chart follows a moving scene no faster [s]
+TALL = 1440  # of a screenshot [pixel]
 AUTO, FIXED = "each frame", "fixed"
 
 
@@ -133,8 +134,8 @@ class Page:
     def _draw(self) -> None:
         film, canvas = self.film, self.canvas
         self.frame = min(self.frame, len(film) - 1)
-        field = FIELDS[film.dim][self.colour.value]
-        wanted = field.contacts or self.forces.value or self.picked is not None
+        contacts = needs_contacts(self.colour.value)
+        wanted = contacts or self.forces.value or self.picked is not None
         snap = self.snap = film.at(self.frame, contacts=bool(wanted))
         colours = coloured(snap, self.colour.value, self._span())
         self.net = network(snap, float(self.threshold.value)) if self.forces.value else None
@@ -163,7 +164,7 @@ class Page:
         self.clock.content = words.row(
             f"time {snap.time:.5g}", f"frame {self.frame} of {last}, step {snap.state.step}"
         )
-        if self._span() is None and legend.table not in (PLAINLY, GROUPS):
+        if self._span() is None and legend.kind not in ("", "name"):
             self.bottom.value, self.top.value = f"{legend.low:.4g}", f"{legend.high:.4g}"
         self.legend.content = words.colours(legend)
         self.scale.content = words.forces(self.net)
@@ -219,9 +220,7 @@ class Page:
         self.status = gui.add_html("")
         self._time_controls(gui)
         with gui.add_folder("Colour"):
-            self.colour = self._note(
-                gui.add_dropdown("by", tuple(FIELDS[film.dim]), initial_value="speed")
-            )
+            self.colour = self._note(gui.add_dropdown("by", names(film.dim), initial_value="speed"))
             self.legend = gui.add_html("")
             self.range = self._note(gui.add_dropdown("range", (AUTO, FIXED)))
             self.bottom = self._note(gui.add_text("from", "0"))
@@ -283,8 +282,8 @@ class Page:
     def _view_controls(self, gui: viser.GuiApi) -> None:
         film = self.film
         with gui.add_folder("View"):
-            few = film.n <= MARKED
-            self.marks = self._note(gui.add_checkbox("rotation marks", few, visible=film.dim == 2))
+            few, flat = film.n <= MARKED, film.dim == 2
+            self.marks = self._note(gui.add_checkbox("rotation marks", few and flat, visible=few))
             self.opacity: Any = gui.add_slider(
                 "grains", 0.0, 1.0, 0.05, 1.0, hint="Opacity; 0: hidden."
             )
@@ -340,9 +339,8 @@ class Page:
         import imageio.v3 as iio
 
         camera = self.client.camera
-        image = self.client.get_render(
-            camera.image_height, camera.image_width, transport_format="png", timeout=30.0
-        )
+        wide = round(TALL * camera.aspect)  # not as on the screen: slow browsers draw it coarsely
+        image = self.client.get_render(TALL, wide, transport_format="png", timeout=60.0)
         solid = image[..., :3] * (image[..., 3:] / 255.0) + 255 - image[..., 3:]
         png = iio.imwrite("<bytes>", solid.astype(np.uint8), extension=".png")
         name = f"{self.film.path.stem}-{self.frame}.png"

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.model import Floats, Ints
-from hardgrain.show.view.fields import Bytes, colour_table
+from hardgrain.show.colour import Bytes, as_bytes
+from hardgrain.show.style import colour_map
 
 __all__ = [
     "Network",
@@ -25,7 +26,7 @@ __all__ = [
 MOST = 60_000  # lines that are drawn, the strongest; more would hide one another
 WIDEST = 0.32  # width of the strongest lines [mean diameter]
 STRONG = 0.99  # quantile of the forces that are drawn so wide
-FORCE_MAP = ("inferno_r", 0.22, 0.95)  # the part that is seen on pale grains
+FORCE_MAP = ("inferno_r", (0.22, 0.95))  # the part that is seen on pale grains
 TENSION = (0, 114, 178)
 
 
@@ -77,7 +78,7 @@ def no_network(known: bool = True) -> Network:
 
 def force_table() -> Bytes:
     """Colours of pressing forces, weak to strong, and last that of tension; shape (257, 3)."""
-    return np.vstack([colour_table(*FORCE_MAP), np.array([TENSION], np.uint8)])
+    return np.vstack([as_bytes(colour_map(*FORCE_MAP)), np.array([TENSION], np.uint8)])
 
 
 def network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> Network:

@@ -13,13 +13,14 @@ from hardgrain.contact.geometry import INSIDE, PLANE, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.model import Floats
 
-__all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "walls"]
+__all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]
 
 BAND = 0.35  # thickness of a wall in 2D as drawn [mean diameter]
 TEETH = 12  # of a hollow cylinder in 2D, so that its turning is seen
 # Up to how many grains a sphere has 20 · 4^k triangles. Of more grains each is smaller on the
 # screen, and all together stay below four million, which a laptop's GPU draws 30 times a second.
 LEVELS = ((50_000, 1), (5_000, 2), (30, 3))
+SPOT = 0.32  # half the angle of a spot on a sphere [rad]
 CORNERS = 2e6  # of all discs together, likewise
 
 
@@ -68,6 +69,21 @@ def disc(grains: int) -> Mesh:
 def mark() -> Mesh:
     """A radius of the disc, which shows how it is turned."""
     return _mesh(np.array([[0.0, -0.05], [0.92, -0.05], [0.92, 0.05], [0.0, 0.05]]), _fan(4))
+
+
+def spots() -> Mesh:
+    """Round spots at both ends of a sphere's first axis, which show how it is turned."""
+    sides, above = 16, 1.015
+    rings = [
+        np.column_stack([np.full(sides, np.cos(a)), np.sin(a) * _circle(sides)])
+        for a in (0.5 * SPOT, SPOT)
+    ]
+    one = above * np.vstack([*rings, [[1.0, 0.0, 0.0]]])
+    inner = np.arange(sides)
+    fan = np.stack([np.full(sides, 2 * sides), inner, (inner + 1) % sides], axis=1)
+    faces = np.vstack([fan, _strip(sides, sides)[:, ::-1]])
+    other = one * np.array([-1.0, -1.0, 1.0])  # turned by half about z, so it faces outwards too
+    return _mesh(np.vstack([one, other]), np.vstack([faces, faces + len(one)]))
 
 
 def sphere(grains: int) -> Mesh:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 
-import numpy as np
-
-from hardgrain.show.view.fields import CLUSTERS, GROUPS, PLAINLY, Bytes, Legend, table_of
+from hardgrain.show.colour import Bytes, table_of
+from hardgrain.show.style import label
+from hardgrain.show.view.fields import Legend
 from hardgrain.show.view.pick import Facts
 from hardgrain.show.view.picture import Network, force_table
 from hardgrain.show.view.screen import seen
@@ -46,16 +46,16 @@ def colours(legend: Legend) -> str:
     """What the colours of the grains mean."""
     if legend.note:
         return small(legend.note)
-    if legend.table == PLAINLY:
+    if not legend.kind:
         return ""
-    title = small(f"{legend.label} [{legend.unit}]" if legend.unit else legend.label)
-    if legend.table == GROUPS:
-        chips = seen(np.array(CLUSTERS, np.uint8))[: int(legend.high)]
-        return title + _block(_stripes(chips), SIZE) + small(f"{legend.high:.0f} of two or more")
+    title, table = small(label(legend.label, legend.unit)), table_of(legend.kind)[:-1]
+    if legend.kind == "name":
+        chips = seen(table)[: int(legend.high)]
+        return title + _block(_stripes(chips), SIZE) + small(f"{legend.high:.0f} in all")
     low = f"{'≤ ' if legend.below else ''}{legend.low:.3g}"
     high = f"{'≥ ' if legend.above else ''}{legend.high:.3g}"
     middle = f"{0.5 * (legend.low + legend.high):.3g}"
-    return title + _bar(table_of(legend.table)) + row(low, middle, high)
+    return title + _bar(table) + row(low, middle, high)
 
 
 def forces(net: Network | None) -> str:
