@@ -50,7 +50,7 @@ class Screen:
         self.errors: list[str] = []
         self.addresses: set[str] = set()
         self.page = page = browser.new_page(viewport={"width": 1200, "height": 720})
-        page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+        page.on("console", lambda m: self._hear(m.type, m.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.addresses.add(request.url))
         page.set_default_timeout(15_000)
@@ -59,6 +59,11 @@ class Screen:
         page.locator(".mantine-Notification-closeButton").click()  # drawn in software: we know
         if not viewer.film.live:
             self.settle()
+
+    def _hear(self, kind: str, text: str) -> None:
+        """Errors, but for a remark of the browser on how viser listens where a node takes drags."""
+        if kind == "error" and "inside passive event listener" not in text:
+            self.errors.append(text)
 
     def settle(self) -> np.ndarray:
         """Wait until the picture stands still; what is on the canvas then, (h, w, 3)."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import hardgrain as hg
-
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene.drive import Table, TimeFunction, compile_function, is_constant
 

@@ -323,7 +323,8 @@ def begun(path: Path) -> bool:
     try:
         RunFile(path).close()
     except InputError as error:
-        assert "holds no complete frame yet" in str(error)
+        if "holds no complete frame yet" not in str(error):
+            raise
         return False
     return True
 

@@ -14,7 +14,7 @@ from hardgrain.cli.fclib import fclib
 from hardgrain.cli.forces import forces
 from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
-from hardgrain.cli.options import Quiet, RunFileArgument
+from hardgrain.cli.options import LastFrame, Quiet, RunFileArgument
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
@@ -67,7 +67,10 @@ def _hardgrain(
       hardgrain new silo               write a commented scenario, silo.toml
       hardgrain run silo.toml          run it; the result is silo.h5
       hardgrain info silo.h5           what the file holds
-      hardgrain picture silo.h5        draw its last frame
+      hardgrain view silo.h5           look at it in the browser
+      hardgrain plot silo.h5           draw its last frame; --list: what else can be drawn
+      hardgrain measure --list         what can be measured
+      hardgrain report silo.h5         all of it in one page, to be mailed
       hardgrain forces silo.h5         which other forces would do as well?
     """
 
@@ -258,9 +261,7 @@ def picture(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg file. Default: FILE's name with .png, here."),  # noqa: E501
     ] = None,
-    frame: Annotated[
-        int, typer.Option(metavar="K", help="Frame, from 0; negative counts from the end.")
-    ] = -1,
+    frame: LastFrame = -1,
 ) -> None:  # fmt: skip
     """Draw a frame: the grains, and a line through every contact that bears a force.
 

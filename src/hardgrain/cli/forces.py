@@ -135,11 +135,9 @@ def forces(
 def _space(run: RunFile, step: int, balance: Any, faces: int) -> ForceSpace:
     from hardgrain.measure import force_space
 
-    try:
-        space = force_space(run, step, balance=balance, faces=faces)
-    except IndexError:
-        last = len(run) - 1
-        raise InputError(f"--step is {step}; {run.path} has the frames 0 to {last}") from None
+    if not -len(run) <= step < len(run):
+        raise InputError(f"--step is {step}; {run.path} has the frames 0 to {len(run) - 1}")
+    space = force_space(run, step, balance=balance, faces=faces)
     if space.contacts == 0:
         raise InputError(f"frame {step} of {run.path} has no contacts, and so no forces")
     return space

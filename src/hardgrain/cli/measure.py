@@ -43,7 +43,8 @@ def measure(
         bool, typer.Option("--list", help="List what can be measured; with names, their options.")
     ] = False,
     frame: Annotated[
-        int | None, typer.Option(metavar="K", help="One frame, from 0; negative from the end.")
+        int | None,
+        typer.Option(metavar="K", help="One frame, from 0; negative counts from the end."),
     ] = None,
     frames: Frames = None,
     csv: Annotated[

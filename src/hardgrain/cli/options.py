@@ -12,8 +12,8 @@ import typer
 from hardgrain.errors import InputError
 
 __all__ = [
-    "Bins", "Colour", "Frames", "Grid", "Overwrite", "Quiet", "Region", "RunFileArgument",
-    "Settings", "View", "Width", "box_of", "frames_of", "one_of", "own", "told",
+    "Bins", "Colour", "Frames", "Grid", "LastFrame", "Overwrite", "Quiet", "Region",
+    "RunFileArgument", "Settings", "View", "Width", "box_of", "frames_of", "one_of", "own", "told",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -25,9 +25,12 @@ Frames = Annotated[
     str | None,
     typer.Option(
         metavar="A:B:C",
-        help="Frames A to B - 1 in steps of C, each may be left out; or one frame. Negative: from"
-        " the end, as in --frames=-5:",
+        help="Frames A to B - 1 in steps of C, each may be left out; -5: is the last five. Or one"
+        " frame.",
     ),
+]
+LastFrame = Annotated[
+    int, typer.Option("--frame", metavar="K", help="Frame, from 0; negative counts from the end.")
 ]
 Colour = Annotated[
     str,

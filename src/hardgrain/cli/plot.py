@@ -12,6 +12,7 @@ from hardgrain.cli.options import (
     Colour,
     Frames,
     Grid,
+    LastFrame,
     Quiet,
     Region,
     Settings,
@@ -37,9 +38,7 @@ def plot(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg file. Default: FILE's name with -WHAT.png, here."),  # noqa: E501
     ] = None,
-    frame: Annotated[
-        int, typer.Option(metavar="K", help="Frame, from 0; negative counts from the end.")
-    ] = -1,
+    frame: LastFrame = -1,
     frames: Frames = None,
     colour: Colour = "plain",
     lines: Annotated[

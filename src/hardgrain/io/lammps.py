@@ -17,24 +17,16 @@ import numpy as np
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, images, spins, xyz
-from hardgrain.io.textrows import at_line, grains_of, lines_of, split_rows
-from hardgrain.measure.snapshot import Run, Snapshot
+from hardgrain.io.textrows import TextFile, at_line, grains_of, lines_of, split_rows
+from hardgrain.measure.snapshot import Snapshot
 
 __all__ = ["LammpsDump", "read_lammps"]
 
 _COLUMNS = "id type radius mass x y z xu yu zu vx vy vz omegax omegay omegaz"
 
 
-class LammpsDump:
+class LammpsDump(TextFile):
     """Writes snapshots as the frames of a dump."""
-
-    def __init__(self, path: Path, run: Run) -> None:
-        self._file = path.open("w", encoding="utf-8", newline="\n")
-
-    @staticmethod
-    def files(path: Path, run: Run) -> list[Path]:
-        """What is written for a path."""
-        return [path]
 
     def append(self, snap: Snapshot) -> None:
         """Add a frame."""
@@ -54,12 +46,6 @@ class LammpsDump:
             f"ITEM: BOX BOUNDS {' '.join(flags)}\n{bounds}ITEM: ATOMS {_COLUMNS}\n"
         )
         self._file.write(lines_of(columns))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    abandon = close
 
 
 def read_lammps(path: Path, frame: int) -> Foreign:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign
+from hardgrain.measure.snapshot import Run
 from hardgrain.scene.model import Floats
 
-__all__ = ["Row", "at_line", "grains_of", "lines_of", "split_rows"]
+__all__ = ["Row", "TextFile", "at_line", "grains_of", "lines_of", "split_rows"]
 
 Row = tuple[int, list[str]]  # the number of a line, from 1, and its cells
 
@@ -22,6 +23,24 @@ Row = tuple[int, list[str]]  # the number of a line, from 1, and its cells
 _POSITION = (("xu", "yu", "zu"), ("x", "y", "z"))
 _VELOCITY = (("vx", "vy", "vz"),)
 _SPIN = (("omegax", "omegay", "omegaz"), ("wx", "wy", "wz"), ("", "", "spin"))
+
+
+class TextFile:
+    """A file of text to which frames are added."""
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+
+    @staticmethod
+    def files(path: Path, run: Run) -> list[Path]:
+        """What is written for a path."""
+        return [path]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    abandon = close
 
 
 def lines_of(columns: Sequence[NDArray[Any] | Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, coordination, images, kinds, spins, xyz
-from hardgrain.io.textrows import at_line, grains_of, lines_of, split_rows
+from hardgrain.io.textrows import TextFile, at_line, grains_of, lines_of, split_rows
 from hardgrain.measure.snapshot import Run, Snapshot
 
 __all__ = ["ExtendedXyz", "read_xyz"]
@@ -42,17 +42,12 @@ _KNOWN = {
 }
 
 
-class ExtendedXyz:
+class ExtendedXyz(TextFile):
     """Writes snapshots as the frames of an extended XYZ file."""
 
     def __init__(self, path: Path, run: Run) -> None:
         self._kinds = [re.sub(r"\s+", "_", name) for name in kinds(run)]
-        self._file = path.open("w", encoding="utf-8", newline="\n")
-
-    @staticmethod
-    def files(path: Path, run: Run) -> list[Path]:
-        """What is written for a path."""
-        return [path]
+        super().__init__(path, run)
 
     def append(self, snap: Snapshot) -> None:
         """Add a frame."""
@@ -70,12 +65,6 @@ class ExtendedXyz:
             f' pbc="{pbc}" Properties={_PROPERTIES} Time={snap.time!r} Step={snap.state.step}\n'
         )
         self._file.write(lines_of(columns))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    abandon = close
 
 
 def read_xyz(path: Path, frame: int) -> Foreign:

@@ -106,7 +106,9 @@ def quantities() -> dict[str, Quantity]:
     """All measurements by name."""
     for module in _MODULES:
         importlib.import_module(f"hardgrain.measure.{module}")
-    return _known
+    # in this order, whoever imported which of them before
+    place = {f"hardgrain.measure.{module}": k for k, module in enumerate(_MODULES)}
+    return dict(sorted(_known.items(), key=lambda item: place[item[1].compute.__module__]))
 
 
 def measure(

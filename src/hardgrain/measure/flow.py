@@ -56,8 +56,12 @@ class Fields:
 
     @property
     def temperature(self) -> Floats:
-        """T = C_aa/dim, mean square of one component of the fluctuations [velocity²]."""
-        temperature: Floats = np.einsum("aa...->...", self.fluctuation) / len(self.velocity)
+        """T = C_aa/dim, mean square of one component of the fluctuations [velocity²].
+
+        Zero where what the gradient accounts for is more than there is: at the edges of a flow.
+        """
+        trace = np.einsum("aa...->...", self.fluctuation)
+        temperature: Floats = np.maximum(trace, 0.0) / len(self.velocity)
         return temperature
 
     @property

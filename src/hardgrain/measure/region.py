@@ -276,7 +276,7 @@ def content(snap: Snapshot, region: Region) -> Floats:
 
 
 def images(snap: Snapshot, region: Region, reach: float) -> Iterator[Floats]:
-    """Shifts (dim,) by whole periods that bring what begins in the cell within reach of a region."""
+    """Shifts (dim,) by whole periods that bring what is in the cell within reach of a region."""
     low, high = region.bounds
     steps = []
     for a, period in enumerate(snap.model.periodic):

@@ -173,6 +173,8 @@ def column(history: dict[str, Any], name: str, title: str = "") -> Panel:
     if name.startswith("force_"):
         wall, _, axis = name.removeprefix("force_").rpartition("_")
         unit, words = "force", f"force on {wall}, {axis}"
+    if name.startswith("work_by_"):
+        unit, words = "energy", f"work of {name.removeprefix('work_by_')} in a step"
     curve = Curve(history["time"], history[name])
     return Panel(title or words or name.replace("_", " "), unit, [curve])
 
