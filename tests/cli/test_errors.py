@@ -72,6 +72,8 @@ BAD = [
     ),
     ("dt", 0, ["dt is 0", "greater than 0"]),
     ("dt", -1, ["dt is -1", "greater than 0"]),
+    ("dt", 1e300, ["dt is 1e+300", "at most 1e+100"]),
+    ("dt", 1e-300, ["dt is 1e-300", "at least 1e-100"]),
     ("dt", NAN, ["dt is nan", "finite"]),
     ("dt", True, ["dt is true", "a number"]),
     ("dt", "0.1", ["dt is '0.1'", "a number"]),

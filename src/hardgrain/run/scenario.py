@@ -66,7 +66,7 @@ class Scenario(Spec):
     title: str = ""
     units: str = ""  # in words, for readers of the file; any consistent units will do
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    dt: Positive
+    dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # its square must be a number
     scene: Scene
     engine: Engine = RigidGrains()
     solver: Solver = GaussSeidel()  # of contact dynamics; soft particles need none
