@@ -23,6 +23,7 @@ __all__ = ["harden"]
 
 SOFT, HARDEST = 1e-3, 1e-8  # compliance at the start and in the end [W_NN]
 HARDER, SOFTER = 5.0, 8.0  # its ratio after a walk that arrived, and after one that did not
+IDLE = 3  # walks with the hardest springs that may bring nothing
 CHANGES, FEW = 0.15, 60  # of states that a walk may make, for each contact, and at least
 
 
@@ -39,8 +40,8 @@ def harden(
     r = np.column_stack([np.maximum(start[:, 0], 0.0), np.clip(start[:, 1], -limit, limit)])
     most = max(FEW, int(CHANGES * len(mu)))
     best, least = r, violation(scale * r, bodies.velocity(r), mu, turn)[0]
-    now, e, spent, changes = least, SOFT, 0.0, 0
-    while least > tolerance and spent < patience and e <= 10.0:
+    now, e, spent, changes, idle = least, SOFT, 0.0, 0, 0
+    while least > tolerance and spent < patience and e <= 10.0 and idle < IDLE:
         found, made, factors = walk(bodies, mu, r, e, most)
         changes += made
         spent += factors * bodies.cost + made * bodies.change
@@ -50,6 +51,7 @@ def harden(
         if found is None or not new <= max(10.0 * now, 30.0 * e):  # the latter: lost to rounding
             e *= SOFTER
             continue
+        idle = idle + 1 if e == HARDEST and new > 0.5 * now else 0  # down to rounding
         r, now, e = found, new, max(e / HARDER, HARDEST)
         if now < least:
             best, least = r, now
