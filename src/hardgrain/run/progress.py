@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from hardgrain.run.stop import Condition, Steps, Time
 from hardgrain.step.report import StepReport
@@ -14,34 +14,22 @@ from hardgrain.step.report import StepReport
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Progress", "duration"]
+__all__ = ["Line", "Progress", "bar", "duration"]
 
 PERIOD = 0.1  # between two looks of the line [s]; writing it more often would cost time
 BAR = 16  # width of the bar [characters]
 
 
-class Progress:
-    """Shows how a run goes on, on the standard error stream; give it to `Simulation.run`.
+class Line:
+    """A line on the standard error stream that changes, in a terminal only."""
 
-        with Progress(until=[Time(time=10)]) as progress:
-            sim.run(until=Time(time=10), progress=progress)
-
-    In a terminal it is one line that changes; elsewhere only compilation is announced, once.
-    ``until`` are the run's stop conditions, from which the time left is estimated.
-    """
-
-    def __init__(self, until: Sequence[Condition] = (), quiet: bool = False) -> None:
-        self.until = list(until)
+    def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
-        self.hidden = False  # quiet of its own accord, so that warnings take another way
         self._next = 0.0
-        self._first: tuple[float, int] | None = None  # clock and step when the first step was done
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         from rich.console import Console
         from rich.live import Live
-
-        from hardgrain.kernels import announce
 
         self._console = Console(stderr=True, quiet=self.quiet, highlight=False)
         self._open = contextlib.ExitStack()
@@ -49,7 +37,6 @@ class Progress:
         if self._console.is_terminal and not self.quiet:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._open.enter_context(self._live)
-        self._open.enter_context(announce(self.compiling))
         return self
 
     def __exit__(
@@ -60,13 +47,50 @@ class Progress:
     ) -> None:
         self._open.close()
 
+    def due(self, now: float) -> bool:
+        """Whether there is a terminal, and time for another look since the last."""
+        if self._live is None or now < self._next:
+            return False
+        self._next = now + PERIOD
+        return True
+
+    def show(self, line: str) -> None:
+        """Put another line in the place of the last, where there is a terminal."""
+        from rich.text import Text
+
+        if self._live is not None:
+            self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+class Progress(Line):
+    """Shows how a run goes on, on the standard error stream; give it to `Simulation.run`.
+
+        with Progress(until=[Time(time=10)]) as progress:
+            sim.run(until=Time(time=10), progress=progress)
+
+    In a terminal it is one line that changes; elsewhere only compilation is announced, once.
+    ``until`` are the run's stop conditions, from which the time left is estimated.
+    """
+
+    def __init__(self, until: Sequence[Condition] = (), quiet: bool = False) -> None:
+        super().__init__(quiet)
+        self.until = list(until)
+        self.hidden = False  # quiet of its own accord, so that warnings take another way
+        self._first: tuple[float, int] | None = None  # clock and step when the first step was done
+
+    def __enter__(self) -> Self:
+        from hardgrain.kernels import announce
+
+        super().__enter__()
+        self._open.enter_context(announce(self.compiling))
+        return self
+
     def __call__(self, sim: Simulation, report: StepReport) -> None:
         """Take note of a step."""
         now = time.perf_counter()
         if self._first is None:  # the first step compiles, so the clock starts after it
             self._first = now, report.step
-        if self._live is not None and now >= self._next:
-            self._next = now + PERIOD
+        if self.due(now):
             self.show(self.line(sim, report, now))
 
     def compiling(self, name: str, count: int) -> None:
@@ -80,13 +104,6 @@ class Progress:
     def tell(self, line: str) -> None:
         """Print a line that stays."""
         self._console.print(line, soft_wrap=True, markup=False)
-
-    def show(self, line: str) -> None:
-        """Put another line in the place of the last, where there is a terminal."""
-        from rich.text import Text
-
-        if self._live is not None:
-            self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def line(self, sim: Simulation, report: StepReport, now: float) -> str:
         """The line after a step, most telling figures first."""
@@ -104,8 +121,7 @@ class Progress:
         if report.sweeps:
             parts.append(str(sim.monitor.found))
         if share is not None:
-            done = round(BAR * share)
-            parts.insert(0, "━" * done + "╌" * (BAR - done) + f" {share:4.0%}")
+            parts.insert(0, bar(share))
         if steps_left is not None and self._first is not None:
             start, first = self._first
             if report.step > first and now - start > 1.0:
@@ -125,6 +141,12 @@ class Progress:
     def _certain(self) -> bool:
         """Whether nothing but a number of steps or a time can end the run."""
         return all(isinstance(c, Steps | Time) for c in self.until)
+
+
+def bar(share: float) -> str:
+    """How much is done, drawn and as a percentage."""
+    done = round(BAR * share)
+    return "━" * done + "╌" * (BAR - done) + f" {share:4.0%}"
 
 
 def duration(seconds: float) -> str:
