@@ -67,8 +67,8 @@ class Problem:
 class Stage(NamedTuple):
     """One stage of a solve."""
 
-    method: str  # sweeps, states, gradients or path, see solve.rigid
-    number: int  # of sweeps or factorisations
+    method: str  # sweeps, states, gradients, springs or path, see solve.rigid
+    number: int  # of sweeps, factorisations, iterations or changes of state
     residual: float  # at its end [1]
     seconds: float  # since the solve began
 
