@@ -20,7 +20,8 @@ EXPERIMENTS = {
         "criteria", "rigid",
     ],
     "radjai1997": [
-        "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
+        "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
+        "methods",
     ],
     "mcnamara2004": [
         "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",

@@ -11,7 +11,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
-from hardgrain.papers.radjai1997 import memory
+from hardgrain.papers.radjai1997 import limit, memory
 from hardgrain.papers.radjai1997 import two_coefficients as c2
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.scene import STIFFNESS, Motion
@@ -60,6 +60,7 @@ def run(quick: bool) -> Outcome:
     _energy(outcome, paths)
     _soft(outcome, soft)
     two = c2.two_coefficients(outcome, seeds, quick, window)
+    limit.claims(outcome, seeds, c2.again(paths))
     _tables(outcome, paths, soft[TYPICAL])
     outcome.figures["fig3"] = _fig3(soft[TYPICAL])
     outcome.figures["fig4"] = _fig4(paths, soft, two)
@@ -391,7 +392,13 @@ _TEXT = (
     " argues with for α → ∞: the greater α the more is held, and the states spread far more. Then"
     " contacts would open even in the steady state of many starts (pulled, in the table alpha; left"
     " out of spread and range), and for α of 10 and more the rule finds no solution from some"
-    " starts, which need not mean that there is none: the limit α → ∞ was not reached with it."
+    " starts, which need not mean that there is none.\n\n"
+    "α → ∞. If a contact that sticks never lets go, the way to the steady state can be followed"
+    " without any rule. Nearly every start then has a steady state of its own, mode 2 is gone from"
+    " almost all of them, and µ_g is larger and scatters more. From many starts a disk is lifted"
+    " instead. Each such way is a solution of C2 from a finite α on, below 10 for nearly all"
+    " of them. But it is never the only one: C1 with µ_d obeys C2 whatever α is, so that no contact"
+    " remains NS of necessity."
 )
 
 

@@ -24,7 +24,7 @@ from hardgrain.papers.radjai1997.starts import (
 )
 from hardgrain.parallel import pmap
 
-__all__ = ["ALPHA", "WINDOWS", "figure", "static", "two_coefficients", "window"]
+__all__ = ["ALPHA", "WINDOWS", "again", "figure", "spread", "static", "two_coefficients", "window"]
 
 PARTICLES, DRIVE, BRAKE, MU, MU_PLANE, _ = FIG3
 ALPHA = 3.0  # µ_s/µ_d of Fig. 4c
@@ -83,13 +83,13 @@ def two_coefficients(
             "loops": sum(p.loops[-1] > 0 for p in paths),
             "mean": friction.mean(),
             "spread": friction.std(ddof=1),
-            "spread_error": _spread(friction)[1],
+            "spread_error": spread(friction)[1],
             "without_mode_2": share([p.modes[1] == 0 for p in paths])[0],
             "without_mode_2_error": share([p.modes[1] == 0 for p in paths])[1],
             "low": friction.min(),
             "high": friction.max(),
-            "metastable": _again(paths)[0],
-            "metastable_error": _again(paths)[1],
+            "metastable": again(paths)[0],
+            "metastable_error": again(paths)[1],
         }
         rows.append(row)
     outcome.tables["alpha"] = columns(rows)
@@ -106,14 +106,14 @@ def two_coefficients(
     return chosen
 
 
-def _spread(values: Floats) -> tuple[float, float]:
+def spread(values: Floats) -> tuple[float, float]:
     """Standard deviation and its standard error, by leaving out one value after the other."""
     n = values.size
     less = np.array([np.delete(values, k).std(ddof=1) for k in range(n)])
     return float(values.std(ddof=1)), float(np.sqrt((n - 1.0) * less.var()))
 
 
-def _again(paths: list[Path]) -> tuple[float, float]:
+def again(paths: list[Path]) -> tuple[float, float]:
     """The share of contacts that stick and slide again, and its standard error over starts."""
     stays = [p.stays.metastable for p in paths]
     return ratio([s.sum() for s in stays], [s.size for s in stays])
@@ -144,7 +144,7 @@ def _claims(
     for rule, paths in chosen.items():
         press = [p for p in paths if not p.pulled]
         friction = np.array([p.friction[-1] for p in press])
-        spread, spread_error = _spread(friction)
+        deviation, deviation_error = spread(friction)
         mean = float(friction.mean())
         gone, gone_error = share([p.modes[1] == 0 for p in press])
         n = len(press)
@@ -158,7 +158,7 @@ def _claims(
             ),
             Claim(
                 f'C2, α = {ALPHA:g}, rule "{rule}": standard deviation of µ_g over its mean',
-                spread / mean, spread_error / mean, n,
+                deviation / mean, deviation_error / mean, n,
                 paper="very close to each other even for α = 3",
                 note="how the paper chooses among several solutions is not given",
             ),
@@ -174,11 +174,11 @@ def _claims(
         ]  # fmt: skip
     for rule in chosen:
         mine = (table["rule"] == rule) & (table["no_solution"] == 0)
-        spread, error = table["spread"][mine], table["spread_error"][mine]
+        width, error = table["spread"][mine], table["spread_error"][mine]
         n = int(table["starts"][0])
         falls = [
             b - a < -chance(float(np.hypot(da, db)), n) - 1e-12
-            for a, b, da, db in zip(spread, spread[1:], error, error[1:])
+            for a, b, da, db in zip(width, width[1:], error, error[1:])
         ]
         outcome.claims += [
             Claim(
@@ -191,7 +191,7 @@ def _claims(
                 " of µ_g falls from one α to the next by more than chance",
                 int(sum(falls)),
                 paper=Expected.exact(0.0, "less dependence on initial conditions for lower α"),
-                note="standard deviations: " + ", ".join(f"{s:.2g}" for s in spread),
+                note="standard deviations: " + ", ".join(f"{s:.2g}" for s in width),
             ),
         ]
     outcome.claims.append(
