@@ -21,7 +21,7 @@ EXPERIMENTS = {
     ],
     "radjai1997": [
         "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
-        "methods",
+        "methods", "regularised",
     ],
     "mcnamara2004": [
         "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",

@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENTS", "ContactLost", "evolve", "pieces", "steady_state"]
 # modules, one experiment each, in the order of the paper
 _EXPERIMENTS = (
     "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
-    "methods",
+    "methods", "regularised",
 )  # fmt: skip
 
 
