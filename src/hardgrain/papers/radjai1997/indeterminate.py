@@ -70,6 +70,7 @@ def run(quick: bool) -> Outcome:
     lines = pieces(SIZE, *FIG10, 0.0, 8.0)
     _edges(outcome, lines, 12 if quick else 48)
     _printed(outcome, lines)
+    _readings(outcome, lines)
     _states(outcome, results(_proof))
     _members(outcome, results(_rigid), results(_soft), inside)
     _others(outcome, results(_share))
@@ -217,6 +218,103 @@ def _printed(outcome: Outcome, lines: Pieces) -> None:
             differs="disks 2 and 3 both roll forward, so that they must slide on each other",
         ),
     ]  # fmt: skip
+
+
+def _readings(outcome: Outcome, lines: Pieces) -> None:
+    """What 1.05 may mean, if it cannot be v̇ of the printed array: each reading tried.
+
+    Fig. 11 has, by the text: some disks in mode 1 and some in mode 3; all with |ω̇| = v̇; the three
+    contacts of disk 3 NS; forces that the laws leave open, so that CD and MD differ.
+    """
+    none = FIG10[2] / INERTIA
+    rows = []
+    for reading, name, value, case in (
+        ("v̇, as printed", "v", PRINTED, FIG10),
+        ("the driving force N_L", "drive", PRINTED, FIG10),
+        ("N_L − N_0", "drive", PRINTED + FIG10[0], FIG10),
+        ("10 v̇", "v", PRINTED / 10.0, FIG10),
+        ("100 v̇", "v", PRINTED / 100.0, FIG10),
+        ("L v̇", "v", PRINTED / SIZE, FIG10),
+        ("v̇/µ'", "v", PRINTED * FIG10[2], FIG10),
+        ("I v̇/µ'", "v", PRINTED * none, FIG10),
+        ("v̇ with µ' = 0.6", "v", PRINTED, (FIG10[0], FIG10[1], 0.6, FIG10[3])),
+        ("v̇ with µ = µ' = 0.6", "v", PRINTED, (FIG10[0], 0.6, 0.6, FIG10[3])),
+        ("v̇ with µ' = 0.9", "v", PRINTED, (FIG10[0], FIG10[1], 0.9, FIG10[3])),
+    ):
+        drive = value if name == "drive" else _reached(case, value)
+        found = steady_state(SIZE, drive, *case, keep_closed=True)
+        v, turns = found.acceleration, np.abs(found.angular_acceleration)
+        features = (
+            found.modes[0] > 0 and found.modes[2] > 0,
+            bool(np.abs(turns - v).max() < 1e-6 * v),
+            int((found.states[4:7] == STICKS).sum()) == 3,
+            not found.determinate,
+        )
+        rows.append(
+            {
+                "reading": reading,
+                "mu": case[1],
+                "mu_plane": case[2],
+                "drive": drive,
+                "acceleration": v,
+                "both_modes": features[0],
+                "same_speed": features[1],
+                "three_NS": features[2],
+                "open": features[3],
+                "shown": sum(features),
+            }
+        )
+    outcome.tables["readings"] = {k: [row[k] for row in rows] for k in rows[0]}
+    shown = {str(row["reading"]): row["shown"] for row in rows}
+    three = int((lines.states[:, 4:7] == STICKS).sum(axis=1).max())
+    what = "both modes, all |ω̇| = v̇, three NS contacts of disk 3, forces left open"
+    outcome.claims += [
+        Claim(
+            f"1.05 read as {reading}: features of Fig. 11 that are there, of 4",
+            shown[reading],
+            paper=Expected.exact(4.0, what),
+            differs=why,
+        )
+        for reading, why in (
+            ("v̇, as printed", "nothing rolls at such a v̇, and the forces are unique"),
+            (
+                "the driving force N_L",
+                "all but the three NS contacts of disk 3, which no drive has:"
+                " the most plausible reading. The window of open forces begins at N_L = 1.039, and"
+                " the axis of Fig. 10 would be that of Fig. 8",
+            ),
+            ("10 v̇", "a lost decimal point leads to a state whose forces are unique"),
+            ("I v̇/µ'", "v̇ in units of the greatest at which a disk can roll: again nothing rolls"),
+            (
+                "v̇ with µ' = 0.6",
+                "a rougher plane could let disks roll at v̇ = 1.05; they do not turn alike",
+            ),
+        )
+    ]
+    outcome.claims += [
+        Claim(
+            "readings of 1.05, of 11, that show more of Fig. 11 than N_L does",
+            sum(n > shown["the driving force N_L"] for n in shown.values()),
+            theory=Expected.exact(0.0, "N_L is the most plausible one"),
+        ),
+        Claim(
+            "printed coefficients: greatest number of NS contacts of disk 3, all drives",
+            three,
+            paper=Expected.exact(3.0, "the three contacts of particle 3 are NS"),
+            differs="plane, disk 3 and a neighbour that both stick to it turn the neighbour"
+            " backward; with both neighbours the disks 2 and 4 would have to turn backward, and"
+            " disk 2 rolls at every drive at which disk 3 does",
+        ),
+    ]  # fmt: skip
+
+
+def _reached(case: tuple[float, float, float, float], acceleration: float) -> float:
+    """The driving force at which the exact path first reaches an acceleration."""
+    path = pieces(SIZE, *case, 0.0, 3.0 * SIZE * (acceleration + case[2]) + 1.0)
+    v = path.acceleration
+    k = int(np.flatnonzero((v[1:] >= acceleration) & (v[:-1] < acceleration))[0])
+    share = (acceleration - v[k]) / (v[k + 1] - v[k])
+    return float(path.drive[k] + share * (path.drive[k + 1] - path.drive[k]))
 
 
 # ---------------------------------------------------------------------- all contact states
