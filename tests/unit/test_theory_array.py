@@ -157,6 +157,20 @@ def test_constant_velocity() -> None:
     )
 
 
+@pytest.mark.parametrize("mu_plane", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("particles", [2, 5, 6, 7, 12])
+def test_the_drive_that_lifts_a_disk(particles: int, mu_plane: float) -> None:
+    """The exact path is closed up to N_c and no further; where there is none, for ever."""
+    known = array.opening_drive(particles, 0.01, mu_plane, 0.001)
+    path = pieces(particles, 0.01, 0.1, mu_plane, 0.001, 0.0, min(2.0 * known, 1e5))
+    assert path.closed.all() == math.isinf(known)
+    if math.isfinite(known):
+        first = int(np.flatnonzero(~path.closed)[0])
+        assert path.drive[first] == pytest.approx(known, rel=1e-10)
+    assert array.opening_drive(1, 0.01, mu_plane, 0.001) == math.inf
+    assert array.opening_drive(particles, 0.01, mu_plane, 0.0) == math.inf
+
+
 def test_refusals() -> None:
     valid = dict.fromkeys(("mu", "mu_plane", "mu_block", "brake", "acceleration"), 0.1)
     valid |= {"particles": 9.0, "rolling": 2.0, "sliding": 1.0}

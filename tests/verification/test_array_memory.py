@@ -43,8 +43,7 @@ def test_stays_and_reversals_of_a_history_by_hand() -> None:
     states = np.array([[0, 1, 1], [1, -1, 0], [0, -1, 1], [0, 1, 1]], dtype=np.int8)
     none = np.zeros(4)
     p = Path(
-        np.arange(4.0), none, states, (1, 0, 0), [], False, none.astype(int), none.astype(int), 0.0,
-        0.0,
+        np.arange(4.0), none, states, (1, 0, 0), [], False, none.astype(int), none.astype(int), 0.0
     )  # fmt: skip
     assert sorted(zip(p.stays.begun, p.stays.ended)) == [(1, 2), (2, -1)]
     assert list(p.reversals) == [1, 3]

@@ -227,7 +227,7 @@ def _readings(outcome: Outcome, lines: Pieces) -> None:
     contacts of disk 3 NS; forces that the laws leave open, so that CD and MD differ.
     """
     none = FIG10[2] / INERTIA
-    rows = []
+    rows: list[dict[str, Any]] = []
     for reading, name, value, case in (
         ("v̇, as printed", "v", PRINTED, FIG10),
         ("the driving force N_L", "drive", PRINTED, FIG10),
@@ -287,7 +287,7 @@ def _readings(outcome: Outcome, lines: Pieces) -> None:
             ("I v̇/µ'", "v̇ in units of the greatest at which a disk can roll: again nothing rolls"),
             (
                 "v̇ with µ' = 0.6",
-                "a rougher plane could let disks roll at v̇ = 1.05; they do not turn alike",
+                "a rougher plane could let disks roll at v̇ = 1.05, but none does",
             ),
         )
     ]

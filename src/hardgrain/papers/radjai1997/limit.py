@@ -44,9 +44,9 @@ class Ending:
 def endless(seed: int) -> Ending:
     """Fig. 3's array from a start, with contacts that never let go."""
     omega, v = start(seed)
-    particles, drive, brake, *coefficients = FIG3
+    particles, drive, brake, mu_disks, mu_plane, mu_block = FIG3
     array = Array(particles, drive, brake)
-    mu = array.coefficients(*coefficients)
+    mu = array.coefficients(mu_disks, mu_plane, mu_block)
     slip = array.slips(omega, v)
     states = np.sign(slip).astype(np.int8)
     fastest, alpha = max(float(np.abs(omega).max()), abs(v)), 1.0

@@ -22,6 +22,7 @@ from hardgrain.papers.radjai1997.starts import columns, share
 from hardgrain.parallel import pmap
 from hardgrain.step.exact.array import STICKS, Array, Floats
 from hardgrain.step.exact.indeterminacy import Polytope, with_states
+from hardgrain.step.exact.law import Rule
 from hardgrain.step.exact.solution import Solution
 from hardgrain.theory import array as theory
 
@@ -67,8 +68,8 @@ _TEXT = (
     " sides (µ'' N_L is too little for it to turn with the others); and L_2 grows with v̇ only as"
     " long as there is a mode 1, then it falls.\n\n"
     "With static friction three times the dynamic one (C2) mode 2, 19 disks long under C1, is gone"
-    " from most arrays in which what can be held is held, as the paper says, and no two starts end"
-    " alike. If contacts are let go at random at each event it stays."
+    " from most arrays in which what can be held is held, as the paper says, and the lengths of modes"
+    " 1 and 3 depend on the start. If contacts are let go at random at each event all is as under C1."
 )
 
 
@@ -347,7 +348,7 @@ def _limits(outcome: Outcome) -> None:
 
 
 # ---------------------------------------------------------------------- C2
-def _settled(seed: int, rule: str) -> tuple[int, int, int] | None:
+def _settled(seed: int, rule: Rule) -> tuple[int, int, int] | None:
     """Modes of (A) under C2 from a random start; None if a contact would open, or no solution."""
     rng = np.random.default_rng(seed)
     spins, v = rng.uniform(-1.0, 1.0, REPAIRED["particles"]), float(rng.uniform(0.0, 1.0))
@@ -363,7 +364,7 @@ def _settled(seed: int, rule: str) -> tuple[int, int, int] | None:
 
 def _static_friction(outcome: Outcome, seeds: range) -> None:
     """Static friction above dynamic friction: what becomes of mode 2."""
-    rules = ("stick", "random")
+    rules: tuple[Rule, ...] = ("stick", "random")
     jobs = [partial(_settled, seed, rule) for rule in rules for seed in seeds]
     made = pmap(call, jobs)
     rows = [
