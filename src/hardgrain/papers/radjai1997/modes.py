@@ -68,8 +68,9 @@ _TEXT = (
     " sides (µ'' N_L is too little for it to turn with the others); and L_2 grows with v̇ only as"
     " long as there is a mode 1, then it falls.\n\n"
     "With static friction three times the dynamic one (C2) mode 2, 19 disks long under C1, is gone"
-    " from most arrays in which what can be held is held, as the paper says, and the lengths of modes"
-    " 1 and 3 depend on the start. If contacts are let go at random at each event all is as under C1."
+    " from most arrays in which what can be held is held, as the paper says, and the lengths of"
+    " modes 1 and 3 depend on the start. If contacts are let go at random at each event, all is as"
+    " under C1."
 )
 
 
