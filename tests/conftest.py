@@ -44,9 +44,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before there are workers: kernels compiled once, or each would compile the same."""
-    if session.config.getoption("dist", "no") != "no" and not hasattr(
-        session.config, "workerinput"
-    ):
+    config = session.config
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from .warm import warmed
 
         warmed()
