@@ -22,7 +22,8 @@ EXPERIMENTS = {
         "criteria", "rigid",
     ],
     "radjai1997": [
-        "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
+        "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
+        "methods", "regularised",
     ],
     "mcnamara2004": [
         "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",
