@@ -23,7 +23,7 @@ EXPERIMENTS = {
         "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
     ],
     "mcnamara2004": [
-        "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",
+        "wedge", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory", "spheres",
         "friction", "loading",
     ],
 }  # fmt: skip

@@ -194,7 +194,7 @@ _SOURCES = {
     ),
     "forces": (
         "measure/forces/*.py", "papers/mcnamara2004/indeterminacy.py",
-        "papers/mcnamara2004/sampling.py",
+        "papers/mcnamara2004/sampling.py", "papers/mcnamara2004/edges.py",
     ),
 }  # fmt: skip
 
