@@ -6,6 +6,7 @@ words, "larger", "fewer", "more", holds if the packings say so by more than chan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from hardgrain.measure.forces.compare import jackknife
-from hardgrain.papers.experiment import Claim, Expected, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Outcome, chance
 
-__all__ = ["ENOUGH", "judged_only", "over_packings", "statement"]
+__all__ = ["ENOUGH", "judged_only", "number", "over_packings", "statement"]
 
 # "Larger" holds if, with no difference at all, it would look like it once in so many realisations.
 # Not as rare as `experiment.CHANCE`: there a true statement must survive many realisations, here a
@@ -36,6 +37,28 @@ def over_packings(of: Callable[..., float], *groups: Sequence[Any]) -> tuple[flo
         return of(*([v for v, k in zip(group, keep) if k] for group in groups))
 
     return float(part(np.ones(n, dtype=bool))), float(jackknife(part, n))
+
+
+def number(
+    text: str, found: tuple[float, float], samples: int, paper: tuple[float, float], *,
+    differs: str = "", note: str = "",
+) -> Claim:  # fmt: skip
+    """A claim that a mean is that of the paper, which has a standard error, too.
+
+    The paper's was drawn once: it is given the two standard errors within which 95 of 100 such
+    numbers lie. Ours is drawn anew by every processor that rounds differently.
+    """
+    value, error = found
+    theirs, spread = paper
+    words = f"{theirs:g} ± {spread:g}"
+    if samples < ENOUGH:
+        return Claim(text, value, error=error, samples=samples, paper=words, note=note)
+    room = math.hypot(2.0 * spread, chance(error, samples))
+    reason = f"two standard errors of theirs, chance in ours ({samples} samples, one in 10000)"
+    expected = Expected(theirs, room, reason, words)
+    return Claim(
+        text, value, error=error, samples=samples, paper=expected, differs=differs, note=note
+    )
 
 
 def statement(

@@ -13,7 +13,7 @@ from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome, ch
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.papers.mcnamara2004.indeterminacy import ROOM
-from hardgrain.papers.mcnamara2004.judge import statement
+from hardgrain.papers.mcnamara2004.judge import number, statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     Arrays,
     Found,
@@ -156,21 +156,15 @@ def _members(outcome: Outcome, both: dict[str, list[Arrays]]) -> None:
 def _radii(outcome: Outcome, mine: dict[str, list[Arrays]]) -> None:
     for family, all_ in mine.items():
         n, radius = len(all_), np.array([a["radius"] for a in all_])
-        mean, error = mean_and_error(radius[:, 0])
-        paper, spread = PAPER[family]
         dropped = int(sum(a["dropped"] for a in all_))
         worst = max(float(a["residual"].max()) for a in all_)
         scatter = float(radius[:, 0].std(ddof=1))
         of_scatter = scatter / math.sqrt(2.0 * (n - 1))
         even = radius[~np.isnan(radius[:, 1])]
         outcome.claims += [
-            Claim(
-                f"radius (38) of {family}, perturb-and-resolve, {STATES} states [m̄g]", mean,
-                error=error, samples=n,
-                paper=Expected(
-                    paper, chance(math.hypot(spread, error), n),
-                    "chance, by the standard errors of both", f"{paper:g} ± {spread:g}",
-                ),
+            number(
+                f"radius (38) of {family}, perturb-and-resolve, {STATES} states [m̄g]",
+                mean_and_error(radius[:, 0]), n, PAPER[family],
                 note=f"{dropped} states out of balance left out, the others to {worst:.0e} m̄g",
             ),
             Claim(
