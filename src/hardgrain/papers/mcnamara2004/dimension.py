@@ -276,11 +276,10 @@ def _open(outcome: Outcome) -> None:
     columns = (*PAPER, "M of CD-1", "excess", "M_s of CD-1", "M_s of MD-2", "2M − 3N of MD-2")
     mean = np.array([v.mean(axis=0) for v in values.values()])
     error = np.array([v.std(axis=0, ddof=1) / math.sqrt(len(v)) for v in values.values()])
-    outcome.tables["open"] = {"what": list(VARIED), "seeds": list(seeds.values())} | {
-        key: column
-        for k, name in enumerate(columns)
-        for key, column in ((name, mean[:, k]), (f"{name}, error", error[:, k]))
-    }
+    table: dict[str, Any] = {"what": list(VARIED), "seeds": list(seeds.values())}
+    for k, name in enumerate(columns):
+        table[name], table[f"{name}, error"] = mean[:, k], error[:, k]
+    outcome.tables["open"] = table
     target = np.array(list(PAPER.values()))
     spread = np.array(list(PAPER_ERROR.values()))
     misfit = np.sqrt(np.square((mean[:, :4] - target) / spread).mean(axis=1))
@@ -449,7 +448,7 @@ def _fig6(table: dict[str, Any]) -> Any:
         mine = table["family"] == family
         style: dict[str, Any] = {
             "color": HUES[family],
-            "label": family,
+            "label": f"ours: {family}",
             "ls": "",
             "marker": MARKERS[family],
         }

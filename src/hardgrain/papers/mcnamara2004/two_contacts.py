@@ -296,28 +296,33 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
     end = theory.divergence(MU)
     phi, after = np.linspace(0.0, end - 2e-3, 400), np.linspace(end - 2e-3, 1.56, 50)
     f = {name: np.array(column) for name, column in tables["fig3"].items()}
-    for delta, name, colour, marker, symbol in (
-        (theory.delta_normal, "measured_normal", COLOURS[1], "o", "δ_R"),
-        (theory.delta_tangential, "measured_tangential", COLOURS[2], "s", "δ_T"),
+    for delta, name, colour, marker, symbol, formula in (
+        (theory.delta_normal, "measured_normal", COLOURS[1], "o", "δ_R", "(35)"),
+        (theory.delta_tangential, "measured_tangential", COLOURS[2], "s", "δ_T", "(37)"),
     ):
         left.plot(
-            phi / math.pi, [delta(x, MU) for x in phi], color=colour, label=f"{symbol}, formula"
+            phi / math.pi,
+            [delta(x, MU) for x in phi],
+            color=colour,
+            label=f"paper: {symbol} by {formula}",
         )
         finite = np.isfinite(f[name])
         left.plot(f["angle"][finite] / math.pi, f[name][finite], marker, color=colour, mfc="none",
-                  label=f"{symbol}, linear programs")  # fmt: skip
+                  label=f"ours: {symbol} by linear programs")  # fmt: skip
     left.plot([0.0, 0.0], [MU, 2.0 * MU], "x", color=GREY, clip_on=False, zorder=5,
-              label="caption: µ, 2µ at φ = 0")  # fmt: skip
+              label="paper: caption, µ and 2µ at φ = 0")  # fmt: skip
     left.set(xlabel="φ [π]", ylabel="indeterminacy [m g]", ylim=(0.0, 2.0), xlim=(0.0, 0.5))
     left.legend(loc="upper left")
     low = [theory.normal(x, theory.least(x, MU)) for x in phi]
     high = [theory.normal(x, theory.greatest(x, MU)) for x in phi]
     right.fill_between(phi / math.pi, low, high, color=COLOURS[6], alpha=0.4, lw=0,
-                       label="possible, by formula")  # fmt: skip
+                       label="paper: possible, by (32), (33)")  # fmt: skip
     right.fill_between(after / math.pi, [theory.normal(x, theory.least(x, MU)) for x in after], 1e4,
                        color=COLOURS[6], alpha=0.4, lw=0)  # fmt: skip
     s = {name: np.array(column) for name, column in tables["simulated"].items()}
-    right.plot(s["angle"] / math.pi, s["normal"], ".", color=COLOURS[0], label="contact dynamics")
+    right.plot(
+        s["angle"] / math.pi, s["normal"], ".", color=COLOURS[0], label="ours: contact dynamics"
+    )
     right.set(xlabel="φ [π]", ylabel="R [m g]", yscale="log", ylim=(0.4, 50.0), xlim=(0.0, 0.5))
     right.legend(loc="upper left")
     for axes in (left, right):
