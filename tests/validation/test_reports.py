@@ -26,7 +26,7 @@ EXPERIMENTS = {
         "methods", "regularised",
     ],
     "mcnamara2004": [
-        "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",
+        "wedge", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory", "spheres",
         "friction", "loading",
     ],
 }  # fmt: skip
