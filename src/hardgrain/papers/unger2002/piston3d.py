@@ -25,9 +25,8 @@ _FULL = Plan(
     sweeps=(5, 10, 20, 40, 80),
     repeats=4,
     transient=5.0,
-    single=False,
 )
-_QUICK = replace(_FULL, grains=200, packings=3, sheared=3, sweeps=(5, 10, 20, 40), repeats=2)
+_QUICK = replace(_FULL, grains=200, packings=6, sheared=4, sweeps=(5, 10, 20, 40), repeats=1)
 _TEXT = (
     "Spheres ring by the same law as disks and chains: only the rate µ₁ of the sweeps is theirs. A"
     " third of the contacts of a fresh packing of spheres are about to slide, so that it yields to"

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import Floats
 from hardgrain.parallel import pmap
