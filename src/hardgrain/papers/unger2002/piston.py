@@ -41,6 +41,7 @@ __all__ = ["DT", "EXPERIMENT", "Packing", "Plan", "loaded", "prepared", "ring", 
 
 # The fit takes so many τ, or at least this many points.
 WINDOW, POINTS = 5.0, 16
+LEAST = 6  # packings of which a mean has an error that means something
 TINY = 1e-6  # a rise of the force for the question of linearity
 
 
@@ -56,7 +57,6 @@ class Plan:
     repeats: int  # runs with other random sweeps on the same packing
     # Other modes are excited as well, but die faster than the slowest. Fits begin after so many τ.
     transient: float = 3.0
-    mixed: tuple[float, float] = (0.0, 0.0)  # what a second mode does to exponents of ω and τ
     jumps: tuple[float, ...] = ()  # rises of the force that make contacts slide, tried as well
 
 
@@ -172,9 +172,12 @@ def study(plan: Plan, text: str) -> Outcome:
     jobs += [(seed, True) for seed in range(plan.sheared)]
     every = pmap(partial(measure, plan), jobs)
     modes = {"piston": every[: plan.packings], "transverse": every[plan.packings :]}
+    for name, found in modes.items():  # in 3D, some do not ring by a damped sine
+        modes[name] = [m for m in found if math.isfinite(m.rate)]
     outcome = Outcome(text=text, seeds=range(max(plan.packings, plan.sheared)))
     for name, found in modes.items():
-        outcome.claims += _claims(name, found, plan)
+        if len(found) >= LEAST:
+            outcome.claims += _claims(name, found, plan)
         outcome.tables[name] = _table(found)
     outcome.claims += _finite(modes["piston"], plan)
     outcome.claims += _conditions(modes["piston"], plan)
@@ -187,16 +190,16 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
     """Exponents, and the one number behind them from sweeps alone."""
     grains = f"{plan.grains} {'disks' if plan.dim == 2 else 'spheres'}"
     which = f"{mode} mode, {grains}, N_I = {plan.sweeps[0]} … {plan.sweeps[-1]}"
-    n = len(found)
+    n, every = len(found), plan.packings if mode == "piston" else plan.sheared
+    silent = f"{every - n} of {every} packings did not ring by a damped sine" if n < every else ""
     exact = float(np.mean([m.exact_exponent() for m in found]))
     beyond_error = mean_and_error([m.exponents()[0] - m.exact_exponent() for m in found])[1]
     omega, omega_error = mean_and_error([m.exponents()[0] for m in found])
     tau, tau_error = mean_and_error([m.exponents()[1] for m in found])
-    ratio, ratio_error = mean_and_error([m.rate_of_sweeps / m.rate for m in found])
     last = plan.sweeps[-1] * float(np.mean([m.rate for m in found]))
-    limit = Expected.by_chance(-1.0, tau_error, n, "τ ~ 1/N_I", beside=plan.mixed[1], why=_MIXED)
-    paper = mode == "piston"
-    return [
+    limit = Expected.by_chance(-1.0, tau_error, n, "τ ~ 1/N_I")
+    paper = mode == "piston" and plan.dim == 2
+    claims = [
         Claim(
             f"exponent of ω ~ N_I^x, {which}",
             omega,
@@ -204,14 +207,20 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
             n,
             paper=Expected.by_chance(0.5, omega_error, n, "ω ~ √N_I")
             if paper
-            else "even transversal modes were found",
+            else "even transversal modes were found"
+            if mode == "transverse"
+            else "",
             theory=Expected(
-                exact, chance(beyond_error, n) + plan.mixed[0],
-                f"chance, {n} packings, each against its own map, and {plan.mixed[0]:g}: {_MIXED}",
+                exact,
+                chance(beyond_error, n),
+                f"chance, {n} packings, each against its own map",
                 "exact map of a step",
             ),
-            differs=f"√N_I is the limit of N_I µ₁ ≪ 1, and N_I µ₁ reaches {last:.2g} here: the exact"
-            " map of a step gives less, and that is found" if paper else "",
+            differs=f"√N_I is the limit of N_I µ₁ ≪ 1, and N_I µ₁ reaches {last:.2g} here: the"
+            " exact map of a step gives less, and that is found"
+            if paper
+            else "",
+            note=silent,
         ),
         Claim(
             f"exponent of τ ~ N_I^x, {which}",
@@ -221,18 +230,20 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
             paper=limit if paper else "",
             theory=None if paper else limit,
         ),
-        Claim(
-            f"µ₁ from the sweeps of a single step / µ₁ from ringing, {which}",
-            ratio,
-            ratio_error,
-            n,
-            theory=Expected.by_chance(1.0, ratio_error, n, beside=plan.mixed[1], why=_MIXED),
-            note="nothing is fitted: how fast sweeps converge foretells how the packing rings",
-        ),
-    ]  # fmt: skip
-
-
-_MIXED = "a second mode decays almost as slowly and is fitted along"
+    ]
+    if plan.dim == 2:  # in 3D some packings have two modes that decay alike, and no one µ₁
+        ratio, ratio_error = mean_and_error([m.rate_of_sweeps / m.rate for m in found])
+        claims.append(
+            Claim(
+                f"µ₁ from the sweeps of a single step / µ₁ from ringing, {which}",
+                ratio,
+                ratio_error,
+                n,
+                theory=Expected.by_chance(1.0, ratio_error, n),
+                note="nothing is fitted: how fast sweeps converge foretells how the packing rings",
+            )
+        )
+    return claims
 
 
 def _finite(found: list[Measured], plan: Plan) -> list[Claim]:
@@ -246,18 +257,24 @@ def _finite(found: list[Measured], plan: Plan) -> list[Claim]:
             each = [m.jumped[j, :, i] for m in found]
             rang = [_exponent(plan.sweeps, y) for y in each if np.isfinite(y).all()]
             mean, error = mean_and_error(rang)
+            paper = Expected.by_chance(value, error, len(rang), words)
+            # τ scatters so much from packing to packing that whether its exponent is told from −1
+            # depends on their number; ω's is far from ½.
+            expected = symbol == "ω" or not paper.met_by(mean)
             claims.append(
                 Claim(
                     f"exponent of {symbol} ~ N_I^x after a rise of the force by {what}",
                     mean,
                     error,
                     len(rang),
-                    paper=Expected.by_chance(value, error, len(rang), words),
-                    differs=DIFFERS.get((jump, symbol), ""),
+                    paper=paper,
+                    differs=DIFFERS[jump] if expected else "",
                     note=f"{len(found) - len(rang)} of {len(found)} packings did not ring by a"
-                    " damped sine" if len(rang) < len(found) else "",
+                    " damped sine"
+                    if len(rang) < len(found)
+                    else "",
                 )
-            )  # fmt: skip
+            )
     return claims
 
 
@@ -398,10 +415,17 @@ def _scaling(modes: dict[str, list[Measured]], plan: Plan) -> Figure:
 
 
 # ---------------------------------------------------------------------- two dimensions
-_SLIDES = "the packing has borne 2 % more before, not so much: contacts slide, which"
-DIFFERS = {}
+_SLIDES = (
+    "the packing has borne 2 % more before, not so much: contacts slide, which neither the chain nor"
+    " its exact map knows. The paper does not give its ΔF"
+)
+DIFFERS = {
+    0.01: "√N_I is the limit of few sweeps, as for the smallest rise",
+    0.1: _SLIDES,
+    0.5: _SLIDES,
+}
 _QUICK = Plan(
-    dim=2, grains=200, packings=6, sheared=4, sweeps=(10, 20, 40, 80), repeats=1, jumps=(0.5,)
+    dim=2, grains=200, packings=10, sheared=1, sweeps=(10, 20, 40, 80), repeats=1, jumps=(0.5,)
 )
 _FULL = Plan(
     dim=2,
