@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["EXPERIMENTS"]
 
 # modules, one experiment each, in the order of the review
-_EXPERIMENTS = ("shock", "criteria", "cost")
+_EXPERIMENTS = ("shock", "parallel", "criteria", "errors", "cost", "lengths")
 
 
 def __getattr__(name: str) -> Any:
