@@ -118,14 +118,14 @@ def run(quick: bool) -> Outcome:
             bound = float(np.mean([r.sag if name == "sagged" else r.swing for r in mine]))
             outcome.claims.append(
                 Claim(
-                    f"how far it {'rests beyond its place' if name == 'sagged' else 'swings'} within"
-                    f" {AFTER} steps [d], {what}",
+                    f"how far it {'rests beyond its place' if name == 'sagged' else 'swings'}"
+                    f" within {AFTER} steps [d], {what}",
                     mean,
                     error,
                     seeds,
                     theory=Expected(bound, 0.0, "a bound", "the monitor's, on average", "at most"),
-                    note=f"sweeps a step: {np.mean([r.sweeps.mean() for r in mine]):.3g} on average,"
-                    f" {np.mean([r.sweeps[-AFTER:].mean() for r in mine]):.3g} in the end",
+                    note=f"sweeps a step: {np.mean([r.sweeps.mean() for r in mine]):.3g} on"
+                    f" average, {np.mean([r.sweeps[-AFTER:].mean() for r in mine]):.3g} in the end",
                 )
             )
     outcome.claims.append(

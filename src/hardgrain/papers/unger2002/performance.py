@@ -44,8 +44,8 @@ def run(quick: bool) -> Outcome:
     endless = 1.0 / (math.sqrt(1.0 + 1.0 / (q * SWEEPS)) - 1.0) / SWEEPS
     claims = [
         Claim(
-            f"explicit steps of soft particles for each sweep of contact dynamics, chain of {CHAIN},"
-            f" N_I = {SWEEPS}",
+            "explicit steps of soft particles for each sweep of contact dynamics, chain of"
+            f" {CHAIN}, N_I = {SWEEPS}",
             float(substeps(rho[jobs[0]], SWEEPS, q)[0]) / SWEEPS,
             paper=Expected(1.0, 0.0, "more than one", words, "at least"),
             theory=Expected(
@@ -94,9 +94,9 @@ def _figure(table: dict[str, Any], endless: float) -> Any:
 
 
 TEXT = (
-    "For the same springs and dashpots, contact dynamics with few sweeps needs fewer visits of every"
-    " contact than soft particles do: sweeps take each contact after the others, with what those"
-    " have done already, while explicit steps move all at once and must be short enough for the"
+    "For the same springs and dashpots, contact dynamics with few sweeps needs fewer visits of"
+    " every contact than soft particles do: sweeps take each contact after the others, with what"
+    " those have done already, while explicit steps move all at once and must be short enough for the"
     " stiffest motion of all. The ratio is q ρ, 1.6 in a chain and more in packings, where more"
     " contacts answer a push together."
 )

@@ -416,8 +416,8 @@ def _scaling(modes: dict[str, list[Measured]], plan: Plan) -> Figure:
 
 # ---------------------------------------------------------------------- two dimensions
 _SLIDES = (
-    "the packing has borne 2 % more before, not so much: contacts slide, which neither the chain nor"
-    " its exact map knows. The paper does not give its ΔF"
+    "the packing has borne 2 % more before, not so much: contacts slide, which neither the chain"
+    " nor its exact map knows. The paper does not give its ΔF"
 )
 DIFFERS = {
     0.01: "√N_I is the limit of few sweeps, as for the smallest rise",

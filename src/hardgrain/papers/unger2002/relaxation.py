@@ -151,8 +151,8 @@ def _width(order: str, profiles: Floats, distance: Floats) -> Claim:
     expected, runs = 2.0 * theory.q(order) * SPREAD_SWEEPS, len(profiles)
     words = "(8): forces relax by diffusion, D = q d² a sweep"
     text = (
-        f"width² of one contact's extra force after {SPREAD_SWEEPS} sweeps, {order}, {profiles.shape[1]}"
-        " disks [d²]"
+        f"width² of one contact's extra force after {SPREAD_SWEEPS} sweeps, {order},"
+        f" {SPREAD_LENGTH} disks [d²]"
     )
     if runs == 1:
         # the extra force is a thousandth of what it is taken from; its tails are weighted by n²
@@ -174,8 +174,8 @@ _TEXT = (
     " of many sweeps is made. The mode decays by exp(−q k² d²) a sweep. Chains of several lengths"
     " give q of an endless one; the errors are those of this extrapolation and, for the random"
     " order, of chance.\n\n"
-    "Random sweeps give the paper's 0.797, the parallel update 1/2, and so does the random sequential"
-    " update, in which each visit is to a contact drawn anew. Sequential, symmetric and"
+    "Random sweeps give the paper's 0.797, the parallel update 1/2, and so does the random"
+    " sequential update, in which each visit is to a contact drawn anew. Sequential, symmetric and"
     " coloured sweeps all give 1, twice the parallel update and a quarter more than random ones;"
     " symmetric sweeps lose 3/n of it where they turn. Sequential sweeps spread a push without"
     " drift but askew: far ahead in one sweep, back by one contact only."

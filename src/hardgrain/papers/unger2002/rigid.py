@@ -166,7 +166,7 @@ def _of_impact(found: dict[str, Motion]) -> list[Claim]:
             f"{np.abs(late['sweeps']).max() / speed:.2g} with {SWEEPS} sweeps",
         ),
         _nothing(
-            f"{what}changes of its direction, speeds that the solver's tolerance allows not counted",
+            f"{what}changes of its direction, speeds within the solver's tolerance not counted",
             turns["rigid"],
             0.0,
             "exact",
@@ -234,7 +234,7 @@ def _of_piston(packings: list[dict[str, Motion]], grains: int) -> list[Claim]:
             f"{worst('sweeps', 'velocity') / free:.2g} with {SWEEPS} sweeps",
         ),
         _nothing(
-            f"{what}changes of its direction, speeds that the solver's tolerance allows not counted",
+            f"{what}changes of its direction, speeds within the solver's tolerance not counted",
             max(m["rigid"].turns(row) for m in packings),
             0.0,
             "exact",

@@ -4,7 +4,8 @@ A contact that answers alone, P ← P − V/W, stops its own relative velocity V
 neighbours. If all do so at once, errors change by 1 − D⁻¹W, where W is the matrix of all contacts
 and D its diagonal. Its largest eigenvalue ρ says two things:
 
-- The parallel update is unstable where ρ > 2 (review, "a simple parallel update would be unstable").
+- The parallel update is unstable where ρ > 2 (review: "a simple parallel update would be
+  unstable").
 - N sweeps a step make springs κ = 2 q N / (W_kk dt²) and dashpots κ dt of the contacts
   (`hardgrain.measure.rigidity`). Soft particles with the same springs and dashpots have the largest
   eigenvalues (2 q N/dt²) ρ of M⁻¹K and dt times that of M⁻¹C, which bounds their explicit steps

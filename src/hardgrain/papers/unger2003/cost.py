@@ -541,7 +541,8 @@ def _costs(series: Every) -> list[Claim]:
         time = power_law(s.grains, s.seconds()).exponent
         claims.append(
             _exponent(
-                f"exponent of contact updates ~ n^x at constant N_I = {FIXED}, {system}, {_sizes(s)}",
+                f"exponent of contact updates ~ n^x at constant N_I = {FIXED}, {system},"
+                f" {_sizes(s)}",
                 s.grains, FIXED * s.contacts, 1.0, "T_step ~ n (69)", beside=_surface(s),
                 why="surfaces have fewer contacts",
                 note=f"CPU time: {time:.2f}, at {np.median(s.contacts / s.seconds()) / 1e6:.0f}"

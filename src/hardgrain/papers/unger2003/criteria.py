@@ -267,7 +267,7 @@ def _claims(curves: dict[tuple[str, Stop], Curve], seeds: int) -> list[Claim]:
             )
     claims.append(
         Claim(
-            f"of these {len(ratios)} comparisons, those in which the global rule needs fewer sweeps",
+            f"of these {len(ratios)} cases, those in which the global rule needs fewer sweeps",
             float(np.sum(np.array(ratios) > 0.0)),
             paper=Expected(
                 1.0, 0.0, "at least one, but not all", "which is more efficient depends on the"

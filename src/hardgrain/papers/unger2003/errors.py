@@ -119,8 +119,8 @@ def run(quick: bool) -> Outcome:
     each = np.array([[sag[n, 1.0, s] for n in SWEEPS] for s in range(seeds)])
     falls, error = mean_and_error([power_law(SWEEPS, row).exponent for row in each])
     springs = [step_shrinkage(LOAD, CHAIN, n) for n in SWEEPS]
-    halved = math.log2(float(np.mean([sag[SWEEPS[-1], 1.0, s] for s in range(seeds)]))
-                       / float(np.mean([sag[SWEEPS[-1], 0.5, s] for s in range(seeds)])))  # fmt: skip
+    whole, half = (np.mean([sag[SWEEPS[-1], t, s] for s in range(seeds)]) for t in (1.0, 0.5))
+    halved = math.log2(float(whole / half))
     claims += [
         Claim(
             f"order in dt of the sag of {CHAIN} disks, {SWEEPS[-1]} sweeps",
@@ -170,9 +170,9 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
 
 
 TEXT = """\
-A step takes the normals as they are at its start. A disk that slides along a circle therefore leaves
-it along a tangent in every step; what it gains in overlap and loses in speed is of the first order
-in dt, whatever the number of sweeps. Sweeps that end too early leave springs instead: of the second
+A step takes the normals as they are at its start. A disk that slides along a circle therefore
+leaves it along a tangent in every step; what it gains in overlap and loses in speed is of the first
+order in dt, whatever the number of sweeps. Sweeps that end too early leave springs instead: of the second
 order in dt, and the less the more sweeps. Where steps are short and sweeps many, the first is what
 is left."""
 

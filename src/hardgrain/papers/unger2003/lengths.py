@@ -50,7 +50,7 @@ def run(quick: bool) -> Outcome:
     claims, table = [], {"particles": lengths, "arrived": [], "error": [], "theory": []}
     # "much larger than the system": a load arrives, to 1 %, at a fourth; "too large": 1 % does at 4
     told = {
-        SHARES[0]: Expected(0.99, 0.0, "all but 1 %", "l_diff ≫ L avoids the artifacts", "at least"),
+        SHARES[0]: Expected(0.99, 0.0, "all but 1 %", "l_diff ≫ L: no artifacts", "at least"),
         SHARES[-1]: Expected(0.01, 0.0, "no more than 1 %", "L > l_diff involves artificial"
                              " elasticity", "at most"),
     }  # fmt: skip

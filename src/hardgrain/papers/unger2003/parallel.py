@@ -43,8 +43,8 @@ def run(quick: bool) -> Outcome:
             f"factor by which a parallel update multiplies an error, chain of {CHAIN}",
             chain,
             paper=Expected(1.0, 0.0, "an error that does not fall", words, side="at least"),
-            theory=Expected(float(np.cos(np.pi / (2 * CHAIN))), 1e-3, "300 updates", "cos kd, slowest"
-                            " wave"),
+            theory=Expected(float(np.cos(np.pi / (2 * CHAIN))), 1e-3, "300 updates",
+                            "cos kd, slowest wave"),
             differs="a chain, whose contacts have two neighbours only, is stable: its slowest wave"
             " falls as cos kd, which the review itself takes for q = 1/2 (45)",
             note=f"ρ = {rho:.4f}",
