@@ -163,7 +163,7 @@ def _allowed(c: Record, other: Record) -> float:
     errors = [x["error"] or 0.0 for x in (c, other)]
     samples = [x["samples"] for x in (c, other) if x["error"] and x["samples"]]
     by_chance = chance(math.hypot(*errors), min(samples, default=None)) if any(errors) else 0.0
-    judges = [x["theory"] or (x["paper"] if isinstance(x["paper"], dict) else None)
+    judges = [x["theory"] or (x["paper"] if isinstance(x.get("paper"), dict) else None)
               for x in (c, other)]  # fmt: skip
     theory = [j["tolerance"] or 0.0 for j in judges if j]
     rounding = _SAME * max(abs(c["measured"]), abs(other["measured"]))

@@ -171,9 +171,9 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
 
 TEXT = """\
 A step takes the normals as they are at its start. A disk that slides along a circle therefore
-leaves it along a tangent in every step; what it gains in overlap and loses in speed is of the first
-order in dt, whatever the number of sweeps. Sweeps that end too early leave springs instead: of the second
-order in dt, and the less the more sweeps. Where steps are short and sweeps many, the first is what
-is left."""
+leaves it along a tangent in every step. What it gains in overlap and loses in speed is of the first
+order in dt, whatever the number of sweeps. Sweeps that end too early leave springs instead: of the
+second order in dt, and the less the more sweeps. Where steps are short and sweeps many, the first
+error is what is left."""
 
 EXPERIMENT = Experiment("errors", "Two sources of error: turning normals, unfinished sweeps", run)
