@@ -97,8 +97,8 @@ TEXT = (
     "For the same springs and dashpots, contact dynamics with few sweeps visits every contact less"
     " often than soft particles do. Sweeps take each contact after the others, with what those have"
     " done already; explicit steps move all at once and must be short enough for the stiffest"
-    " motion of all. The ratio is q ρ: 1.6 in a chain and more in packings, where more contacts answer a"
-    " push together."
+    " motion there is. The ratio is q ρ: 1.6 in a chain and more in packings, where more contacts"
+    " answer a push together."
 )
 
 EXPERIMENT = Experiment("performance", "Work for the same springs: sweeps or explicit steps", run)
