@@ -189,8 +189,8 @@ def run(quick: bool) -> Outcome:
             GROUPS,
             paper=Expected.by_chance(
                 -0.5, error, GROUPS, "k_c ~ 1/√N_I",
-                beside=0.5 * short / math.log(SWEEPS[-1] / SWEEPS[0]),
-                why="half of what (20) neglects, from the fewest sweeps to the most",
+                beside=short / math.log(SWEEPS[-1] / SWEEPS[0]),
+                why="what (20) neglects, from the fewest sweeps to the most",
             ),
             theory=Expected.by_chance(exact.exponent, error, GROUPS, "exact map of a step"),
         )

@@ -311,7 +311,10 @@ def _conditions(struck_: list[Measured], plan: Plan) -> list[Claim]:
             linear,
             linear_error,
             n,
-            theory=Expected.by_chance(1.0, linear_error, n, "no contact slides or opens: linear"),
+            theory=Expected.by_chance(
+                1.0, linear_error, n, "no contact slides or opens: linear", beside=JUMP,
+                why="the order of the rise itself",
+            ),
         ),
         Claim(
             f"how far ω is from that of a chain as long as the packing is high, {grains},"
