@@ -35,7 +35,7 @@ def state_bits(sim: hg.Simulation) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", ["box_2d", "drum_3d", "soft_3d", "rigid_2d"])
+@pytest.mark.parametrize("name", ["box_2d", "drum_3d", "soft_3d", "rigid_2d", "turned_2d"])
 def test_two_processes(name: str, tmp_path: Path) -> None:
     """Neither hash seeds nor what else the process did may show."""
     one = run(name, tmp_path / "one.h5", PYTHONHASHSEED="1")
