@@ -427,9 +427,7 @@ DIFFERS = {
     0.1: _SLIDES,
     0.5: _SLIDES,
 }
-_QUICK = Plan(
-    dim=2, grains=200, packings=10, sheared=1, sweeps=(10, 20, 40, 80), repeats=1, jumps=(0.5,)
-)
+_QUICK = Plan(dim=2, grains=200, packings=6, sheared=1, sweeps=(10, 20, 40, 80), repeats=1)
 _FULL = Plan(
     dim=2,
     grains=1000,
