@@ -323,8 +323,8 @@ def _conditions(struck_: list[Measured], plan: Plan) -> list[Claim]:
             ratio_error,
             n,
             paper=Expected(
-                chance(ratio_error, n), 0.0, "more than chance", "the values (18) and (20) cannot"
-                " be adopted", side="at least",
+                0.05, 0.0, "more than a graph would hide", "the values (18) and (20) cannot be"
+                " adopted", side="at least",
             ),
             note=f"{ratio:.3f} of the chain's. What the monitor of every run foretells is"
             f" {min(monitor):.3f} to {max(monitor):.3f} of the measured ω",
