@@ -18,9 +18,10 @@ RECORDS = Path(__file__).parents[2] / "docs" / "reproductions"  # full runs, kep
 
 EXPERIMENTS = {
     "unger2002": [
-        "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",
-        "criteria", "rigid",
+        "fig4", "dispersion", "relaxation", "pulse", "elasticity", "adaptive", "piston", "piston3d",
+        "performance", "pitfalls", "rigid",
     ],
+    "unger2003": ["shock", "parallel", "criteria", "errors", "cost", "lengths"],
     "radjai1997": [
         "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
         "methods", "regularised",
