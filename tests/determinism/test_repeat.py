@@ -16,6 +16,8 @@ from hardgrain.run.scenario import Output
 
 from .cases import frames, scenario
 
+pytestmark = pytest.mark.rounding
+
 SCRIPT = Path(__file__).with_name("cases.py")
 
 

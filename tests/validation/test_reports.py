@@ -11,6 +11,8 @@ import pytest
 from hardgrain.papers import PAPERS
 from hardgrain.papers.reproduce import reproduce
 
+pytestmark = pytest.mark.rounding
+
 EXPERIMENTS = {
     "unger2002": [
         "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",

@@ -11,6 +11,8 @@ import hardgrain
 from hardgrain.papers import unger2002
 from hardgrain.papers.unger2002.row import Chain
 
+pytestmark = pytest.mark.rounding
+
 
 def test_chain_is_callable_as_promised() -> None:
     promised = "(particles=50, sweeps=40, force=0.05, steps=1000, seed=0, order='random')"
