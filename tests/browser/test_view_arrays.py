@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from hardgrain.show.view.fields import coloured, names
 from hardgrain.show.view.film import Film
 from hardgrain.show.view.picture import centres, from_x, network, size_classes, turns
 from hardgrain.show.view.screen import seen, sent
+
+from ..until import LAST, started
 
 
 def run(path: Path, dim: int, steps: int = 200, every: int = 50, contacts_every: int = 1) -> Path:
@@ -354,15 +356,11 @@ def test_nonsense_ends_in_one_sentence(
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_interrupt_ends_it_cleanly(film: Film) -> None:
     pytest.importorskip("viser")
-    import signal
-
     command = [sys.executable, "-m", "hardgrain.cli", "view", str(film.path), "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert "http://127.0.0.1:" in line
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    rest = process.communicate(timeout=20)[0]
-    assert process.returncode == 0
-    assert "Traceback" not in rest
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with started(command, **output) as process:
+        assert process.stdout is not None
+        assert "http://127.0.0.1:" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=LAST)[0]
+    assert (process.returncode, rest) == (0, "\nclosed\n")

@@ -7,15 +7,17 @@ import types
 import pytest
 
 from hardgrain.papers import PAPERS
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
+
+ONE = Expected(1, 0.1, "a bound")
 
 
 @pytest.fixture
 def fake(monkeypatch):
     module = types.ModuleType("hardgrain.papers.fake")
     module.EXPERIMENTS = [
-        Experiment("fine", "It holds", lambda quick: Outcome([Claim.relative("a", 1, 1, 0.1)])),
-        Experiment("off", "It fails", lambda quick: Outcome([Claim.relative("b", 2, 1, 0.1)])),
+        Experiment("fine", "It holds", lambda quick: Outcome([Claim("a", 1, theory=ONE)])),
+        Experiment("off", "It fails", lambda quick: Outcome([Claim("b", 2, theory=ONE)])),
     ]
     monkeypatch.setitem(sys.modules, "hardgrain.papers.fake", module)
     monkeypatch.setitem(PAPERS, "fake", "A. Nobody, Nowhere (1900)")
@@ -26,7 +28,7 @@ def test_claims_that_hold(hardgrain, fake, tmp_path):
     result = hardgrain("reproduce", "fake", "--only", "fine")
     assert result.code == 0
     assert "1 of 1: fine, It holds" in result.err
-    assert "holds    1         1       a" in result.out
+    assert "1         –        1       holds  a" in result.out
     assert "results/fake/index.html" in result.out
     assert (tmp_path / "results" / "fake" / "claims.json").is_file()
 
@@ -34,7 +36,8 @@ def test_claims_that_hold(hardgrain, fake, tmp_path):
 def test_a_claim_that_fails(hardgrain, fake, tmp_path):
     result = hardgrain("reproduce", "fake", "-o", "here", "--quick")
     assert result.code == 1
-    assert "fails    2         1       b" in result.out
+    assert "2         –        1       fails  b" in result.out
+    assert "not as expected:\n  b: measured 2, theory gives 1 ± 0.1" in result.out
     assert (tmp_path / "here" / "index.html").is_file()
 
 
@@ -49,6 +52,17 @@ def test_an_interruption(hardgrain, fake, number):
     assert "interrupted; what is done is in here/index.html" in result.err
 
 
+def test_a_record(hardgrain, fake, tmp_path):
+    fake.EXPERIMENTS.pop()
+    result = hardgrain("reproduce", "fake", "--record", "kept")
+    assert result.code == 0
+    assert "record: kept/fake/index.md" in result.out
+    assert (tmp_path / "kept" / "fake" / "claims.json").is_file()
+    result = hardgrain("reproduce", "fake", "--record", "kept", "--quick")
+    assert result.code == 2
+    assert "--record keeps full reproductions only; leave out --quick" in result.err
+
+
 def test_lists(hardgrain):
     assert "unger2002  T. Unger" in hardgrain("reproduce", "--list").out
     names = hardgrain("reproduce", "unger2002", "--list").out
@@ -61,7 +75,7 @@ def test_lists(hardgrain):
     ("arguments", "sentence"),
     [
         ([], "PAPER is missing; known are: unger2002"),
-        (["unger2003"], "paper is 'unger2003'; known are: unger2002"),
+        (["unger2001"], "paper is 'unger2001'; known are: unger2002"),
         (["unger2002", "--only", "fig5"], "--only is 'fig5'; unger2002 has: fig4, "),
         (["unger2002", "-o", "file/folder"], "file/folder cannot be made a folder"),
     ],

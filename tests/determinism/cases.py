@@ -1,13 +1,15 @@
 """Small runs that together use all that a resumed or repeated run must get right.
 
-As a script, `python cases.py run|resume CASE FILE [JSON]` is the process that the tests start,
-interrupt and kill. JSON holds changes of the scenario's own fields.
+As a script, `python cases.py run|resume CASE FILE [JSON [STEP]]` is the process that the tests
+start, interrupt and kill. JSON holds changes of the scenario's own fields. After STEP it waits for
+a file of the name signalled beside FILE: a test that is late finds it still going.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -207,9 +209,12 @@ def frames(path: Path, every: int) -> dict[int, dict[str, bytes]]:
         return found
 
 
-def main(action: str, name: str, path: str, changes: str = "{}") -> None:
+def main(action: str, name: str, path: str, changes: str = "{}", halt: str = "0") -> None:
     def tell(sim: hg.Simulation, report: Any) -> None:
         print("step", report.step, flush=True)
+        if report.step == int(halt):
+            while not Path(path).with_name("signalled").exists():
+                time.sleep(0.001)
 
     if action == "resume":
         _, summary = hg.Simulation.resume(path, progress=tell)

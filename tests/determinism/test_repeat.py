@@ -14,6 +14,7 @@ import hardgrain as hg
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Output
 
+from ..until import LAST
 from .cases import frames, scenario
 
 pytestmark = pytest.mark.rounding
@@ -25,7 +26,7 @@ def run(name: str, path: Path, changes: str = "{}", **environment: str) -> dict[
     """Run a case in a fresh process; all its data."""
     subprocess.run(
         [sys.executable, str(SCRIPT), "run", name, str(path), changes],
-        env=os.environ | environment, check=True, timeout=600, stdout=subprocess.DEVNULL,
+        env=os.environ | environment, check=True, timeout=LAST, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     return frames(path, 1)
 

@@ -6,20 +6,23 @@ import math
 import signal
 import subprocess
 import sys
-import time
 import types
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hardgrain.errors import InputError
 from hardgrain.papers import PAPERS
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import CHANCE, Claim, Expected, Experiment, Outcome, chance
 from hardgrain.papers.figures import new_figure
-from hardgrain.papers.reproduce import number, reproduce
+from hardgrain.papers.record import disagreements, keep, read
+from hardgrain.papers.reproduce import number, reproduce, source_digest
 from hardgrain.parallel import pmap, workers
+
+from ..until import LAST, started, until
 
 
 def good(quick: bool) -> Outcome:
@@ -28,17 +31,28 @@ def good(quick: bool) -> Outcome:
     x = np.arange(3)
     return Outcome(
         [
-            Claim.relative("a <b> & c", 1.005, 1.0, 0.01, error=0.002, paper="1 & only"),
+            Claim(
+                "a <b> & c",
+                1.005,
+                error=0.002,
+                samples=5,
+                paper="1 & only",
+                theory=Expected.within(1.0, 0.01, "order of dt", "closed form"),
+            ),
             Claim("a finding", np.float64(2.0)),
         ],
         {"data": {"x": x, "x²": x**2}},
         {"picture": figure},
         f"first\n\nsecond, {quick}",
+        seeds=(0, 1, 2, 7),
     )
 
 
 def bad(quick: bool) -> Outcome:
-    return Outcome([Claim("off", 2.0, theory=1.0, tolerance=0.5), Claim("lost", math.nan)])
+    return Outcome([Claim("off", 2.0, theory=ONE), Claim("lost", math.nan)])
+
+
+ONE = Expected(1.0, 0.2, "a bound")
 
 
 def interrupted(quick: bool) -> Outcome:
@@ -63,17 +77,53 @@ def stored(folder: Path) -> dict[str, dict]:
     return {r["name"]: r for r in json.loads((folder / "claims.json").read_text())["experiments"]}
 
 
-def test_verdicts() -> None:
-    assert Claim("", 1.1, theory=1.0, tolerance=0.2).verdict == "holds"
-    assert Claim("", 1.3, theory=1.0, tolerance=0.2).verdict == "fails"
-    assert Claim("", 1.3).verdict == "measured"
-    assert Claim("", 1.3, disputed=True).verdict == "measured"
-    assert Claim("", 1.3, theory=1.0, tolerance=0.2, disputed=True).verdict == "refuted"
-    assert Claim("", 1.1, theory=1.0, tolerance=0.2, disputed=True).verdict == "holds"
-    assert Claim("", math.nan, disputed=True).verdict == "fails"
-    assert Claim("", math.nan).verdict == "fails"
-    assert Claim("", 1.0, theory=math.nan, tolerance=1.0).verdict == "fails"
-    assert Claim.relative("", -0.51, -0.5, 0.03).verdict == "holds"
+@pytest.mark.parametrize(
+    ("measured", "given", "paper", "theory", "surprise"),
+    [
+        (1.1, {"theory": ONE}, "", "holds", ""),
+        (1.3, {"theory": ONE}, "", "fails", "measured 1.3, theory gives 1 ± 0.2"),
+        (1.3, {}, "", "", ""),
+        (1.3, {"paper": "words"}, "", "", ""),
+        (1.1, {"paper": ONE}, "holds", "", ""),
+        (1.3, {"paper": ONE}, "differs", "", "measured 1.3, the paper has 1 ± 0.2"),
+        (1.3, {"paper": ONE, "differs": "a misprint"}, "differs", "", ""),
+        (1.1, {"paper": ONE, "differs": "a misprint"}, "holds", "", "was known to differ, and hol"),
+        (1.1, {"paper": "words", "differs": "a misprint"}, "", "", "(words) was known to differ"),
+        (2.0, {"paper": ONE, "differs": "so", "theory": Expected.exact(2)}, "differs", "holds", ""),
+        (math.nan, {"paper": ONE, "differs": "a misprint"}, "differs", "", "value is nan"),
+        (math.nan, {}, "", "", "value is nan"),
+        (1.0, {"theory": Expected(math.nan, 1.0, "")}, "", "fails", "theory gives nan"),
+    ],
+)  # fmt: skip
+def test_paper_and_theory_have_a_verdict_each(
+    measured: float, given: dict[str, Any], paper: str, theory: str, surprise: str
+) -> None:
+    claim = Claim("it", measured, **given)
+    assert (claim.paper_verdict, claim.theory_verdict) == (paper, theory)
+    assert surprise in claim.surprise
+    assert bool(surprise) == bool(claim.surprise)
+    assert claim.judged == bool(paper or theory)
+
+
+def test_what_is_expected() -> None:
+    assert Expected.within(-0.5, 0.03, "").met_by(-0.51)
+    assert not Expected.within(-0.5, 0.03, "").met_by(-0.52)
+    assert Expected.exact(3).met_by(3.0)
+    assert not Expected.exact(3).met_by(3.0000001)
+    assert Expected.exact(0.1 + 0.2).met_by(0.3)
+    for side, met in (("at least", [False, True, True]), ("at most", [True, True, False])):
+        bound = Expected(1.0, 0.1, "", side=side)
+        assert [bound.met_by(x) for x in (0.5, 1.0, 1.5)] == met
+
+
+def test_a_true_mean_is_rejected_as_seldom_as_promised() -> None:
+    """Means of six values of a normal distribution: Student's t, so that few samples are enough."""
+    drawn = np.random.default_rng(1).normal(size=(200_000, 6))
+    error = drawn.std(axis=1, ddof=1) / math.sqrt(6)
+    share = float((np.abs(drawn.mean(axis=1)) > chance(1.0, 6) * error).mean())
+    # 20 are expected; five standard deviations of a count of 20
+    assert abs(200_000 * share - 200_000 * CHANCE) < 5 * math.sqrt(200_000 * CHANCE)
+    assert chance(1.0) == pytest.approx(3.89, abs=0.01)
 
 
 def test_all_is_written(fake: types.ModuleType, tmp_path: Path) -> None:
@@ -94,15 +144,23 @@ def test_all_is_written(fake: types.ModuleType, tmp_path: Path) -> None:
     assert first["tables"] == ["good/data.csv"]
     assert first["seconds"] >= 0.0
     assert first["claims"][0] == {
-        "text": "a <b> & c", "measured": 1.005, "error": 0.002, "theory": 1.0, "tolerance": 0.01,
-        "paper": "1 & only", "note": "", "disputed": False, "verdict": "holds",
+        "text": "a <b> & c", "measured": 1.005, "error": 0.002, "samples": 5, "paper": "1 & only",
+        "theory": {
+            "value": 1.0, "tolerance": 0.01, "reason": "order of dt", "words": "closed form",
+            "side": "equal",
+        },
+        "differs": "", "note": "", "verdict": {"paper": "", "theory": "holds"}, "surprise": "",
     }  # fmt: skip
+    assert first["seeds"] == "0–2, 7"
+    assert first["source"] == source_digest()
     assert second["claims"][1]["measured"] is None
-    assert [c["verdict"] for c in second["claims"]] == ["fails", "fails"]
+    assert [c["verdict"]["theory"] for c in second["claims"]] == ["fails", ""]
+    assert all(c["surprise"] for c in second["claims"])
     page = (folder / "index.html").read_text()
     for part in (
         "a &lt;b&gt; &amp; c", "1.0050 ± 0.0020", "good/picture.png", "good/data.csv",
-        "<p>second, True</p>", "2 of 2 experiments done", "quick: reduced",
+        "<p>second, True</p>", "2 of 2 experiments done", "quick: reduced", "± order of dt",
+        "paper: none judged; theory: 1 holds, 1 fails; 2 NOT AS EXPECTED", "seeds 0–2, 7",
     ):  # fmt: skip
         assert part in page, part
     assert not list(folder.rglob("*.part"))
@@ -177,6 +235,51 @@ def test_numbers_for_readers() -> None:
     assert number(math.nan, 1.0) == "not a number"
 
 
+# ---------------------------------------------------------------------- records
+def test_a_full_reproduction_is_kept(fake: types.ModuleType, tmp_path: Path) -> None:
+    results, target = tmp_path / "results", tmp_path / "kept"
+    reproduce("fake", results, quick=True, tell=silent)
+    with pytest.raises(InputError, match=r"good in .* is quick; a record is made of full"):
+        keep(results, target)
+    assert not target.exists()
+    reproduce("fake", results, tell=silent)
+    page = keep(results, target)
+    assert page == target / "fake" / "index.md"
+    assert sorted(p.name for p in page.parent.iterdir()) == [
+        "claims.json", "good-picture.png", "index.md",
+    ]  # fmt: skip
+    text = page.read_text()
+    for part in (
+        "# fake, reproduced", "A. Nobody, Nowhere (1900).", "![All is well](good-picture.png)",
+        "| a &lt;b&gt; &amp; c | 1.0050 ± 0.0020 |", "seeds 0–2, 7", source_digest(), "**fails**",
+    ):  # fmt: skip
+        assert part in text, part
+    assert [c["text"] for c in read(page.parent)["bad"]["claims"]] == ["off", "lost"]
+
+
+def test_two_measurements_of_one_number_agree_or_not() -> None:
+    def claim(measured: float | None, error: float | None = None, **rest: Any) -> dict[str, Any]:
+        samples = None if error is None else 6
+        given = {"text": "x", "measured": measured, "error": error, "samples": samples}
+        return {**given, "theory": None, **rest}
+
+    def agree(a: dict[str, Any], b: dict[str, Any]) -> bool:
+        shared, sentences = disagreements([a], [b])
+        assert shared == {"x"}
+        return not sentences
+
+    far = chance(math.hypot(0.1, 0.2), 6)
+    assert agree(claim(1.0, 0.1), claim(1.0 + 0.99 * far, 0.2))
+    assert not agree(claim(1.0, 0.1), claim(1.0 + 1.01 * far, 0.2))
+    assert agree(claim(1.0), claim(1.0 + 1e-7))
+    assert not agree(claim(1.0), claim(1.0 + 1e-5))
+    assert not agree(claim(1.0), claim(None))
+    theory = {"tolerance": 0.1}
+    assert agree(claim(1.0, theory=theory), claim(1.19, theory=theory))
+    assert not agree(claim(1.0, theory=theory), claim(1.21, theory=theory))
+    assert disagreements([claim(1.0)], [claim(2.0) | {"text": "y"}]) == (set(), [])
+
+
 # ---------------------------------------------------------------------- worker processes
 def test_pmap_keeps_the_order() -> None:
     items = [float(x) for x in range(20)]
@@ -192,45 +295,59 @@ def test_pmap_passes_on_errors() -> None:
     assert pmap(math.sqrt, [1.0, 4.0]) == [1.0, 2.0]
 
 
+SLEEPERS = """
+import os, sys, time
+from pathlib import Path
+from hardgrain import parallel
+parallel.cores = lambda: 2
+
+def work(k):
+    Path(f"{k}.new").write_text(str(os.getpid()))
+    os.rename(f"{k}.new", f"{k}.pid")
+    time.sleep(1e6)
+
+if __name__ == "__main__":
+    parallel.pmap(work, [0, 1])
+"""
+
+
+def two_sleepers(folder: Path) -> list[str]:
+    """Command of a process whose two workers leave their numbers in a folder and sleep on."""
+    script = folder / "sleepers.py"
+    script.write_text(f"import os\nos.chdir({str(folder)!r})\n{SLEEPERS}")
+    return [sys.executable, str(script)]
+
+
+def sleeping(folder: Path) -> list[str] | None:
+    """Numbers of the two workers, once both are at work."""
+    pids = [path.read_text() for path in folder.glob("*.pid")]
+    return pids if len(pids) == 2 else None
+
+
+def alive(pid: str) -> bool:
+    try:
+        return bool(Path("/proc", pid, "cmdline").read_bytes())  # empty: dead, not yet reaped
+    except OSError:
+        return False
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_ends_the_workers_at_once() -> None:
-    code = (
-        "import time; from hardgrain.parallel import pmap\n"
-        "if __name__ == '__main__':\n    print('go', flush=True); pmap(time.sleep, [60.0] * 4)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)  # fmt: skip
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(2.0)  # the workers sleep by now
-    process.send_signal(signal.SIGINT)
-    begin = time.perf_counter()
-    _, err = process.communicate(timeout=30)
-    assert time.perf_counter() - begin < 10.0
+def test_ctrl_c_ends_the_workers_at_once(tmp_path: Path) -> None:
+    with started(two_sleepers(tmp_path), stderr=subprocess.PIPE) as process:
+        pids = until(lambda: sleeping(tmp_path), "both workers sleep", process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LAST)  # the workers would sleep far longer
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in err
+    if sys.platform == "linux":
+        until(lambda: not any(map(alive, pids)), "the workers end")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_no_worker_outlives_its_parent(number: signal.Signals) -> None:
-    code = (
-        "import os, time; from hardgrain import parallel\n"
-        "parallel.cores = lambda: 2\n"
-        "if __name__ == '__main__':\n"
-        "    with parallel.workers():\n"
-        "        parallel.pmap(time.sleep, [0.5] * 2)\n"  # all are up
-        "        print(*parallel._pool._processes, flush=True); parallel.pmap(time.sleep, [60] * 2)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as process:  # fmt: skip
-        assert process.stdout is not None
-        pids = process.stdout.readline().split()
-        assert len(pids) == 2
+def test_no_worker_outlives_its_parent(number: signal.Signals, tmp_path: Path) -> None:
+    with started(two_sleepers(tmp_path), stderr=subprocess.DEVNULL) as process:
+        pids = until(lambda: sleeping(tmp_path), "both workers sleep", process)
         process.send_signal(number)
-        assert process.wait(timeout=10) != 0
-    workers_left = [Path("/proc") / pid.decode() / "cmdline" for pid in pids]
-    end = time.perf_counter() + 10.0
-    while any(w.exists() and w.read_bytes() for w in workers_left):  # empty: dead, not yet reaped
-        assert time.perf_counter() < end
-        time.sleep(0.05)
+        assert process.wait(timeout=LAST) != 0
+    until(lambda: not any(map(alive, pids)), "the workers end")

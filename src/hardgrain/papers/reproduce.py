@@ -10,11 +10,13 @@ and by which version.
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
 import importlib
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -33,7 +35,7 @@ from hardgrain.parallel import workers
 from hardgrain.run.progress import duration
 from hardgrain.show.page import BASE, as_html, number, write_whole
 
-__all__ = ["experiments", "number", "reproduce"]
+__all__ = ["experiments", "number", "reproduce", "source_digest"]
 
 Record = dict[str, Any]
 
@@ -88,23 +90,52 @@ def reproduce(
                 "date": datetime.now(UTC).isoformat(timespec="seconds"),
                 "quick": quick,
                 "version": hardgrain.__version__,
+                "source": source_digest(),
                 "seconds": round(seconds, 3),
+                "seeds": _ranges(outcome.seeds),
                 "text": outcome.text,
                 **files,
-                "claims": [_plain({**asdict(c), "verdict": c.verdict}) for c in outcome.claims],
+                "claims": [_claim(c) for c in outcome.claims],
             }
             _write_report(folder, paper, list(records.values()))
             claims += outcome.claims
-            counts = ", ".join(text for _, text in _counts([c.verdict for c in outcome.claims]))
-            tell(f"   done in {duration(seconds)}: {counts}")
+            tell(f"   done in {duration(seconds)}: {tally(records[experiment.name]['claims'])}")
     return claims
 
 
-def _counts(verdicts: list[str]) -> list[tuple[str, str]]:
-    """Each verdict that occurs, and how often, in words."""
-    words = (("holds", "hold"), ("fails", "fail"), ("refuted", "refuted"), ("measured", "measured"))
-    counts = [(v, verdicts.count(v), many) for v, many in words if v in verdicts]
-    return [(v, f"{n} {v if n == 1 else many}") for v, n, many in counts]
+def tally(claims: list[Record]) -> str:
+    """How many statements of the paper hold here, and how many of theory, in words."""
+    parts = []
+    for who in ("paper", "theory"):
+        counts = Counter(c["verdict"][who] for c in claims)
+        told = [f"{counts[v]} {v if counts[v] == 1 else many}"
+                for v, many in _VERDICTS if counts[v]]  # fmt: skip
+        parts.append(f"{who}: {', '.join(told) or 'none judged'}")
+    surprises = sum(bool(c["surprise"]) for c in claims)
+    return "; ".join(parts) + (f"; {surprises} NOT AS EXPECTED" if surprises else "")
+
+
+_VERDICTS = (("holds", "hold"), ("differs", "differ"), ("fails", "fail"))
+
+
+def source_digest() -> str:
+    """A name for the source that ran: a checkout of the same digest holds the same code."""
+    digest = hashlib.sha256()
+    root = Path(hardgrain.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _ranges(seeds: Sequence[int]) -> str:
+    """Seeds in words: 0–5, 17."""
+    parts: list[list[int]] = []
+    for seed in sorted({int(s) for s in seeds}):
+        if parts and seed == parts[-1][1] + 1:
+            parts[-1][1] = seed
+        else:
+            parts.append([seed, seed])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in parts)
 
 
 # ---------------------------------------------------------------------- files
@@ -147,15 +178,20 @@ def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
     return {"tables": tables, "figures": figures}
 
 
-def _plain(record: Record) -> Record:
+def _claim(claim: Claim) -> Record:
+    """A claim as JSON, with its verdicts."""
+    verdict = {"paper": claim.paper_verdict, "theory": claim.theory_verdict}
+    plain: Record = _plain(asdict(claim) | {"verdict": verdict, "surprise": claim.surprise})
+    return plain
+
+
+def _plain(value: Any) -> Any:
     """NumPy numbers as Python's; JSON knows no NaN and no inf, they become null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.generic):
-            value = value.item()
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return {k: plain(v) for k, v in record.items()}
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_report(folder: Path, paper: str, records: list[Record]) -> None:
@@ -169,12 +205,12 @@ _CSS = (
     BASE
     + """
 span { font-weight: 600; white-space: nowrap; }
-span.holds { color: var(--good); } span.fails { color: var(--bad); }
-span.measured { color: var(--link); } span.refuted { color: var(--odd); }
+span.holds { color: var(--good); } span.fails, span.surprise { color: var(--bad); }
+span.differs { color: var(--odd); }
 span.todo { color: var(--soft); }
 img { max-width: 100%; height: auto; border: 1px solid var(--line); background: white; }
 td.claim { min-width: 16rem; }
-tr.fails td { background: var(--alarm); }
+tr.surprise td { background: var(--alarm); }
 """
 )
 
@@ -182,7 +218,7 @@ tr.fails td { background: var(--alarm); }
 def _page(paper: str, records: list[Record]) -> str:
     e = html.escape
     done = [r for r in records if r["done"]]
-    verdicts = [c["verdict"] for r in done for c in r["claims"]]
+    claims = [c for r in done for c in r["claims"]]
     versions = sorted({r["version"] for r in done})
     lines = [
         "<!doctype html>",
@@ -192,17 +228,16 @@ def _page(paper: str, records: list[Record]) -> str:
         f"<h1>{e(paper)}, reproduced</h1>",
         f"<p>{e(PAPERS[paper])}</p>",
         f'<p class="soft">{len(done)} of {len(records)} experiments done'
-        f"{', by hardgrain ' + e(', '.join(versions)) if versions else ''}. Of {len(verdicts)}"
-        f" claims {_marked(verdicts) or 'none is here yet'} (refuted: what the paper says does"
-        " not hold, and the note says why; measured: nothing to hold it against). All of it for"
-        ' programs: <a href="claims.json">claims.json</a>.</p>',
+        f"{', by hardgrain ' + e(', '.join(versions)) if versions else ''}. {len(claims)} claims:"
+        f" {e(tally(claims))}. {e(HOW_TO_READ)} All of it for programs:"
+        ' <a href="claims.json">claims.json</a>.</p>',
         "<table><tr><th>experiment</th><th>what</th><th>state</th><th>size</th><th>done</th>"
         "<th class=n>time</th></tr>",
     ]
     for r in records:
         state, size, date, seconds = '<span class="todo">still to do</span>', "", "", ""
         if r["done"]:
-            state = _marked([c["verdict"] for c in r["claims"]])
+            state = e(tally(r["claims"]))
             size, date = "quick" if r["quick"] else "full", r["date"][:10]
             seconds = duration(r["seconds"])
         lines.append(
@@ -217,8 +252,11 @@ def _page(paper: str, records: list[Record]) -> str:
     return "\n".join(lines)
 
 
-def _marked(verdicts: list[str]) -> str:
-    return ", ".join(f'<span class="{v}">{text}</span>' for v, text in _counts(verdicts))
+HOW_TO_READ = (
+    "Each measured number is held against what the paper says and, apart from that, against theory:"
+    " a closed form, an exact solution or an independent method. Each has its own tolerance, with"
+    " the reason for it. Where the paper's statement differs, the row says why."
+)
 
 
 def _section(r: Record) -> list[str]:
@@ -226,32 +264,60 @@ def _section(r: Record) -> list[str]:
     lines = [f'<h2 id="{e(r["name"])}">{e(r["name"])}: {as_html(r["title"])}</h2>']
     if not r["done"]:
         return [*lines, '<p><span class="todo">still to do</span></p>']
-    size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
-    lines.append(
-        f'<p class="soft">{size}, {duration(r["seconds"])}, by hardgrain {e(r["version"])} on'
-        f" {e(r['date'])}</p>"
-    )
+    lines.append(f'<p class="soft">{e(provenance(r))}</p>')
     lines += [f"<p>{as_html(part)}</p>" for part in r["text"].split("\n\n") if part.strip()]
     for path in r["figures"]:
         svg = path.removesuffix(".png") + ".svg"
         lines.append(f'<p><a href="{e(svg)}"><img src="{e(path)}" alt="{e(r["title"])}"></a></p>')
     lines.append(
-        "<table><tr><th>claim</th><th>paper</th><th class=n>theory</th><th class=n>measured</th>"
-        "<th class=n>tolerance</th><th>verdict</th></tr>"
+        "<table><tr><th>claim</th><th class=n>measured</th><th>paper</th><th></th><th>theory</th>"
+        "<th></th></tr>"
     )
     for c in r["claims"]:
-        note = f"<br><small>{as_html(c['note'])}</small>" if c["note"] else ""
-        measured = math.nan if c["measured"] is None else c["measured"]
-        tolerance = "–" if c["tolerance"] is None else f"± {c['tolerance']:.2g}"
+        notes = [c["note"], c["differs"] and f"Differs: {c['differs']}", c["surprise"]]
+        small = "".join(f"<br><small>{as_html(n)}</small>" for n in notes if n)
+        cells = "".join(
+            f"<td>{said(c[who], as_html, '<br><small>{}</small>')}</td>"
+            f'<td><span class="{c["verdict"][who]}">{c["verdict"][who]}</span></td>'
+            for who in ("paper", "theory")
+        )
         lines.append(
-            f'<tr class="{c["verdict"]}"><td class="claim">{as_html(c["text"])}{note}</td>'
-            f'<td class="soft">{as_html(c["paper"])}</td><td class=n>{number(c["theory"])}</td>'
-            f"<td class=n>{number(measured, c['error'])}</td>"
-            f"<td class=n>{tolerance}</td>"
-            f'<td><span class="{c["verdict"]}">{c["verdict"]}</span></td></tr>'
+            f'<tr class="{"surprise" if c["surprise"] else ""}"><td class="claim">'
+            f"{as_html(c['text'])}{small}</td><td class=n>{measured(c)}</td>{cells}</tr>"
         )
     lines.append("</table>")
     if r["tables"]:
         links = ", ".join(f'<a href="{e(t)}">{e(Path(t).name)}</a>' for t in r["tables"])
         lines.append(f'<p class="soft">data: {links}</p>')
     return lines
+
+
+# ---------------------------------------------------------------------- words of every page
+def provenance(r: Record) -> str:
+    """Where the numbers of an experiment come from, in one line."""
+    size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
+    seeds = f", seeds {r['seeds']}" if r["seeds"] else ""
+    return (
+        f"{size}{seeds}, {duration(r['seconds'])}, by hardgrain {r['version']} (source"
+        f" {r['source']}) on {r['date'][:10]}"
+    )
+
+
+def measured(claim: Record) -> str:
+    """The measured number with its error."""
+    value = math.nan if claim["measured"] is None else claim["measured"]
+    return number(value, claim["error"])
+
+
+def said(expected: Record | str | None, text: Callable[[str], str], small: str) -> str:
+    """What paper or theory has to say: number, tolerance and its reason, or words alone."""
+    if not expected:
+        return ""
+    if isinstance(expected, str):
+        return small.format(text(expected)).removeprefix("<br>")
+    side = "" if expected["side"] == "equal" else f"{expected['side']} "
+    exact = expected["tolerance"] == 0.0 or expected["reason"] in ("exact", "rounding")
+    tolerance = "" if exact else f" ± {expected['tolerance'] or math.nan:.2g}"
+    told = [expected["words"], expected["reason"] and f"± {expected['reason']}"]
+    below = "".join(small.format(text(t)) for t in told if t and not (exact and t[0] == "±"))
+    return f"{side}{number(expected['value'])}{tolerance}{below}"

@@ -1,0 +1,168 @@
+"""The record of a full reproduction: small enough to be kept with the project, and shown as a page.
+
+``keep`` takes claims and pictures of a finished, full reproduction into a folder, with a Markdown
+page that reads well in the repository and on the site. ``disagreements`` holds another
+reproduction, a quick one say, against such a record: claims of the same text are the same number
+measured twice, and must agree within their errors.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import hardgrain
+from hardgrain.errors import InputError
+from hardgrain.papers.experiment import chance
+from hardgrain.papers.reproduce import (
+    HOW_TO_READ,
+    measured,
+    provenance,
+    said,
+    source_digest,
+    tally,
+)
+from hardgrain.show.page import as_html, write_whole
+
+__all__ = ["disagreements", "keep", "read"]
+
+Record = dict[str, Any]
+
+# Exact numbers, and numbers that only rounding and a solver's tolerance may change [relative].
+_SAME = 1e-6
+
+
+def read(folder: Path) -> dict[str, Record]:
+    """The experiments of a record, by name."""
+    found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    return {r["name"]: r for r in found["experiments"]}
+
+
+# ---------------------------------------------------------------------- keep
+def keep(results: Path, target: Path) -> Path:
+    """Take a full reproduction into ``target``/PAPER; returns the page that shows it."""
+    whole = json.loads((results / "claims.json").read_text(encoding="utf-8"))
+    for r in whole["experiments"]:
+        if not r["done"] or r["quick"]:
+            state = "quick" if r["done"] else "not done"
+            raise InputError(
+                f"{r['name']} in {results} is {state}; a record is made of full reproductions only:"
+                f" hardgrain reproduce {whole['paper']} --only {r['name']}"
+            )
+    folder: Path = target / whole["paper"]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for r in whole["experiments"]:
+        r.pop("tables")  # too large to keep; whoever runs it has them
+        kept = []
+        for path in r["figures"]:
+            name = path.replace("/", "-") if Path(path).stem != r["name"] else Path(path).name
+            shutil.copyfile(results / path, folder / name)
+            kept.append(name)
+        r["figures"] = kept
+    whole["commit"] = _commit() if _same_source(whole) else ""
+    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    write_whole(folder / "claims.json", text)
+    page = folder / "index.md"
+    write_whole(page, _page(whole))
+    return page
+
+
+def _same_source(whole: Record) -> bool:
+    return {r["source"] for r in whole["experiments"]} == {source_digest()}
+
+
+def _commit() -> str:
+    """The commit whose source ran, or nothing where that cannot be told."""
+    here = Path(hardgrain.__file__).parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", here, *arguments], capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        return git("rev-parse", "--short=12", "HEAD") if not git("status", "--short", ".") else ""
+    except OSError:  # no git
+        return ""
+
+
+def _page(whole: Record) -> str:
+    claims = [c for r in whole["experiments"] for c in r["claims"]]
+    commit = f" The code is that of commit {whole['commit']}." if whole["commit"] else ""
+    lines = [
+        f"# {whole['paper']}, reproduced",
+        "",
+        f"{whole['reference']}.",
+        "",
+        f"Made by `hardgrain reproduce {whole['paper']} --record docs/reproductions`.{commit}"
+        f" {len(claims)} claims: {tally(claims)}. {HOW_TO_READ}",
+        "",
+    ]
+    for r in whole["experiments"]:
+        lines += [f"## {r['name']}: {r['title']}", "", f"*{provenance(r)}*", ""]
+        lines += [r["text"], ""]
+        lines += [f"![{r['title']}]({name})\n" for name in r["figures"]]
+        lines += [
+            "| claim | measured | paper | | theory | |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for c in r["claims"]:
+            notes = [c["note"], c["differs"] and f"Differs: {c['differs']}", c["surprise"]]
+            small = "".join(f"<br><small>{_cell(n)}</small>" for n in notes if n)
+            row = [_cell(c["text"]) + small, measured(c)]
+            for who in ("paper", "theory"):
+                told = said(c[who], _cell, "<br><small>{}</small>")
+                row += [told, f"**{v}**" if (v := c["verdict"][who]) else ""]
+            lines.append(f"| {' | '.join(row)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Plain text inside a table of Markdown."""
+    text = as_html(text).replace("\n", " ")
+    for mark in "|*_`[]":
+        text = text.replace(mark, f"&#{ord(mark)};")
+    return text
+
+
+# ---------------------------------------------------------------------- compare
+def disagreements(
+    found: Iterable[Record], recorded: Iterable[Record]
+) -> tuple[set[str], list[str]]:
+    """The texts that two lists of claims share, and a sentence for each that does not agree."""
+    known = {c["text"]: c for c in recorded}
+    shared, sentences = set(), []
+    for c in found:
+        if (other := known.get(c["text"])) is None:
+            continue
+        shared.add(c["text"])
+        if None in (c["measured"], other["measured"]):
+            sentences.append(f"{c['text']}: no number to compare")
+            continue
+        apart, allowed = abs(c["measured"] - other["measured"]), _allowed(c, other)
+        if not apart <= allowed:
+            sentences.append(
+                f"{c['text']}: {measured(c)}, the record has {measured(other)}; that is"
+                f" {apart:.2g} apart, allowed are {allowed:.2g}"
+            )
+    return shared, sentences
+
+
+def _allowed(c: Record, other: Record) -> float:
+    """How far two measurements of one number may be apart.
+
+    By chance, if both have errors. Numbers without an error are functions of the input: the same
+    within rounding, or within what theory allows each of them.
+    """
+    errors = [x["error"] or 0.0 for x in (c, other)]
+    samples = [x["samples"] for x in (c, other) if x["error"] and x["samples"]]
+    by_chance = chance(math.hypot(*errors), min(samples, default=None)) if any(errors) else 0.0
+    theory = [x["theory"]["tolerance"] or 0.0 for x in (c, other) if x["theory"]]
+    rounding = _SAME * max(abs(c["measured"]), abs(other["measured"]))
+    return float(max(by_chance, rounding, 2.0 * min(theory, default=0.0)))
