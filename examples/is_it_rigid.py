@@ -23,7 +23,7 @@ SEEDS = (1, 2, 3)
 
 
 def box(count: int, gravity: float, friction: float) -> hg.Scene:
-    """Disks in a box, about as high as it is wide, under a lid somewhat heavier than all of them."""
+    """Disks in a box, about as high as it is wide, under a lid heavier than all of them."""
     wide = count**0.5
     size = [wide, 1.7 * wide]
     lid = hg.Piston(mass=count, force=count * gravity)
@@ -97,9 +97,10 @@ def main(quick: bool = False, folder: Path = Path("results/is_it_rigid")) -> Non
     mean, spread = 100.0 * np.mean(off, axis=0), 100.0 * np.std(off, axis=0, ddof=1)
     for name, m, s in zip(("ω", "τ"), mean, spread, strict=True):
         print(f"{name} against what was foretold: {m:+.1f} % on average, ± {s:.1f} % a packing")
-    # Over many packings ω is BIAS_W and τ BIAS_T: limits some five standard deviations away.
+    # Packings of 300 disks gave ω 3.0 ± 0.7 % lower and τ 3 ± 5 % longer: the limits are five
+    # standard errors of a mean over three from there.
     assert abs(mean[0]) < 5.0
-    assert abs(mean[1]) < 12.0
+    assert abs(mean[1]) < 16.0
 
 
 def draw(time: np.ndarray, soft: np.ndarray, rigid: np.ndarray, heard: Ringing, path: Path) -> None:
