@@ -67,8 +67,9 @@ def main() -> int:
     if unknown:
         print(f"HARDGRAIN_PROCESSORS has {unknown[0]!r}; known here: {', '.join(KNOWN) or 'none'}")
         return 2
-    if len(names) < MOST:
-        print(f"of other processors, {platform.machine()} machines like this can imitate {names}")
+    if not names:
+        print(f"no other processor is known whose code this {platform.machine()} machine executes")
+        return 0
     worst = 0
     for name in names:
         print(f"as on {name}:", flush=True)
