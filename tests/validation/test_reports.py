@@ -14,6 +14,8 @@ from hardgrain.papers import PAPERS
 from hardgrain.papers.record import disagreements, read
 from hardgrain.papers.reproduce import reproduce
 
+pytestmark = pytest.mark.rounding
+
 RECORDS = Path(__file__).parents[2] / "docs" / "reproductions"  # full runs, kept with the project
 
 EXPERIMENTS = {
