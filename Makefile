@@ -7,11 +7,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test docs pictures bench lock clean
+.PHONY: help demo test coverage mutation docs pictures bench lock clean
 
 help:
 	@echo "make demo    settle 1000 disks under gravity and draw their force network"
 	@echo "make test    lint, type check and run all tests"
+	@echo "make coverage  run all tests and say which lines of src they reach"
+	@echo "make mutation  put small faults into copies of src: which does no test notice?"
 	@echo "make docs    build the site of tutorials and reference into build/site"
 	@echo "make pictures  draw the pictures of the docs that are out of date (ARGS=name: just that one)"
 	@echo "make bench   measure speed, against other programs where they can be had"
@@ -26,6 +28,13 @@ test: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(ARGS)
+
+# Lines of compiled functions cannot be seen: they are left out.
+coverage: $(VENV)/.installed
+	$(BIN)/pytest --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
+
+mutation: $(VENV)/.installed
+	$(BIN)/python tests/mutation.py $(ARGS)
 
 docs: $(VENV)/.installed
 	@$(BIN)/python -c "import myst_parser, pydata_sphinx_theme" 2>/dev/null || $(PIP) install --quiet -e ".[docs]" --no-build-isolation

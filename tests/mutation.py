@@ -4,8 +4,8 @@
 
 Each fault is one edit: a sign, a factor, an index, a term left out. The tests named beside it are
 run against the copy; a fault that none of them notices has survived, and calls for a test of the
-physics that it breaks. WORDs choose faults by file or text. Kernels that cannot depend on the edited
-file are not compiled again: a kernel depends on the modules that its own imports, one by one.
+physics that it breaks. WORDs choose faults by file or text. Only kernels of modules that import the
+edited file, directly or by way of others, are compiled again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ FAULTS = [
     Fault("law/shock.py", "(u_n + bias)", "(u_n - bias)", LAWS),
     Fault("law/friction.py", "abs(q) <= stick_limit", "abs(q) <= slide_limit", LAWS),
     Fault("law/friction.py", "if length <= stick_limit", "if length <= slide_limit", LAWS),
-    Fault("law/rolling.py", "stick_or_slide(torque - inertia", "stick_or_slide(torque + inertia", LAWS),
+    Fault("law/rolling.py", "stick_or_slide(torque - inertia", "stick_or_slide(torque + inertia",
+          LAWS),
     Fault("law/restitution.py", "before_n < 0.0 and gap", "gap", LAWS),
     Fault("law/restitution.py", "max(bias, e_n * before_n) if", "bias if", LAWS),
     Fault("law/spring.py", "return tx * grow, ty * grow, tz * grow", "return tx, ty, tz", LAWS),
@@ -72,16 +73,20 @@ FAULTS = [
           f"unit/test_neighbours.py verification/test_pushes.py {DRIVES} {KEPT}"),
     Fault("contact/pairs.py", "travel[n:] += self.turned", "pass",
           f"unit/test_neighbours.py {DRIVES} {KEPT}"),
-    Fault("contact/pairs.py", "return vectors + 2.0 * np.cross", "return vectors + np.cross", DRIVES),
+    Fault("contact/pairs.py", "return vectors + 2.0 * np.cross", "return vectors + np.cross",
+          DRIVES),
     Fault("contact/detect.py", "old_second[o] < j", "old_second[o] <= j", f"{SOLVER} {STATICS}"),
     Fault("contact/detect.py", "reach[:n] += self._margin\n        if", "if",
           f"verification/test_pushes.py {KEPT}"),
     # solve
-    Fault("solve/lean.py", "p.b[j, PSI] -= p.b[j, K] * d_t", "p.b[j, PSI] += p.b[j, K] * d_t", IMPACT),
-    Fault("solve/lean.py", "+ b[i, K] + b[j, K], LOCKED", "+ b[i, K], LOCKED", f"{IMPACT} {SOLVER}"),
+    Fault("solve/lean.py", "p.b[j, PSI] -= p.b[j, K] * d_t", "p.b[j, PSI] += p.b[j, K] * d_t",
+          IMPACT),
+    Fault("solve/lean.py", "+ b[i, K] + b[j, K], LOCKED", "+ b[i, K], LOCKED",
+          f"{IMPACT} {SOLVER}"),
     Fault("solve/lean.py", "vx - spin[j, 0] * ly, vy", "vx + spin[j, 0] * ly, vy", DRIVES),
     Fault("solve/full.py", "(my - mx) * nx * ny +", "(mx - my) * nx * ny +", f"{INCLINE} {SOLVER}"),
-    Fault("solve/full.py", "c[row, COH] = law[COHESION] * dt", "c[row, COH] = law[COHESION]", f"{STATICS} {KEPT}"),
+    Fault("solve/full.py", "c[row, COH] = law[COHESION] * dt", "c[row, COH] = law[COHESION]",
+          f"{STATICS} {KEPT}"),
     Fault("solve/full.py", "r_i * radius[j] / (r_i + radius[j])",
           "2.0 * r_i * radius[j] / (r_i + radius[j])", f"{INCLINE} {IMPACT} {SOLVER}"),
     Fault("solve/sweep.py", "max(speed_squared(p, k, new), speed_squared(p, k, old))",
@@ -100,23 +105,28 @@ FAULTS = [
     Fault("step/loads.py", "middle = (state.step + 0.5) * self.dt\n        for drive in self.model",
           "middle = state.step * self.dt\n        for drive in self.model", DRIVES),
     Fault("step/loads.py", "nx = c * x + ax * w + ay * z - az * y",
-          "nx = c * x + ax * w - ay * z + az * y", f"{DRIVES} {KEPT} verification/test_invariance.py"),
+          "nx = c * x + ax * w - ay * z + az * y",
+          f"{DRIVES} {KEPT} verification/test_invariance.py"),
     Fault("step/soft_kernel.py", "a1, a2 = r + 0.5 * gap, radius[j] + 0.5 * gap",
           "a1, a2 = r, radius[j]", SOFT),
-    Fault("step/soft_kernel.py", "driven -= dt * push * before", "driven -= 0.5 * dt * push * before",
+    Fault("step/soft_kernel.py", "driven -= dt * push * before",
+          "driven -= 0.5 * dt * push * before",
           SOFT),
     Fault("step/soft_kernel.py", "turned[w, 1] = c * vy + s", "turned[w, 1] = c * vy - s", SOFT),
-    Fault("step/exact/array.py", "(rotation, first + 5, 1.0)", "(rotation, first + 5, -1.0)", ARRAY),
+    Fault("step/exact/array.py", "(rotation, first + 5, 1.0)", "(rotation, first + 5, -1.0)",
+          ARRAY),
     # measure
     Fault("measure/stress.py", "v = v - m @ v / m.sum()", "pass", FORCE),
     Fault("measure/stress.py", "np.where(grain, 0.5, 1.0) * c.gap", "c.gap", FORCE),
     Fault("measure/stress.py", "np.sqrt(1.5 * np.square", "np.sqrt(0.5 * np.square", FORCE),
     Fault("measure/fabric.py", "0.5 * dim * (dim + 2)", "dim * (dim + 2)", STRUCTURE),
-    Fault("measure/energy.py", "orbital + snap.model.inertia[: snap.n] @ snap.spin", "orbital", STATE),
+    Fault("measure/energy.py", "orbital + snap.model.inertia[: snap.n] @ snap.spin", "orbital",
+          STATE),
     Fault("measure/energy.py", "(snap.dim * m.sum())", "m.sum()", f"{STATE} {FLOW}"),
     Fault("measure/structure.py", "* rough.sum() - slides.sum()", "* rough.sum()", STRUCTURE),
     Fault("measure/structure.py", "out[:n] |= new", "return new", STRUCTURE),
-    Fault("measure/rigidity.py", "strength = 2.0 * q * sweeps / dt**2", "strength = q * sweeps / dt**2",
+    Fault("measure/rigidity.py", "strength = 2.0 * q * sweeps / dt**2",
+          "strength = q * sweeps / dt**2",
           MONITOR),
     Fault("measure/rigidity.py", "0.5 * (1.0 - normal**2)", "1.0 - normal**2", MONITOR),
 ]  # fmt: skip
