@@ -26,7 +26,7 @@ LAWS: dict[str, dict[str, Any]] = {
     "rolling": {"friction": 0.4, "rolling": 0.1},
     "torsion": {"friction": 0.4, "rolling": 0.1, "torsion": 0.2},
 }
-ORDERS = ("random", "sequential", "symmetric", "coloured")
+ORDERS = ("random", "drawn", "sequential", "symmetric", "coloured")
 
 
 def crowd(

@@ -305,7 +305,7 @@ def test_any_matrix_symmetric_or_not(dim, odd):
     assert found.r.any()
 
 
-@pytest.mark.parametrize("order", ["random", "sequential", "symmetric", "coloured"])
+@pytest.mark.parametrize("order", ["random", "drawn", "sequential", "symmetric", "coloured"])
 @pytest.mark.parametrize("dim", [2, 3])
 def test_every_order_and_jacobi_agree_where_velocities_are_unique(order, dim):
     problem = one_step("frictionless", dim)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from hardgrain.measure.rigidity import Rigidity
+from hardgrain.measure.rigidity import CONVERGED, Rigidity
 from hardgrain.run.unique import Uniqueness
 from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "Summary", "Totals"]
-
-# Residual up to which a step counts as converged: velocities are right to a thousandth of what the
-# contacts do in a step. Errors of that size drown in the first-order time stepping.
-CONVERGED = 1e-3
 
 
 @dataclass
@@ -106,6 +102,8 @@ class Summary:
         missed = "reached the cap on sweeps" if r is None or not r.at_once else "missed it"
         cap = f"; {self.capped} steps {missed}" if self.capped else ""
         converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
+        if self.loose == 0 and r is not None and not r.rigid and r.length > 0.0:
+            converged = "yes at every contact, but NOT in the longest wave (see rigid?)"
         rigid = "" if r is None else f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
         trust = (
             f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"

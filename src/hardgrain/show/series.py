@@ -63,6 +63,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "network_stiffness": ("force/length", "stiffness κ of contacts"),
     "network_damping": ("force time/length", "damping γ of contacts"),
     "network_sag": ("length", "sag under the load"),
+    "network_swing": ("length", "swing that steps may leave"),
 }
 
 
