@@ -188,7 +188,9 @@ def _figure(table: dict[str, Any], size: int, case: Case) -> Any:
     figure, panels = new_figure(1, 3, width=3.6)
     for axes, x, label in zip(panels, ("particles", "mu_plane", "mu_block"), ("L", "µ'", "µ''")):
         k = _scan(table, size, case, x)
-        axes.plot(table[x][k], table["closed_form"][k], color=COLOURS[2], lw=1, label="closed form")
+        line = "x" if x == "particles" else "-"
+        axes.plot(table[x][k], table["closed_form"][k], line, color=COLOURS[2], lw=1, ms=3,
+                  label="closed form")  # fmt: skip
         axes.plot(table[x][k], table["drive"][k], "o", color=COLOURS[1], ms=3.5, mfc="none",
                   label="exact path")  # fmt: skip
         for none in table[x][k][np.isinf(table["drive"][k])]:
