@@ -256,7 +256,8 @@ def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
             span,
             paper=Expected(0.0, 2e-6, "accuracy of the search", "a unique solution"),
             theory=Expected(
-                both["moves"][0], 2e-6, "accuracy of the search", "v̇ on the exact path over N_L, one of several", "at least"
+                both["moves"][0], 2e-6, "accuracy of the search",
+                "v̇ on the exact path over N_L, one of several", "at least",
             ),
             differs="exact Coulomb friction with a single coefficient allows rest and motion under"
             " the same drive",
