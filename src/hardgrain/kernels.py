@@ -26,10 +26,15 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import config, event
+from numba import prange, types
+from numba.core import cgutils, config, event
 from numba.core.caching import FunctionCache
+from numba.extending import intrinsic, overload
 
-__all__ = ["announce", "cache_folder", "compile_seconds", "device", "jit", "pjit"]
+__all__ = [
+    "announce", "cache_folder", "cgutils", "compile_seconds", "device", "intrinsic", "jit",
+    "overload", "pjit", "prange", "types",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ..until import LAST
+
 ARGUMENTS = [
     "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
@@ -31,9 +33,22 @@ def chromium() -> Iterator[Any]:
     if program is None:
         pytest.skip("no Chromium: put chromium on the PATH, or its path into HARDGRAIN_CHROMIUM")
     with playwright.sync_playwright() as control:
-        browser = control.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = control.chromium.launch(
+            executable_path=program, args=ARGUMENTS, timeout=1000 * LAST
+        )
         yield browser
         browser.close()
+
+
+TICKS = """n => new Promise(done => {
+    const tick = () => n-- > 0 ? requestAnimationFrame(tick) : done();
+    tick();
+})"""
+
+
+def ticks(page: Any, count: int) -> None:
+    """Wait until the browser has drawn the page some times more, however long it takes for it."""
+    page.evaluate(TICKS, count)
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,9 @@ from PIL import Image
 import hardgrain as hg
 from hardgrain.show.report import write_report
 
+from ..until import LAST
+from .conftest import ticks
+
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -41,6 +44,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def page(chromium: Any, reports: dict[str, Path], request: pytest.FixtureRequest) -> Iterator[Any]:
     """A report, opened offline; whatever the page complains about fails the test."""
     context = chromium.new_context(offline=True, viewport={"width": 1000, "height": 900})
+    context.set_default_timeout(1000 * LAST)
     page, complaints = context.new_page(), []
     page.on("console", lambda m: complaints.append(m.text))
     page.on("pageerror", lambda e: complaints.append(str(e)))
@@ -104,7 +108,7 @@ def test_play_advances_and_pauses(page: Any) -> None:
     page.wait_for_function("+document.getElementById('film-frame').value > 2")
     page.click("#film-play")
     now = page.input_value("#film-frame")
-    page.wait_for_timeout(200)
+    ticks(page, 30)
     assert page.input_value("#film-frame") == now
 
 
@@ -138,5 +142,5 @@ def test_dark_mode_is_dark_and_legible(page: Any, artifacts: Path) -> None:
 
 def test_narrow_screens_do_not_scroll_sideways(page: Any) -> None:
     page.set_viewport_size({"width": 360, "height": 700})
-    page.wait_for_timeout(100)
+    ticks(page, 6)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -5,9 +5,7 @@ from __future__ import annotations
 import http.client
 import io
 import re
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,9 @@ from hardgrain.measure.snapshot import snapshot
 from hardgrain.show.view import Viewer, canvas
 from hardgrain.show.view.fields import coloured
 from hardgrain.show.view.screen import seen
+
+from ..until import LAST, started, until
+from .conftest import ticks
 
 pytest.importorskip("viser", reason="viser is not installed")
 
@@ -53,7 +54,7 @@ class Screen:
         page.on("console", lambda m: self._hear(m.type, m.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.addresses.add(request.url))
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(1000 * LAST)
         page.goto(viewer.address)
         page.get_by_text("grains,").wait_for()
         page.locator(".mantine-Notification-closeButton").click()  # drawn in software: we know
@@ -67,14 +68,16 @@ class Screen:
 
     def settle(self) -> np.ndarray:
         """Wait until the picture stands still; what is on the canvas then, (h, w, 3)."""
-        last = self.pixels()
-        for _ in range(60):
-            time.sleep(0.15)
-            now = self.pixels()
-            if np.array_equal(now, last):
-                return now
-            last = now
-        raise AssertionError("the picture does not come to rest")
+        last = [self.pixels()]
+
+        def still() -> bool:
+            ticks(self.page, 6)
+            last.append(self.pixels())
+            del last[:-3]
+            return len(last) == 3 and all(np.array_equal(p, last[-1]) for p in last)
+
+        until(still, "the picture comes to rest")
+        return last[-1]
 
     def pixels(self) -> np.ndarray:
         from PIL import Image
@@ -96,8 +99,11 @@ class Screen:
         return int(k), int(last)
 
     def go_to(self, key: str) -> None:
-        """Move the frame slider by a key: Home, End, ArrowRight."""
+        """Move the frame slider by a key, Home or End."""
         self.page.get_by_role("slider").first.press(key)
+        if not self.viewer.film.live:
+            last = len(self.viewer.film) - 1
+            self.page.get_by_text(f"frame {last if key == 'End' else 0} of {last}").wait_for()
 
     def choose(self, label: str, option: str) -> None:
         self.page.get_by_label(label, exact=True).click()
@@ -179,14 +185,14 @@ def test_play_advances(screen: Screen) -> None:
     before = screen.settle()
     assert screen.frame == (0, 15)
     screen.page.get_by_role("button", name="Play").click()
-    screen.page.get_by_text(re.compile(r"frame [4-9] of 15")).wait_for()
+    screen.page.get_by_text(re.compile(r"frame ([4-9]|1[0-5]) of 15")).wait_for()
     screen.page.get_by_role("button", name="Pause").click()
     after = screen.settle()
     k, _ = screen.frame
     assert 4 <= k <= 15
     assert (before != after).any(axis=2).mean() > 0.02
-    time.sleep(0.5)
-    assert screen.frame[0] == k  # a pause is one
+    assert np.array_equal(screen.settle(), after)  # a pause is one
+    assert screen.frame[0] == k
 
 
 def test_colours_are_those_of_the_legend(screen: Screen, disks: Path, artifacts: Path) -> None:
@@ -218,7 +224,7 @@ def test_a_drag_moves_disks_and_never_tilts_them(screen: Screen, disks: Path) ->
     mouse.down()
     for step in (15, 30, 45, 60):
         mouse.move(box["x"] + before[0] + step, box["y"] + before[1] - step)
-        screen.page.wait_for_timeout(80)
+        ticks(screen.page, 5)
     mouse.up()
     screen.settle()
     camera = screen.viewer_camera()
@@ -332,11 +338,7 @@ def test_two_pages_have_states_of_their_own(screen: Screen, chromium: Any) -> No
     other.get_by_text("frame 0 of 15").wait_for()
     assert screen.frame == (15, 15)
     other.close()
-    for _ in range(50):
-        if len(screen.viewer.pages) == 1:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the page that was closed is still served")
+    until(lambda: len(screen.viewer.pages) == 1, "the page that was closed is served no more")
 
 
 def test_serves_nothing_else(screen: Screen, disks: Path) -> None:
@@ -349,7 +351,7 @@ def test_serves_nothing_else(screen: Screen, disks: Path) -> None:
         "/secret.txt", "/disks.h5", str(disks), "/%00", "/index.html/../../package.json",
         "/../src/App.tsx",
     ):  # fmt: skip
-        connection = http.client.HTTPConnection("127.0.0.1", screen.viewer.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", screen.viewer.port, timeout=LAST)
         connection.request("GET", path)
         answer = connection.getresponse()
         body = answer.read()
@@ -434,43 +436,45 @@ sim = hg.Simulation(scene, dt=0.02, seed=1)
 def slowly(sim):
     time.sleep(0.02)
     return False
-sim.run(until=[hg.Steps(steps=5000), slowly], output=sys.argv[1], every=5, progress=False)
+sim.run(until=[hg.Steps(steps=10**9), slowly], output=sys.argv[1], every=5, progress=False)
 """
 
 
 def test_live(chromium: Any, tmp_path: Path, artifacts: Path) -> None:
     path = tmp_path / "live.h5"
-    run = subprocess.Popen([sys.executable, "-c", LIVE, str(path)])
-    try:
-        for _ in range(300):
-            if path.exists():
-                break
-            time.sleep(0.1)
-        time.sleep(0.5)
+
+    def begun() -> bool:
+        try:
+            hg.RunFile(path).close()
+        except hg.InputError:
+            return False
+        return True
+
+    with started([sys.executable, "-c", LIVE, str(path)]) as run:
+        until(begun, "the first frame", run)
         with Viewer(path) as viewer, Screen(chromium, viewer) as screen:
             page = screen.page
             page.get_by_text("running now").wait_for()
             k, last = screen.frame
             assert k == last  # the newest
-            time.sleep(2.5)
+            until(lambda: screen.frame[1] > last + 5, "more frames", run)
             k, now = screen.frame
-            assert k == now > last
+            assert k == now
             screen.keep(artifacts / "live.png")
+
             # looks back: the run grows, the frame stays; a frame that comes in just then may
             # take the slider along, so try again as anyone would
-            for _ in range(20):
+            def at_first() -> bool:
                 screen.go_to("Home")
-                time.sleep(0.5)
-                if screen.frame[0] == 0:
-                    break
+                now = screen.frame[1]
+                until(lambda: screen.frame[1] > now, "one more frame", run)
+                return screen.frame[0] == 0
+
+            until(at_first, "the first frame is shown", run)
             last = screen.frame[1]
-            time.sleep(2.0)
+            until(lambda: screen.frame[1] > last + 5, "more frames", run)
             assert screen.frame[0] == 0
-            assert screen.frame[1] > last
             run.kill()
             run.wait()
             page.get_by_text("interrupted").wait_for()
             assert screen.errors == []
-    finally:
-        run.kill()
-        run.wait()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from hardgrain.show.view.fields import coloured, names
 from hardgrain.show.view.film import Film
 from hardgrain.show.view.picture import centres, from_x, network, size_classes, turns
 from hardgrain.show.view.screen import seen, sent
+
+from ..until import LAST, started
 
 
 def run(path: Path, dim: int, steps: int = 200, every: int = 50, contacts_every: int = 1) -> Path:
@@ -172,6 +174,7 @@ def test_what_is_sent_is_seen() -> None:
 def test_a_ray_meets_the_grain_that_brute_force_finds(film: Film) -> None:
     snap, rng = film.at(-1), np.random.default_rng(1)
     x = centres(snap)
+    hits = misses = 0
     for _ in range(60):
         target = np.append(rng.uniform(0.0, 4.0, 2), 0.0)
         if film.dim == 3:
@@ -184,16 +187,22 @@ def test_a_ray_meets_the_grain_that_brute_force_finds(film: Film) -> None:
             assert found == (int(np.flatnonzero(hit)[0]) if hit.any() else None)
             continue
         steps = origin + np.arange(0.0, 45.0, 0.005)[:, None] * way  # walk along the ray
-        inside = np.linalg.norm(steps[:, None] - x, axis=2) < snap.radius - 0.01
-        first = np.flatnonzero(inside.any(axis=1))
+        depth = snap.radius - np.linalg.norm(steps[:, None] - x, axis=2)
+        first = np.flatnonzero((depth > 0.01).any(axis=1))
         if first.size:
             assert found is not None
-            assert snap.radius[found] >= np.linalg.norm(steps[first[0]] - x[found]) - 0.02
+            assert depth[first[0], found] >= -0.02
+            hits += 1
+        elif depth.max() < 0.0:
+            assert found is None
+            misses += 1
+    assert film.dim == 2 or min(hits, misses) > 5
 
 
 def test_a_contact_is_picked_at_its_point_only(film: Film) -> None:
     snap = film.at(-1)
     net = network(snap)
+    assert len(net) > 10
     for k in range(len(net)):
         point = net.begin[k] + snap.radius[net.first[k]] * net.along[k]
         back = np.array([0.0, 0.0, 1.0]) if film.dim == 2 else np.cross(net.along[k], [1, 2, 3])
@@ -354,15 +363,11 @@ def test_nonsense_ends_in_one_sentence(
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_interrupt_ends_it_cleanly(film: Film) -> None:
     pytest.importorskip("viser")
-    import signal
-
     command = [sys.executable, "-m", "hardgrain.cli", "view", str(film.path), "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert "http://127.0.0.1:" in line
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    rest = process.communicate(timeout=20)[0]
-    assert process.returncode == 0
-    assert "Traceback" not in rest
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with started(command, **output) as process:
+        assert process.stdout is not None
+        assert "http://127.0.0.1:" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=LAST)[0]
+    assert (process.returncode, rest) == (0, "\nclosed\n")

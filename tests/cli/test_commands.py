@@ -1,18 +1,18 @@
 """Every command does what its help says."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hardgrain as hg
+
+from ..until import LAST, started, until
 
 COMMANDS = (
     "run",
@@ -116,15 +116,13 @@ def test_resume_makes_a_run_longer_with_the_same_bits(hardgrain, scenario):
 def test_ctrl_c_ends_cleanly_and_resume_goes_on(scenario, tmp_path):
     scenario.write_text(scenario.read_text().replace("steps = 30", "steps = 100000000"))
     command = [sys.executable, "-m", "hardgrain.cli"]
-    process = subprocess.Popen(
+    with started(
         [*command, "run", "test.toml"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    until = time.monotonic() + 120.0
-    while not _has_frames(tmp_path / "test.h5", 3) and time.monotonic() < until:
-        time.sleep(0.1)
-    os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    ) as process:  # fmt: skip
+        until(lambda: _has_frames(tmp_path / "test.h5", 3), "three frames", process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=LAST)
     assert process.returncode == 130
     assert "ended:       interrupted" in out
     assert "hardgrain resume test.h5" in err

@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-import hardgrain as hg
+from ..until import LAST, started, until
 
 MADE = {
     "vtkhdf": ["out-contacts.vtkhdf", "out-grains.vtkhdf", "out-walls.vtkhdf"],
@@ -100,22 +99,32 @@ def test_a_folder_that_cannot_be_written(run):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_leaves_nothing(hardgrain, tmp_path, number):
-    place = hg.Grid(min=[0, 0], max=[60, 60])
-    scene = hg.Scene(grains=[hg.Grains(count=3000, place=place)])
-    hg.Simulation(scene, dt=0.01).run(100, output="test.h5", every=1, progress=False)
-    code = "from hardgrain.cli import main; main()"
+def test_interrupted_it_leaves_nothing(run, tmp_path, tmp_path_factory, number):
+    """Within the second of four frames, which lasts until the signal has been sent."""
+    signalled = tmp_path_factory.mktemp("signal") / "sent"
+    code = f"""
+import time
+from pathlib import Path
+from hardgrain.cli import main
+from hardgrain.io.xyz import ExtendedXyz
+append, frames = ExtendedXyz.append, []
+def slowly(self, snap):
+    append(self, snap)
+    frames.append(snap)
+    while len(frames) == 2 and not Path({str(signalled)!r}).exists():
+        time.sleep(0.001)
+ExtendedXyz.append = slowly
+main()
+"""
     command = [sys.executable, "-c", code, "export", "test.h5", "-o", "out.xyz"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    limit = time.monotonic() + 20.0
-    while not any(p.is_dir() for p in tmp_path.iterdir()):  # it has begun
-        assert process.poll() is None
-        assert time.monotonic() < limit
-        time.sleep(0.01)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with started(command, **output) as process:
+        until(lambda: any(p.is_dir() for p in tmp_path.iterdir()), "it has begun", process)
+        process.send_signal(number)
+        signalled.touch()
+        out, err = process.communicate(timeout=LAST)
     assert (process.returncode, out, err) == (130, "", "interrupted; nothing is left of it\n")
-    assert [p.name for p in tmp_path.iterdir()] == ["test.h5"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["test.h5", "test.toml"]
 
 
 def test_progress_is_shown_in_a_terminal_only(run, monkeypatch):

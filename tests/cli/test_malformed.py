@@ -16,7 +16,7 @@ import hardgrain as hg
 from hardgrain.cli import starter
 from hardgrain.run.scenario import parse
 
-SLOWEST = 10.0  # [s] for one scenario; compilation is done before
+SLOWEST = 60.0  # [s] of the processor, a thousand times what a scenario takes once compiled
 BASES = [
     tomllib.loads((Path(__file__).parent / "scenario.toml").read_text()),
     *(tomllib.loads(starter.text(name)) for name in ("biaxial", "drum", "incline", "silo")),
@@ -92,7 +92,7 @@ def malformed(draw: Any) -> dict[str, Any]:
 
 def try_it(data: dict[str, Any]) -> None:
     """Build what can be built; nothing but our own errors may come out."""
-    start, said = time.monotonic(), ""
+    start, said = time.process_time(), ""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -101,7 +101,7 @@ def try_it(data: dict[str, Any]) -> None:
             said = str(error)
     assert "\n" not in said
     assert len(said) < 600
-    assert time.monotonic() - start < SLOWEST
+    assert time.process_time() - start < SLOWEST
 
 
 @pytest.fixture(scope="module", autouse=True)

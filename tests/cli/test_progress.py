@@ -1,11 +1,19 @@
 """The progress line: what it says, how often, and that compilation is announced."""
 
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 
 import hardgrain as hg
-from hardgrain.cli import starter
+from hardgrain import parallel
+from hardgrain.cli import starter, warmup
+from hardgrain.kernels import cache_folder
 from hardgrain.run.progress import PERIOD, Progress, duration
-from hardgrain.run.scenario import parse
+
+from ..warm import warmed
 
 
 @pytest.mark.parametrize(
@@ -70,23 +78,49 @@ def test_compilation_is_announced_once_where_there_is_no_terminal(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_warmup_leaves_nothing_to_compile(hardgrain):
-    import tomllib
+ALL_STARTERS = """
+import tomllib
+import warnings
 
-    from hardgrain.kernels import announce
+import hardgrain as hg
+from hardgrain.cli import starter
+from hardgrain.kernels import announce
+from hardgrain.run.scenario import parse
 
+warnings.simplefilter("ignore")
+runs = 0
+with announce(lambda name, count: print("compiled:", name)):
+    for name in starter.names():
+        data = tomllib.loads(starter.text(name))
+        for change in ({}, {"order": "coloured"}, {"stop": "residual"}):
+            data["solver"] |= {"sweeps": 5, **change}
+            hg.Simulation(parse(data)).run(2)
+            runs += 1
+    for name in ("settling-box", "drum"):
+        data = tomllib.loads(starter.text(name))
+        data["engine"] = {"kind": "soft-particles", "stiffness": 1e-3}
+        hg.Simulation(parse(data)).run(2)
+        runs += 1
+print(runs, "runs")
+"""
+
+
+def test_warmup_leaves_nothing_to_compile(tmp_path):
+    """A new process that finds only what a warm-up has left compiles nothing for any starter."""
+    cache = shutil.copytree(warmed(), tmp_path / "cache")
+    done = subprocess.run(
+        [sys.executable, "-c", ALL_STARTERS],
+        env=os.environ | {"HARDGRAIN_CACHE": str(cache)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{3 * len(starter.names()) + 2} runs\n"
+
+
+def test_warmup_says_when_it_is_done(hardgrain, monkeypatch):
+    """With one small run in place of all, and no other processes."""
+    one = next(warmup._small_runs())
+    monkeypatch.setattr(warmup, "_small_runs", lambda: iter([one]))
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
     result = hardgrain("warmup")
     assert result.code == 0
-    assert "all kernels are ready" in result.out
-    compiled: list[str] = []
-    with announce(lambda name, count: compiled.append(name)):
-        for name in starter.names():
-            data = tomllib.loads(starter.text(name))
-            for change in ({}, {"order": "coloured"}, {"stop": "residual"}):
-                data["solver"] |= {"sweeps": 5, **change}
-                hg.Simulation(parse(data)).run(2)
-        for name in ("settling-box", "drum"):
-            data = tomllib.loads(starter.text(name))
-            data["engine"] = {"kind": "soft-particles", "stiffness": 1e-3}
-            hg.Simulation(parse(data)).run(2)
-    assert compiled == []
+    assert f"all kernels are ready, in {cache_folder()} (" in result.out

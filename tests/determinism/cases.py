@@ -1,13 +1,15 @@
 """Small runs that together use all that a resumed or repeated run must get right.
 
-As a script, `python cases.py run|resume CASE FILE [JSON]` is the process that the tests start,
-interrupt and kill. JSON holds changes of the scenario's own fields.
+As a script, `python cases.py run|resume CASE FILE [JSON [STEP]]` is the process that the tests
+start, interrupt and kill. JSON holds changes of the scenario's own fields. After STEP it waits for
+a file of the name signalled beside FILE: a test that is late finds it still going.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +138,30 @@ def rigid_2d() -> Scenario:
     return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=7), **until(300))
 
 
+def turned_2d() -> Scenario:
+    """Disks in a drum, with the geometry of every step at its end."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        contacts=[hg.ContactLaw(friction=0.5)],
+        grains=[
+            hg.Grains(
+                count=16,
+                diameter=hg.Uniform(min=0.7, max=1.2),
+                place=hg.Loose(min=[-2.5, -2.5], max=[2.5, 2.5]),
+            )
+        ],
+        walls=[hg.Drum(center=[0, 0], radius=4.0, spin=0.5)],
+    )
+    return Scenario(
+        scene=scene,
+        dt=0.02,
+        engine=hg.RigidGrains(geometry="end"),
+        solver=hg.GaussSeidel(sweeps=100),
+        output=Output(every=6),
+        **until(401),
+    )
+
+
 def coloured_2d() -> Scenario:
     """So many touching disks that colours are swept, and sums are made, on all threads."""
     return _crowd(2, [50, 50], stop="residual", tolerance=1e-6)
@@ -176,7 +202,7 @@ def until(steps: int) -> dict[str, Any]:
 
 CASES = {
     f.__name__: f
-    for f in (box_2d, drum_3d, pistons_2d, soft_3d, rigid_2d, coloured_2d, coloured_3d)
+    for f in (box_2d, drum_3d, pistons_2d, soft_3d, rigid_2d, turned_2d, coloured_2d, coloured_3d)
 }
 
 
@@ -207,9 +233,12 @@ def frames(path: Path, every: int) -> dict[int, dict[str, bytes]]:
         return found
 
 
-def main(action: str, name: str, path: str, changes: str = "{}") -> None:
+def main(action: str, name: str, path: str, changes: str = "{}", halt: str = "0") -> None:
     def tell(sim: hg.Simulation, report: Any) -> None:
         print("step", report.step, flush=True)
+        if report.step == int(halt):
+            while not Path(path).with_name("signalled").exists():
+                time.sleep(0.001)
 
     if action == "resume":
         _, summary = hg.Simulation.resume(path, progress=tell)

@@ -18,13 +18,17 @@ import pytest
 import hardgrain as hg
 from hardgrain.io.runfile import RunFile
 
+from ..until import LAST, started
 from .cases import frames, scenario
 
 SCRIPT = Path(__file__).with_name("cases.py")
-STOPPED = ["box_2d", "drum_3d", "pistons_2d", "soft_3d", "rigid_2d"]
+STOPPED = ["box_2d", "drum_3d", "pistons_2d", "soft_3d", "rigid_2d", "turned_2d"]
 SIGNALS = [("box_2d", signal.SIGINT), ("drum_3d", signal.SIGTERM), ("pistons_2d", signal.SIGINT)]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = [
+    pytest.mark.rounding,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +58,12 @@ def same(name: str, path: Path, other: Path) -> None:
     assert finished(path)
 
 
+def last_step(name: str) -> int:
+    last = scenario(name).stop.steps  # type: ignore[union-attr]
+    assert last is not None
+    return last
+
+
 def finished(path: Path) -> bool:
     with h5py.File(path, "r", swmr=True, locking=False) as h5:
         return bool(h5["committed/finished"][()])
@@ -61,17 +71,19 @@ def finished(path: Path) -> bool:
 
 def stop_at(action: str, name: str, path: Path, step: int, number: int, delay: float) -> str:
     """Start or resume a run in a fresh process, send it a signal after a step; what it said."""
-    child = subprocess.Popen(
-        [sys.executable, str(SCRIPT), action, name, str(path)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert child.stdout is not None
-    for line in child.stdout:
-        if line.startswith("step") and int(line.split()[1]) >= step:
-            break
-    time.sleep(delay)
-    child.send_signal(number)
-    rest, error = child.communicate(timeout=60)
+    command = [sys.executable, str(SCRIPT), action, name, str(path), "{}", str(last_step(name) - 1)]
+    signalled = path.with_name("signalled")
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with started(command, **output) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            if line.startswith("step") and int(line.split()[1]) >= step:
+                break
+        time.sleep(delay)  # into a step or a write
+        child.send_signal(number)
+        signalled.touch()
+        rest, error = child.communicate(timeout=LAST)
+    signalled.unlink()
     expected = -number if number == signal.SIGKILL else 0
     assert child.returncode == expected, error
     return rest.splitlines()[-1] if rest else ""
@@ -84,8 +96,7 @@ def test_killed_again_and_again(
     """SIGKILL at random moments, within steps and within writes, each time resumed."""
     path = tmp_path / "run.h5"
     chance = random.Random(name)
-    last = scenario(name).stop.steps  # type: ignore[union-attr]
-    assert last is not None
+    last = last_step(name)
     action = "run"
     for step in sorted(chance.sample(range(1, int(0.8 * last)), 3)):
         stop_at(action, name, path, step, signal.SIGKILL, chance.uniform(0.0, 0.004))

@@ -52,13 +52,24 @@ def test_foreseen_packing_is_the_one_that_comes(tmp_path: Path) -> None:
     assert again.rigidity.frequency == pytest.approx(after.frequency, rel=0.01)
 
 
-def test_criterion_leaves_it_open_unless_its_cap_is_too_low() -> None:
-    open_ = hg.advise(box(hg.GaussSeidel(stop="residual", sweeps=5000)))
-    assert open_.rigid is None
-    assert "as many as the criterion asks for, at most 5000" in str(open_)
-    capped = hg.advise(box(hg.GaussSeidel(stop="residual", sweeps=10)))
+def test_criterion_is_rigid_if_it_sees_the_slowest_wave() -> None:
+    """With a tolerance that is fine enough, and with a cap that is not too low."""
+    asks = "as many as the criterion asks for, at most 5000; "
+    needs = hg.advise(box(hg.GaussSeidel())).rigidity.tolerance
+    for stop in ("residual", "local"):
+        fine = hg.advise(box(hg.GaussSeidel(stop=stop, tolerance=0.9 * needs, sweeps=5000)))
+        assert fine.rigid is True
+        assert f"{asks}rigid: enough for a residual of {needs:.1g}" in str(fine)
+        assert "does not see swings of up to" in str(fine)
+        loose = hg.advise(box(hg.GaussSeidel(stop=stop, tolerance=1.2 * needs, sweeps=5000)))
+        assert loose.rigid is False
+        assert f"{asks}soft: sound crosses in " in str(loose)
+        assert f"use a residual of {needs:.1g} or less" in str(loose)
+    # what the global rule leaves is not known before
+    assert hg.advise(box(hg.GaussSeidel(stop="global", sweeps=5000))).rigid is False
+    capped = hg.advise(box(hg.GaussSeidel(stop="residual", tolerance=1e-6, sweeps=10)))
     assert capped.rigid is False
-    assert "10, soft: " in str(capped)
+    assert "at most 10; soft: " in str(capped)
     assert capped.step_seconds < capped.rigid_step_seconds
 
 

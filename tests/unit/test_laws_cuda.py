@@ -22,7 +22,7 @@ def run(*arguments: str, simulate: bool = False) -> subprocess.CompletedProcess[
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1" if simulate else "0"}
     return subprocess.run(
         [sys.executable, "-W", "ignore", str(SCRIPT), *arguments],
-        capture_output=True, text=True, env=environment, timeout=300,
+        capture_output=True, text=True, env=environment, timeout=600,
     )  # fmt: skip
 
 

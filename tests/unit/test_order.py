@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hardgrain.solve.order import RANDOM, SEQUENTIAL, SYMMETRIC, arrange, colour
+from hardgrain.solve.order import DRAWN, RANDOM, SEQUENTIAL, SYMMETRIC, arrange, colour
 
 
-def order_of(size: int, seed: int = 1, step: int = 0, sweep: int = 0) -> np.ndarray:
+def order_of(
+    size: int, seed: int = 1, step: int = 0, sweep: int = 0, scheme: int = RANDOM
+) -> np.ndarray:
     """Random order of one sweep over ``size`` contacts."""
     order = np.arange(size, dtype=np.uint32)
-    arrange(order, RANDOM, seed, step, sweep)
+    arrange(order, scheme, seed, step, sweep)
     return order
 
 
@@ -62,6 +64,35 @@ def test_shuffle_differs_per_key_and_is_repeatable() -> None:
 def test_large_seeds_count() -> None:
     seeds = [0, 1, 2**31, 2**32, 2**32 + 1, 2**62, 2**63 - 1]
     assert len({order_of(40, seed).tobytes() for seed in seeds}) == len(seeds)
+
+
+# ---------------------------------------------------------------------- drawn
+@pytest.mark.parametrize("vary", ["seed", "step", "sweep"])
+def test_draws_are_uniform_and_independent(vary: str) -> None:
+    """All sequences of three draws from three contacts equally often, repetitions among them."""
+    each = 400
+    possible = list(itertools.product(range(3), repeat=3))
+    seen = Counter(
+        tuple(order_of(3, scheme=DRAWN, **{vary: key}).tolist())
+        for key in range(each * len(possible))
+    )
+    statistic = sum((seen[p] - each) ** 2 / each for p in possible)
+    low, high = chi2.ppf([1e-4, 1 - 1e-4], len(possible) - 1)
+    assert low < statistic < high
+
+
+def test_draws_do_not_depend_on_the_sweep_before() -> None:
+    order = order_of(50, sweep=0, scheme=DRAWN)
+    arrange(order, DRAWN, 1, 0, 1)
+    assert (order == order_of(50, sweep=1, scheme=DRAWN)).all()
+    assert (order != order_of(50, sweep=0, scheme=DRAWN)).any()
+
+
+def test_a_sweep_of_draws_reaches_all_but_one_in_e() -> None:
+    size = 100_000
+    reached = np.unique(order_of(size, scheme=DRAWN)).size / size
+    # variance of the share that is missed: (1/e − 2/e²)/size
+    assert reached == pytest.approx(1 - 1 / np.e, abs=4 * np.sqrt((1 / np.e - 2 / np.e**2) / size))
 
 
 # ---------------------------------------------------------------------- sequential, symmetric

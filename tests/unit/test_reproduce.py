@@ -6,7 +6,6 @@ import math
 import signal
 import subprocess
 import sys
-import time
 import types
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,8 @@ from hardgrain.papers.figures import new_figure
 from hardgrain.papers.record import disagreements, keep, read
 from hardgrain.papers.reproduce import number, reproduce, source_digest
 from hardgrain.parallel import pmap, workers
+
+from ..until import LAST, started, until
 
 
 def good(quick: bool) -> Outcome:
@@ -294,45 +295,59 @@ def test_pmap_passes_on_errors() -> None:
     assert pmap(math.sqrt, [1.0, 4.0]) == [1.0, 2.0]
 
 
+SLEEPERS = """
+import os, sys, time
+from pathlib import Path
+from hardgrain import parallel
+parallel.cores = lambda: 2
+
+def work(k):
+    Path(f"{k}.new").write_text(str(os.getpid()))
+    os.rename(f"{k}.new", f"{k}.pid")
+    time.sleep(1e6)
+
+if __name__ == "__main__":
+    parallel.pmap(work, [0, 1])
+"""
+
+
+def two_sleepers(folder: Path) -> list[str]:
+    """Command of a process whose two workers leave their numbers in a folder and sleep on."""
+    script = folder / "sleepers.py"
+    script.write_text(f"import os\nos.chdir({str(folder)!r})\n{SLEEPERS}")
+    return [sys.executable, str(script)]
+
+
+def sleeping(folder: Path) -> list[str] | None:
+    """Numbers of the two workers, once both are at work."""
+    pids = [path.read_text() for path in folder.glob("*.pid")]
+    return pids if len(pids) == 2 else None
+
+
+def alive(pid: str) -> bool:
+    try:
+        return bool(Path("/proc", pid, "cmdline").read_bytes())  # empty: dead, not yet reaped
+    except OSError:
+        return False
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_ends_the_workers_at_once() -> None:
-    code = (
-        "import time; from hardgrain.parallel import pmap\n"
-        "if __name__ == '__main__':\n    print('go', flush=True); pmap(time.sleep, [60.0] * 4)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)  # fmt: skip
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(2.0)  # the workers sleep by now
-    process.send_signal(signal.SIGINT)
-    begin = time.perf_counter()
-    _, err = process.communicate(timeout=30)
-    assert time.perf_counter() - begin < 10.0
+def test_ctrl_c_ends_the_workers_at_once(tmp_path: Path) -> None:
+    with started(two_sleepers(tmp_path), stderr=subprocess.PIPE) as process:
+        pids = until(lambda: sleeping(tmp_path), "both workers sleep", process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LAST)  # the workers would sleep far longer
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in err
+    if sys.platform == "linux":
+        until(lambda: not any(map(alive, pids)), "the workers end")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_no_worker_outlives_its_parent(number: signal.Signals) -> None:
-    code = (
-        "import os, time; from hardgrain import parallel\n"
-        "parallel.cores = lambda: 2\n"
-        "if __name__ == '__main__':\n"
-        "    with parallel.workers():\n"
-        "        parallel.pmap(time.sleep, [0.5] * 2)\n"  # all are up
-        "        print(*parallel._pool._processes, flush=True); parallel.pmap(time.sleep, [60] * 2)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as process:  # fmt: skip
-        assert process.stdout is not None
-        pids = process.stdout.readline().split()
-        assert len(pids) == 2
+def test_no_worker_outlives_its_parent(number: signal.Signals, tmp_path: Path) -> None:
+    with started(two_sleepers(tmp_path), stderr=subprocess.DEVNULL) as process:
+        pids = until(lambda: sleeping(tmp_path), "both workers sleep", process)
         process.send_signal(number)
-        assert process.wait(timeout=10) != 0
-    workers_left = [Path("/proc") / pid.decode() / "cmdline" for pid in pids]
-    end = time.perf_counter() + 10.0
-    while any(w.exists() and w.read_bytes() for w in workers_left):  # empty: dead, not yet reaped
-        assert time.perf_counter() < end
-        time.sleep(0.05)
+        assert process.wait(timeout=LAST) != 0
+    until(lambda: not any(map(alive, pids)), "the workers end")

@@ -17,6 +17,7 @@ from hardgrain.theory import chain
 
 def test_q_of_the_orders() -> None:
     assert chain.q("parallel") == 0.5
+    assert chain.q("drawn") == 0.5
     assert chain.q("random") == pytest.approx(0.797, abs=5e-4)  # (A4) as printed
     assert chain.q_series(1) == 0.5  # no hand-over at all: the parallel update
     assert chain.q_series(20) == pytest.approx(chain.q("random"), rel=1e-15)
@@ -195,7 +196,20 @@ def test_relaxation_rate_of_random_sweeps() -> None:
     assert 1 - slowest == pytest.approx(expected, rel=0.02)  # noise of the mean, 1 %
 
 
-@pytest.mark.parametrize("order", ["parallel", "random", "sequential", "coloured"])
+def test_relaxation_rate_of_drawn_contacts() -> None:
+    """The mean over draws, exactly: a visit's mean to the power of as many visits as contacts."""
+    for n, accuracy in ((12, 0.05), (400, 0.05 * 12 / 400)):  # (1 − µ/n)ⁿ nears exp(−µ) as 1/n
+        w = chain_matrix(n)
+        visit = np.eye(n) - w / np.diag(w)[:, None] / n  # mean of n matrices, each of one contact
+        if n == 12:
+            each = [sweep_matrix(w, np.array([i])) for i in range(n)]
+            np.testing.assert_allclose(visit, np.mean(each, axis=0), atol=1e-15)
+        slowest = np.linalg.eigvals(np.linalg.matrix_power(visit, n)).real.max()
+        expected = chain.relaxation_rate(chain.slowest_wavenumber(n), order="drawn")
+        assert 1 - slowest == pytest.approx(expected, rel=accuracy)
+
+
+@pytest.mark.parametrize("order", ["parallel", "random", "drawn", "sequential", "coloured"])
 def test_relaxation_rate_of_long_waves_is_q(order: str) -> None:
     k = 1e-3
     assert chain.relaxation_rate(k, order=order) == pytest.approx(chain.q(order) * k**2, rel=1e-5)

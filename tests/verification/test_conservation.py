@@ -16,6 +16,8 @@ import hardgrain as hg
 
 from .helpers import angular_momentum, cluster, cross, floor, grains, momentum, start
 
+pytestmark = pytest.mark.rounding
+
 LAWS: dict[str, dict[str, Any]] = {
     "frictionless": {"friction": 0.0},
     "friction": {"friction": 0.4},
@@ -26,7 +28,7 @@ LAWS: dict[str, dict[str, Any]] = {
     "rolling": {"friction": 0.4, "rolling": 0.1},
     "torsion": {"friction": 0.4, "rolling": 0.1, "torsion": 0.2},
 }
-ORDERS = ("random", "sequential", "symmetric", "coloured")
+ORDERS = ("random", "drawn", "sequential", "symmetric", "coloured")
 
 
 def crowd(

@@ -29,6 +29,8 @@ from hardgrain.theory import wedge as theory
 
 from .helpers import Floats, cross, floor, grains, start, steps, up
 
+pytestmark = pytest.mark.rounding
+
 TIGHT = 1e-12
 SOLVED = 1e-8  # by which two solvers of linear programs may differ [mean weight]
 CONIC = 1e-6  # accuracy of the conic solver [mean weight]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
@@ -12,10 +12,14 @@ import hardgrain as hg
 from hardgrain.measure.rigidity import extent, network, rigidity
 from hardgrain.papers.fit import Floats, damped_sine
 from hardgrain.papers.unger2002 import chain as fig4
-from hardgrain.papers.unger2002.packing import DT, Packing, prepared, ring
+from hardgrain.papers.unger2002.packing import DT, Packing, loaded, prepared, ring
+from hardgrain.papers.unger2002.row import LOAD as LINEAR
+from hardgrain.papers.unger2002.row import at_rest, shape, wavenumber
 from hardgrain.run.monitor import STEP_WORK
 from hardgrain.scene.scene import Scene
 from hardgrain.theory import chain
+
+pytestmark = pytest.mark.rounding
 
 
 def row(n: int, force: float = 0.05, *, at_wall: bool = True) -> Scene:
@@ -129,6 +133,29 @@ def test_q_of_a_chain_serves_in_packings(order: Order) -> None:
     assert rate == pytest.approx(2.0 * hg.GaussSeidel(order=order).q * slowest(w), rel=0.1)
 
 
+def test_drawn_contacts_have_their_q_in_packings_too() -> None:
+    """From the slowest mode on, (1 − µ/M)^M a sweep on average: the derivation knows no chain.
+
+    Judged by the standard error over twelve sets of draws, about a hundredth.
+    """
+    w = delassus(prepared(0, 100, 2))
+    root = np.sqrt(np.diag(w))
+    values, vectors = np.linalg.eigh(w / root[:, None] / root)
+    mu, x = next((v, x) for v, x in zip(values, vectors.T) if v > 1e-9)
+    pairs, sweeps = np.arange(len(w)).reshape(-1, 2), round(1.0 / mu)
+    shares = []
+    for seed in range(12):
+        rng, error = np.random.default_rng(seed), x / root
+        for k in pairs[rng.integers(len(pairs), size=sweeps * len(pairs))].ravel():
+            error[k] -= w[k] @ error / w[k, k]
+        shares.append(root * x @ error)
+    left = (1.0 - mu / len(pairs)) ** (sweeps * len(pairs))
+    noise = np.std(shares, ddof=1) / math.sqrt(len(shares))
+    assert noise < 0.02 * left
+    assert abs(np.mean(shares) - left) < 4.0 * noise
+    assert 2.0 * hg.GaussSeidel(order="drawn").q * slowest(w) == pytest.approx(mu)
+
+
 def test_piston_rings_as_foretold() -> None:
     """300 disks. Measured over packings and sweeps: ω is foretold 3 to 5 % too high, as a packing
     takes q a little below the chain's; τ 4 to 15 % too short, by that and by what is left of
@@ -224,14 +251,153 @@ def test_wide_layer_is_rigid_across_its_height() -> None:
     assert r.rigid
 
 
-def test_idle_steps_do_not_count() -> None:
-    """A criterion sweeps much where much happens; that is what reaches across the packing."""
-    solver = hg.GaussSeidel(stop="residual", tolerance=1e-8, sweeps=100_000)
-    sim = hg.Simulation(row(20), dt=1.0, solver=solver, seed=2)
-    r = sim.run(until=300, progress=False).rigidity
+# ---------------------------------------------------------------------- criteria
+# The chain of the paper's Fig. 4 under every rule. Fixed sweeps have tests of their own above.
+RULES = [
+    ("local", 0.03), ("local", 1e-3), ("global", 1e-2), ("global", 1e-3), ("global", 1e-4),
+    ("residual", 1e-2), ("residual", 1e-3), ("residual", 1e-4), ("residual", 3e-5),
+]  # fmt: skip
+GRAINS, LOAD = 50, 0.05
+
+
+def last_grain(sim: hg.Simulation, steps: int) -> Floats:
+    """Where the last grain of a row is after each of so many steps, shape (steps,)."""
+    x = np.empty(steps)
+    for i in range(steps):
+        sim.step()
+        x[i] = sim.state.position[sim.model.n - 1, 0]
+    return x
+
+
+@pytest.mark.parametrize("at_wall", [True, False])
+@pytest.mark.parametrize(("stop", "tolerance"), RULES)
+def test_bounds_of_sag_and_swing_hold_under_every_rule(
+    stop: Any, tolerance: float, at_wall: bool
+) -> None:
+    """A load that sets in on a chain at rest, or makes it run into a wall; and 300 steps more.
+
+    No tolerance: these are bounds. How wide they are: swings reach about a third of theirs.
+    """
+    solver = hg.GaussSeidel(stop=stop, tolerance=tolerance, sweeps=100_000)
+    sim = hg.Simulation(row(GRAINS, LOAD, at_wall=at_wall), dt=1.0, solver=solver, seed=3)
+    last_grain(sim, 1000)
+    while sim.step().loaded < GRAINS:  # the bounds are those of the cluster that is seen
+        pass
+    r = sim.monitor.verdict(sim.state)
+    x = last_grain(sim, 300)
+    assert GRAINS - 0.5 - x.mean() < r.sag
+    assert np.ptp(x) < r.swing
+    assert np.abs(np.diff(x)).max() < r.creep * sim.dt
+    # Rigid if, and only if, steps leave less than a tenth of what a load on its way would show.
+    fine = solver.leaves and solver.leaves <= 0.1 * chain.relaxation_rate(
+        chain.slowest_wavenumber(GRAINS)
+    )
+    assert r.rigid == bool(fine)
+    if not fine:
+        assert r.tolerance == pytest.approx(
+            0.1 * chain.relaxation_rate(chain.slowest_wavenumber(GRAINS)), rel=0.01
+        )
+
+
+@pytest.mark.parametrize("stop", ["local", "residual"])
+def test_a_load_that_grows_slowly_meets_one_sweep_a_step(stop: Any) -> None:
+    """At rest a criterion asks for little: the tolerance has no part in the stiffness then.
+
+    Twice the load over 4000 steps, less than 10⁻⁵ of the contacts' velocities a step: it sags as
+    with some 1 to 2 sweeps a step, not with the 784 that would be rigid.
+    """
+    n, steps = 30, 4000
+    places = [[0.5 + i, 0.0] for i in range(n)]
+    scene = row(n)
+    held, _ = scene.grains
+    force = [f"-0.05 - 0.05*ramp(t, 300, {300 + steps})", 0.0]
+    scene = scene.model_copy(
+        update={"grains": [held, hg.Grains(place=hg.At(positions=places[-1:]), force=force,
+                                           lock=["y", "rotation"])]}
+    )  # fmt: skip
+    solver = hg.GaussSeidel(stop=stop, tolerance=3e-4, sweeps=100_000)
+    sim = hg.Simulation(scene, dt=1.0, solver=solver, seed=1)
+    before = last_grain(sim, 300)[-1]
+    r = sim.monitor.verdict(sim.state)
+    moved = before - last_grain(sim, steps)[-1]
+    spring = chain.shrinkage(0.05, n - 0.5, chain.stiffness(1))
+    assert 0.4 * spring < moved < r.sag
+    assert r.sag == pytest.approx(spring + 0.5 * r.swing, rel=0.05)
+
+
+@pytest.mark.parametrize("stop", ["local", "global", "residual"])
+def test_waves_below_the_tolerance_ring_as_with_one_sweep(stop: Any) -> None:
+    """A chain at rest whose slowest mode is pushed by a thousandth of its load.
+
+    ω within 1 % and τ within 5 %: the spread over orders of a fit over one τ is a third of that.
+    """
+    n = 30
+    rest = at_rest(n, 1)
+    solver = hg.GaussSeidel(stop=stop, tolerance=1e-2, sweeps=100_000)
+    sim = hg.Simulation(rest.scenario.scene, dt=1.0, solver=solver, seed=1, start=rest.state)
+    phi = shape(1, n)
+    sim.state.velocity[:n, 0] += 1e-3 * LINEAR * phi
+    # x rather than v, which carries the noise of short waves
+    steps = round(float(chain.step_damping_time(chain.relaxation_rate(wavenumber(1, n)), 1)))
+    y = np.empty(steps)
+    for i in range(steps):
+        sim.step()
+        y[i] = sim.state.position[:n, 0] @ phi
+    r = sim.monitor.verdict(sim.state)
+    fit = damped_sine(np.arange(float(steps)), 1e6 * (y - y.mean()))
+    assert r.sweeps == 1.0
+    assert r.frequency == pytest.approx(fit.frequency, rel=0.01)
+    assert r.damping_time == pytest.approx(fit.damping_time, rel=0.05)
+
+
+def test_a_jump_below_the_tolerance_is_not_seen_in_a_packing() -> None:
+    """300 disks under a piston: what 10⁻³ more load does with a residual of 10⁻² and of 10⁻⁶.
+
+    Unseen, the piston sinks as on the springs of one sweep a step: it overshoots, and steps that
+    are solved may freeze it there, so that it is between once and twice as far. A residual of ε
+    leaves the share ε/µ of the load on its way, µ that of the parallel update, and nothing else.
+    """
+    packing, jump, sunk = prepared(0, 300, 2), 1e-3, {}
+    for tolerance in (1e-2, 1e-6):
+        solver = hg.GaussSeidel(stop="residual", tolerance=tolerance, sweeps=100_000)
+        scene = loaded(packing.scene, 1.0 + jump)
+        sim = hg.Simulation(scene, dt=DT, solver=solver, seed=0, start=packing.state)
+        start, height = sim.state.position[-1, -1], np.empty(1300)
+        for i in range(height.size):
+            if i == 1000:
+                r = sim.monitor.verdict(sim.state)
+            sim.step()
+            height[i] = sim.state.position[-1, -1]
+        assert np.ptp(height[1000:]) < r.swing
+        sunk[tolerance] = start - height[1000:].mean()
+        assert sunk[tolerance] < r.sag
+    found = network(sim.model, sim.state, DT)
+    one = rigidity(sim.model, found, 1.0, solver.q, DT)
+    assert jump * one.sag < sunk[1e-2] < 2.0 * jump * one.sag
+    assert sunk[1e-6] < 2.0 * 1e-6 / found.rate * one.sag
+
+
+def test_converged_contacts_beside_a_wave_that_is_not() -> None:
+    """Every residual is below 10⁻³, yet the chain swings: the summary says so, and what helps."""
+    solver = hg.GaussSeidel(stop="residual", tolerance=1e-3, sweeps=100_000)
+    sim = hg.Simulation(row(GRAINS, LOAD, at_wall=False), dt=1.0, solver=solver, seed=1)
+    summary = sim.run(until=1000, progress=False)
+    assert summary.loose == 0
+    text = str(summary)
+    r = summary.rigidity
     assert r is not None
-    assert sim.totals.sweeps / sim.totals.steps < 0.5 * r.sweeps
-    assert r.adaptive
+    assert "converged?:  yes at every contact, but NOT in the longest wave (see rigid?)" in text
+    assert f"does not see swings of up to {r.swing:.2g} d" in text
+    assert "use a residual of 8e-05 or less, or about 784 sweeps a step" in text
+    # What it advises does help, and what is left then is told as well.
+    solver = hg.GaussSeidel(stop="residual", tolerance=7.5e-5, sweeps=100_000)
+    sim = hg.Simulation(row(GRAINS, LOAD, at_wall=False), dt=1.0, solver=solver, seed=1)
+    better = sim.run(until=1000, progress=False)
+    assert better.rigidity is not None
+    assert better.rigidity.rigid
+    assert better.rigidity.swing < 0.1 * r.swing
+    assert f"does not see swings of up to {better.rigidity.swing:.2g} d" in str(better)
+    assert "converged?:  yes:" in str(better)
 
 
 def test_warning_comes_once_and_is_a_line_that_stays(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,11 +37,11 @@ def view(
     """
     from hardgrain.show.view.serve import Viewer
 
-    with Viewer(file, host, port) as viewer:
-        print(f"{file} at {viewer.address} (Ctrl-C ends it)", flush=True)
-        if browser:
-            webbrowser.open(viewer.address)
-        try:
+    try:
+        with Viewer(file, host, port) as viewer:
+            print(f"{file} at {viewer.address} (Ctrl-C ends it)", flush=True)
+            if browser:
+                webbrowser.open(viewer.address)
             threading.Event().wait()
-        except KeyboardInterrupt:
-            print("\nclosed")
+    except KeyboardInterrupt:
+        print("\nclosed")

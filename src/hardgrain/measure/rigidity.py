@@ -18,6 +18,35 @@ among each other, they carry), so it never pushes on anything that no contact ho
 load and mechanisms drop out on their own. u₁ is how far the packing sags under its load.
 
 Contacts are taken to stick, even those that slide now: a rise of the load makes them stick again.
+
+**Where a criterion ends the sweeps** their number N differs from step to step, and follows what
+happens. A wave shows at the contacts by its curvature alone. If the share s of a load is still on
+its way in the slowest mode, the contacts want the velocity µ s V (µ here that of the parallel
+update, V what the load's impulses give the contacts): a residual of µ s, no more. Where that is
+less than the tolerance ε, no rule sees the wave, and the step ends after one sweep. So
+
+- what comes abruptly is handed on at once, down to the share ε/µ of it;
+- smaller disturbances, and loads that change slowly, meet a packing that is swept as often as one
+  at rest, about once a step: as soft as that makes it, and hardly damped, τ = 2 dt/(N µ).
+
+N is therefore the harmonic mean over steps, for which a few steps of many sweeps count little. It
+is the right one for a load that grows evenly: each step has to hand on the same impulse ΔP, for
+which its contacts close by W ΔP / 2qN. Inertia makes velocities more even than this, so that N is
+more nearly the plain mean, which is larger: waves are at least as fast as N says. How far the whole
+load may make it sag is bounded by N = 1, which every rule makes, plus what a step of many sweeps
+may freeze of a swing.
+
+How far it may *swing* follows from what steps leave. At contacts that stay closed the velocity that
+is wanted is the velocity itself, |V_α| ≤ ε V. Let the slowest mode close its contacts by φ_α while
+its fastest grain moves by u. Modes are orthogonal with weights 1/W_α, so that its amplitude is at
+most ε V Σ|φ|/W / Σφ²/W, and no grain is moved faster by it than
+
+    v = ε V · lever,   lever = u Σ|φ|/W / Σφ²/W        (0.81 n for n grains in a row),
+
+hence no farther than v/ω to either side. Nothing ends such a swing: it is too small for the rule to
+see, and whenever it is not, sweeps that come all at once kick it. It is no larger than the sag of
+the whole load either, or contacts would open. ε is the tolerance of a rule that bounds the residual
+(``local`` does, nearly), or the worst residual of late where that is more.
 """
 
 from __future__ import annotations
@@ -35,13 +64,18 @@ from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.theory import chain
 
-__all__ = ["Network", "Rigidity", "clusters", "extent", "network", "rigidity"]
+__all__ = ["Network", "Rigidity", "clusters", "extent", "fine", "network", "rigidity"]
 
 ACCURACY = 1e-2  # of each linear solve [1]; µ is wrong by its square
 ITERATIONS = 1000  # at most in a solve, on average: enough for 500 grains in a row
 # Work of finding clusters and setting up, at least and for each contact [contact updates].
 OVERHEAD, SET_UP = 1e5, 20.0
+ROW_LEVER = 8.0 / math.pi**2  # lever of a row, for each of its grains
 STEP_UPDATES, STEP_OVERHEAD = 2.0, 1e3  # work of a step of a solve, for each contact and at least
+# Residual up to which a step counts as converged: velocities are right to a thousandth of what the
+# contacts do in a step. Errors of that size drown in the first-order time stepping.
+CONVERGED = 1e-3
+WAVE = 0.1  # and error of the longest wave in it, relative to what the load would do [1]
 ROUNDS = 3  # of inverse iteration; the chain's µ is then right to 10⁻³
 
 
@@ -54,6 +88,8 @@ class Network:
     rate: float = 0.0  # µ of the slowest mode of all loaded contacts, for q = ½ [1]; 0: none
     sag: float = 0.0  # displacement under the load, for q = ½, one sweep and dt = 1 [length/time²]
     effective_mass: float = 0.0  # mean 1/W along the normals of loaded contacts [mass]
+    push: float = 0.0  # rms of W f, what a contact's force does to it [length/time²]
+    lever: float = 0.0  # of the slowest mode, see above [1]
     work: float = OVERHEAD  # what it took to find out [contact updates]
 
 
@@ -64,7 +100,7 @@ class Rigidity:
     grains: int  # in the largest cluster
     length: float  # L, its largest extent [length]
     diameter: float  # mean, of all grains [length]
-    sweeps: float  # N, mean number in a step with contacts
+    sweeps: float  # N, harmonic mean over steps with contacts
     dt: float  # [time]
     diffusion_length: float  # l_diff [length]
     rate: float  # µ, of the slowest mode [1]
@@ -72,9 +108,12 @@ class Rigidity:
     damping_time: float  # its τ [time]; 0 likewise
     stiffness: float  # κ, mean over the contacts that bear a force [force/length]
     damping: float  # γ, likewise [force time/length]
-    sag: float  # how far the present load moves a grain or piston at most [length]
+    sag: float  # how far the present load moves a grain or piston; a bound, if adaptive [length]
+    creep: float  # speed of grains in the slowest mode that steps may leave [length/time]
+    swing: float  # how far, from end to end, it may take them [length]
     slowness: float  # length of a chain whose slowest mode is as slow [length]
     needed: int  # sweeps for which l_diff reaches it
+    tolerance: float  # largest residual with which steps hand on nine tenths of a load [1]
     converged: bool  # hardly a step was not, judged as finely as the longest wave needs
     adaptive: bool  # a criterion, not a number, ends the sweeps of a step
     at_once: bool  # all contacts are solved at once: no sweeps, hence no springs
@@ -112,12 +151,29 @@ class Rigidity:
         if self.diffusion_length >= self.slowness:
             return lengths
         if self.converged:
-            return f"the steps were converged ({lengths})"
-        how = ", by a finer solver.tolerance" if self.adaptive else ""
+            return f"the steps were converged ({lengths}){self.unseen}"
+        if self.adaptive:
+            return (
+                f"sound crosses in {self.crossing:.2g} steps, packing may sag by up to"
+                f" {self.sag / self.diameter:.2g} d where its load changes slowly{self.unseen}; use"
+                f" a residual of {self.tolerance:.1g} or less, or about {self.needed} sweeps a step"
+                f" (quiet steps now have {self.sweeps:.2g}; {lengths})"
+            )
         return (
             f"sound crosses in {self.crossing:.2g} steps, packing will sag by"
-            f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps{how} (now"
+            f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps (now"
             f" {self.sweeps:.0f}; {lengths})"
+        )
+
+    @property
+    def unseen(self) -> str:
+        """The motion that a criterion does not see and nothing damps, in words."""
+        if not self.adaptive or self.swing == 0.0:
+            return ""
+        return (
+            f"; its criterion does not see swings of up to {self.swing / self.diameter:.2g} d or"
+            f" creep of up to {self.creep * self.dt / self.diameter:.1g} d a step, and nothing"
+            " damps them"
         )
 
     @property
@@ -140,13 +196,15 @@ def rigidity(
     q: float,
     dt: float,
     *,
+    residual: float = 0.0,
     converged: bool = False,
     adaptive: bool = False,
     at_once: bool = False,
 ) -> Rigidity:
     """What a number of sweeps a step, in an order with the given q, makes of a network.
 
-    ``at_once``: the solver needs no sweeps to spread forces; all that follows from them is zero.
+    ``residual``: what steps are left with. ``at_once``: the solver needs no sweeps to spread
+    forces; all that follows from them is zero.
     """
     sweeps = 0.0 if at_once else sweeps
     diameter = 2.0 * float(model.radius.mean())
@@ -154,6 +212,15 @@ def rigidity(
     some = rate > 0.0 and sweeps > 0.0
     strength = 2.0 * q * sweeps / dt**2
     slowness = 0.5 * math.pi * diameter * math.sqrt(q / rate) if rate > 0.0 else 0.0
+    creep = found.lever * residual * found.push * dt
+    sag, swing = 0.0, 0.0
+    if rate > 0.0:
+        least = 1.0 if adaptive or at_once else sweeps
+        swing = 2.0 * creep / float(chain.step_frequency(rate, least, dt)) if least else 0.0
+    if some:
+        sag = found.sag * dt**2 / (2.0 * q * least) * float(chain.step_sag(rate, least))
+        swing = min(swing, 2.0 * sag)
+        sag += 0.5 * swing if adaptive else 0.0
     return Rigidity(
         grains=int(found.grains),
         length=found.length,
@@ -166,13 +233,24 @@ def rigidity(
         damping_time=float(chain.step_damping_time(rate, sweeps, dt)) if some else 0.0,
         stiffness=strength * found.effective_mass,
         damping=strength * found.effective_mass * dt,
-        sag=found.sag / strength * float(chain.step_sag(rate, sweeps)) if some else 0.0,
+        sag=sag,
+        creep=creep,
+        swing=swing,
         slowness=slowness,
         needed=chain.sweeps_for_rigidity(max(slowness, diameter), diameter, q),
+        tolerance=fine(rate),
         converged=converged,
         adaptive=adaptive,
         at_once=at_once,
     )
+
+
+def fine(rate: float) -> float:
+    """Residual up to which a step counts as converged, for a slowest mode with the given µ [1].
+
+    With all of a load still to be handed on, the residual of that mode is no more than µ.
+    """
+    return min(CONVERGED, WAVE * rate) if rate > 0.0 else CONVERGED
 
 
 # ---------------------------------------------------------------------- the network
@@ -229,13 +307,49 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
             sag = math.sqrt(float(np.einsum("ia,ia->i", u, u).max()))
         x /= math.sqrt(_dot(x, x))
         rate = _dot(x, stiffen(x))
-    if steps >= limit:
+    lever = 0.0
+    if steps < limit:
+        lever = _lever(*bodies, scale * x, along, across)
+    else:
         row = length / (2.0 * float(model.radius.mean()))
         rate = chain.Q["parallel"] * chain.slowest_wavenumber(row) ** 2
         moves = along > 0.0  # not so between two grains that are locked
         sag = row * float((np.abs(p_n[loaded][moves]) / along[moves]).mean()) / dt
+        lever = ROW_LEVER * row
+    push = _push(normal, c.impulse[loaded] / dt, along, across)
     mass = float(along.mean())
-    return Network(float(counts.max()), length, rate, sag, mass, set_up + cost * steps)
+    work = set_up + cost * steps
+    return Network(float(counts.max()), length, rate, sag, mass, push, lever, work)
+
+
+def _push(normal: Floats, force: Floats, along: Floats, across: Floats) -> float:
+    """Root mean square of what each contact's force does to its own velocity, |W f|."""
+    f_n = np.einsum("ka,ka->k", force, normal)
+    f_t = np.sqrt(np.maximum(np.einsum("ka,ka->k", force, force) - f_n**2, 0.0))
+    square = np.zeros_like(f_n)
+    for f, stiff in ((f_n, along), (f_t, across)):
+        square += np.square(np.divide(f, stiff, out=np.zeros_like(f), where=stiff > 0.0))
+    return math.sqrt(float(square.mean()))
+
+
+def _lever(
+    first: Ints, second: Ints, normal: Floats, radius: Floats, u: Floats, along: Floats,
+    across: Floats,
+) -> float:  # fmt: skip
+    """How much faster a mode u may move a grain than the residual lets its contacts close."""
+    dim = normal.shape[1]
+    v = u[second, :dim] - u[first, :dim]
+    turn = radius[first, None] * u[first, dim:] + radius[second, None] * u[second, dim:]
+    if dim == 2:
+        v += turn * np.stack([normal[:, 1], -normal[:, 0]], axis=1)
+    else:
+        v -= np.cross(turn, normal)
+    v_n = np.einsum("ka,ka->k", v, normal)
+    v_t = np.sqrt(np.maximum(np.einsum("ka,ka->k", v, v) - v_n**2, 0.0))
+    weight = np.hypot(along * v_n, across * v_t).sum()
+    energy = float((along * v_n**2 + across * v_t**2).sum())
+    fastest = math.sqrt(float(np.einsum("ia,ia->i", u[:, :dim], u[:, :dim]).max()))
+    return fastest * float(weight) / energy if energy > 0.0 else 0.0
 
 
 def _solve(apply: Callable[[Floats], Floats], b: Floats, most: int) -> tuple[Floats, int]:

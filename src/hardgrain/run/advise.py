@@ -4,6 +4,9 @@ Where a run begins with forces (its start is a frame of an earlier one), they ar
 run. Otherwise the packing is foreseen: all grains in one cluster, as dense as grains pack, as wide
 as they lie now and as high as that leaves, a bundle of chains under the weight above them and the
 push of the pistons.
+
+A criterion is judged by what it leaves (`measure.rigidity`): fine enough to see the slowest mode,
+it makes as many sweeps as rigidity needs; otherwise one a step is all that can be counted on.
 """
 
 from __future__ import annotations
@@ -16,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.errors import InputError
-from hardgrain.measure.rigidity import Network, Rigidity, extent, network, rigidity
-from hardgrain.run.monitor import WAVE
+from hardgrain.measure.rigidity import ROW_LEVER, Network, Rigidity, extent, network, rigidity
 from hardgrain.run.progress import duration
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
@@ -53,17 +55,15 @@ class Advice:
     sweeps: int  # as written; a cap, where a criterion decides
     adaptive: bool  # a criterion decides when to stop sweeping
     foreseen: bool  # from the scene alone, no forces are known yet
-    rigidity: Rigidity  # with the sweeps as written; with the least that are rigid, if adaptive
+    rigidity: Rigidity  # with the sweeps as written, or with those that a criterion makes sure of
     steps: int | None  # of the whole run, where its stop condition tells
     updates_per_second: float  # contact updates on this machine
     step_seconds: float  # of one step with the sweeps of ``rigidity``
     rigid_step_seconds: float  # of one step with as many sweeps as rigidity needs
 
     @property
-    def rigid(self) -> bool | None:
-        """Whether it will be; None where that is up to a criterion."""
-        if not self.rigidity.at_once and self.adaptive and self.sweeps >= self.rigidity.needed:
-            return None
+    def rigid(self) -> bool:
+        """Whether it will be."""
         return self.rigidity.rigid
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,13 +83,17 @@ class Advice:
             del lines["sweeps"]
         count, unit = (self.steps, "the run takes") if self.steps else (1000, "1000 steps take")
         times = f"{duration(max(count * self.step_seconds, 1.0))} as written"
-        if self.rigid is None:
-            lines["sweeps"] = (
-                f"as many as the criterion asks for, at most {self.sweeps}; rigid from about"
-                f" {r.needed}, or with a residual of {WAVE * r.rate:.1g} or less"
+        if self.adaptive and not r.at_once:
+            verdict = (
+                f"rigid: enough for a residual of {r.tolerance:.1g}, which the slowest wave"
+                f" needs{r.unseen}"
+                if self.rigid
+                else str(r)
             )
-            times = f"{duration(count * self.step_seconds)} at least, with {r.needed} sweeps a step"
-        elif not self.rigid:
+            lines["sweeps"] = f"as many as the criterion asks for, at most {self.sweeps}; {verdict}"
+            once = f"{r.sweeps:.0f} sweeps" if r.sweeps > 1.0 else "one sweep"
+            times = f"{duration(max(count * self.step_seconds, 1.0))} at least, with {once} a step"
+        if not self.rigid:
             lines["softness"] = r.sound
             if not self.adaptive and self.sweeps > 1:
                 lines["or"] = (
@@ -128,13 +132,18 @@ def advise(scenario: Scenario) -> Advice:
     foreseen = found.length == 0.0
     if foreseen:
         found = ahead.network()
-    adaptive, needed = solver.adaptive, _needed(model, found, solver.q)
-    sweeps = min(solver.sweeps, needed) if adaptive else solver.sweeps
+    adaptive, sweeps = solver.adaptive, float(solver.sweeps)
+    least = rigidity(model, found, 1.0, solver.q, 1.0)
+    needed, seen = least.needed, solver.at_once
     if solver.at_once:
-        sweeps = needed = min(needed, AT_ONCE[model.dim])
+        needed = min(needed, AT_ONCE[model.dim])
+        sweeps = float(needed)
+    elif adaptive:
+        seen = 0.0 < solver.leaves <= least.tolerance and solver.sweeps >= needed
+        sweeps = float(needed) if seen else 1.0
     expected = rigidity(
-        model, found, sweeps, solver.q, sim.dt,
-        converged=solver.at_once, adaptive=adaptive, at_once=solver.at_once,
+        model, found, sweeps, solver.q, sim.dt, residual=solver.leaves or float(adaptive),
+        converged=seen, adaptive=adaptive, at_once=solver.at_once,
     )  # fmt: skip
     speed = max(ahead.speed(), _driven_speed(sim))
     updates_per_second, overhead = _probe(scenario, model)
@@ -155,10 +164,6 @@ def advise(scenario: Scenario) -> Advice:
         step_seconds=overhead + each * sweeps,
         rigid_step_seconds=overhead + each * needed,
     )
-
-
-def _needed(model: Model, found: Network, q: float) -> int:
-    return rigidity(model, found, 1.0, q, 1.0).needed
 
 
 class _Foreseen:
@@ -198,6 +203,8 @@ class _Foreseen:
             rate=(phase / row) ** 2 / 2.0,
             sag=row * force / (mass / 2.0),
             effective_mass=mass / 2.0,
+            push=force / (mass / 2.0),
+            lever=ROW_LEVER * row,
         )
 
     def speed(self) -> float:

@@ -1,4 +1,4 @@
-"""Watches a run for the softness that too few sweeps give it (`measure.rigidity`).
+"""Watches a run for the softness that its sweeps give it (`measure.rigidity`).
 
 A look at the contact network costs as much as some hundred sweeps. It is taken only when the run
 has done more than a hundred times that work since the last one, so that looks stay below 1 %. Hasty
@@ -12,8 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from hardgrain.measure.rigidity import OVERHEAD, SET_UP, Network, Rigidity, network, rigidity
-from hardgrain.run.summary import CONVERGED, Totals
+from hardgrain.measure.rigidity import (
+    OVERHEAD,
+    SET_UP,
+    Network,
+    Rigidity,
+    fine,
+    network,
+    rigidity,
+)
+from hardgrain.run.summary import Totals
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
 from hardgrain.step.report import StepReport
@@ -24,13 +32,13 @@ SHARE = 0.008  # of a run's work that looks may cost
 STEP_WORK = 5e3  # work of a step besides its sweeps [contact updates]
 LOOK_WORK = 500.0  # of a look for each contact, before any has told [contact updates]
 CLOSING = 2e6  # work that the closing look may take, 0.05 s
-WAVE = 0.1  # error of the longest wave in a step that is not rough [1]
+LENIENT = 2.0  # how much more than asked for now a step may have been forgiven [1]
 ROUGH = 0.01  # share of steps that may be rough in a run that counts as converged
 
 # What a run's history keeps of each look, at every step until the next.
 COLUMNS = (
     "grains", "length", "diffusion_length", "sound_speed", "frequency", "damping_time", "stiffness",
-    "damping", "sag",
+    "damping", "sag", "swing",
 )  # fmt: skip
 
 
@@ -42,11 +50,14 @@ class _Tally:
     since: float = 0.0  # and since then
     rough: float = 0.0  # steps in which the longest wave was not solved to a tenth
     soft_at: float = 0.0  # step of the first look at which the run was soft; 0: it never was
-    squares: float = 0.0  # of the sweeps of all steps, summed up
-    sweeps_before: float = 0.0  # sweeps in all, and squares, when last looked
-    squares_before: float = 0.0
-    last_sweeps: float = 0.0  # N and verdict when last looked
-    converged: float = 1.0
+    # Since the last look, and between that and the one before:
+    steps: float = 0.0  # with contacts
+    inverse: float = 0.0  # sum of 1/N over them
+    worst: float = 0.0  # residual
+    last_steps: float = 0.0
+    last_inverse: float = 0.0
+    last_worst: float = 0.0
+    converged: float = 1.0  # when last looked
 
 
 SCALARS = tuple(f"monitor_{f.name}" for kind in (Network, _Tally) for f in fields(kind))
@@ -55,8 +66,7 @@ SCALARS = tuple(f"monitor_{f.name}" for kind in (Network, _Tally) for f in field
 class Monitor:
     """The verdict of the last look, and when the next is due.
 
-    Where the sweeps of steps differ, N is their mean over sweeps, Σ N² / Σ N: steps in which
-    nothing happens and little is done hardly count.
+    Looks judge the steps since the last one, the closing word those since the last but one.
     """
 
     def __init__(
@@ -82,7 +92,9 @@ class Monitor:
         t = self._tally
         if report.sweeps:
             t.rough += report.residual > self._fine
-            t.squares += report.sweeps**2
+            t.steps += 1.0
+            t.inverse += 1.0 / report.sweeps
+            t.worst = max(t.worst, report.residual)
         t.since += report.sweeps * report.candidates + STEP_WORK
         hasty = OVERHEAD + SET_UP * report.candidates
         cost = max(self._network.work, hasty + LOOK_WORK * report.loaded)
@@ -90,13 +102,13 @@ class Monitor:
 
     def look(self, state: State) -> str | None:
         """Judge a state; the verdict, if the run has turned soft."""
-        t, sweeps = self._tally, self.totals.sweeps
+        t = self._tally
         self._network = self._look(state, 0.0)
-        if sweeps > t.sweeps_before:
-            t.last_sweeps = (t.squares - t.squares_before) / (sweeps - t.sweeps_before)
-        t.converged = float(self._converged)
+        t.converged = float(self._converged(self._network, t.worst))
         t.before, t.since = t.before + t.since, 0.0
-        t.sweeps_before, t.squares_before = sweeps, t.squares
+        if t.steps:
+            t.last_steps, t.last_inverse, t.last_worst = t.steps, t.inverse, t.worst
+            t.steps = t.inverse = t.worst = 0.0
         self._judge()
         if self.found.rigid or t.soft_at:
             return None
@@ -105,8 +117,10 @@ class Monitor:
 
     def verdict(self, state: State) -> Rigidity:
         """The closing word on a state; changes nothing, so that a run that goes on is the same."""
-        sweeps = self._tally.squares / max(self.totals.sweeps, 1.0)
-        return self._rigidity(self._look(state, CLOSING), sweeps, self._converged)
+        t, found = self._tally, self._look(state, CLOSING)
+        steps, inverse = t.last_steps + t.steps, t.last_inverse + t.inverse
+        worst = max(t.last_worst, t.worst)
+        return self._rigidity(found, steps, inverse, worst, self._converged(found, worst))
 
     @property
     def soft_at(self) -> int:
@@ -116,25 +130,32 @@ class Monitor:
     def _look(self, state: State, least: float) -> Network:
         return network(self.model, state, self.dt, max(least, SHARE * self._tally.since))
 
-    @property
-    def _converged(self) -> bool:
-        return self._tally.rough <= ROUGH * self.totals.steps
+    def _converged(self, found: Network, worst: float) -> bool:
+        """Whether hardly a step was rough; all of late, where they were counted too leniently."""
+        asked = fine(self._rate(found))
+        return self._tally.rough <= ROUGH * self.totals.steps and (
+            worst <= asked or self._fine <= LENIENT * asked
+        )
 
-    def _rigidity(self, found: Network, sweeps: float, converged: bool) -> Rigidity:
+    def _rate(self, found: Network) -> float:
+        return 2.0 * self.solver.q * found.rate
+
+    def _rigidity(
+        self, found: Network, steps: float, inverse: float, worst: float, converged: bool
+    ) -> Rigidity:
         solver = self.solver
         return rigidity(
-            self.model, found, sweeps, solver.q, self.dt,
-            converged=converged, adaptive=solver.adaptive, at_once=solver.at_once,
+            self.model, found, steps / inverse if steps else 0.0, solver.q, self.dt,
+            residual=max(solver.leaves, worst), converged=converged, adaptive=solver.adaptive,
+            at_once=solver.at_once,
         )  # fmt: skip
 
     def _judge(self) -> None:
         t = self._tally
-        self.found = self._rigidity(self._network, t.last_sweeps, bool(t.converged))
+        last = t.last_steps, t.last_inverse, t.last_worst
+        self.found = self._rigidity(self._network, *last, bool(t.converged))
         self.columns = [float(getattr(self.found, name)) for name in COLUMNS]
-        # A wave shows in the contacts' velocities by its curvature alone: with all of it still to
-        # be solved, the residual is no more than its rate µ.
-        rate = self.found.rate
-        self._fine = min(CONVERGED, WAVE * rate) if rate > 0.0 else CONVERGED
+        self._fine = fine(self._rate(self._network))
 
     @property
     def scalars(self) -> dict[str, float]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from hardgrain.measure.rigidity import Rigidity
+from hardgrain.measure.rigidity import CONVERGED, Rigidity
 from hardgrain.run.unique import Uniqueness
 from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "Summary", "Totals"]
-
-# Residual up to which a step counts as converged: velocities are right to a thousandth of what the
-# contacts do in a step. Errors of that size drown in the first-order time stepping.
-CONVERGED = 1e-3
 
 
 @dataclass
@@ -29,6 +25,7 @@ class Totals:
     steps: float = 0.0  # with contacts
     sweeps: float = 0.0
     capped: float = 0.0  # steps that missed the solver's criterion
+    unsettled: float = 0.0  # steps that did not find the geometry at their end
     loose: float = 0.0  # steps that ended with a residual above CONVERGED
     worst_overlap: float = 0.0
     worst_residual: float = 0.0
@@ -49,6 +46,7 @@ class Summary:
     residual: float  # of the last step
     worst_residual: float
     capped: int
+    unsettled: int
     loose: int  # steps with a residual above CONVERGED
     rigidity: Rigidity | None  # None: soft particles
     worst_overlap: float  # in mean diameters, over the run
@@ -105,7 +103,11 @@ class Summary:
         r = self.rigidity
         missed = "reached the cap on sweeps" if r is None or not r.at_once else "missed it"
         cap = f"; {self.capped} steps {missed}" if self.capped else ""
+        if self.unsettled:
+            cap += f"; {self.unsettled} steps did not find the geometry at their end"
         converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
+        if self.loose == 0 and r is not None and not r.rigid and r.length > 0.0:
+            converged = "yes at every contact, but NOT in the longest wave (see rigid?)"
         rigid = "" if r is None else f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
         trust = (
             f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"

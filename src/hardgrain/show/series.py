@@ -54,6 +54,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "dissipated": ("energy", "dissipation in a step"),
     "created": ("energy", "energy created in a step"),
     "elastic": ("energy", "elastic energy"),
+    "settled": ("1", "geometry at the end found"),
     "network_grains": ("1", "grains in the largest cluster"),
     "network_length": ("length", "length of the largest cluster"),
     "network_diffusion_length": ("length", "diffusion length"),
@@ -63,6 +64,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "network_stiffness": ("force/length", "stiffness κ of contacts"),
     "network_damping": ("force time/length", "damping γ of contacts"),
     "network_sag": ("length", "sag under the load"),
+    "network_swing": ("length", "swing that steps may leave"),
 }
 
 

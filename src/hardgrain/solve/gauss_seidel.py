@@ -22,13 +22,14 @@ __all__ = ["GaussSeidel"]
 
 
 class GaussSeidel(IterativeSolver):
-    """Contact after contact, in a random (default), sequential, symmetric or coloured order.
+    """Contact after contact, in a random (default), drawn, sequential, symmetric or coloured order.
 
+    ``random`` visits each contact once a sweep, ``drawn`` draws every visit anew (`solve.order`).
     ``coloured`` runs on ``threads`` cores (default: all) with the same bits for any number.
     """
 
     kind: Literal["gauss-seidel"] = "gauss-seidel"
-    order: Literal["random", "sequential", "symmetric", "coloured"] = "random"
+    order: Literal["random", "drawn", "sequential", "symmetric", "coloured"] = "random"
     threads: Annotated[int, Field(ge=1)] | None = None
 
     @property

@@ -1,6 +1,9 @@
 """The order in which a sweep visits the contacts.
 
 random      a fresh uniform permutation for every sweep, each contact exactly once
+drawn       every visit a contact drawn anew from all, whatever came before; a sweep is as many
+            visits as there are contacts, of which it reaches 1 − 1/e: the "random sequential
+            update", from which unger2002 (note 24) and the review tell their random sweeps
 sequential  by body numbers
 symmetric   forwards, then backwards
 coloured    by colours, such that no two contacts of one colour share a movable body
@@ -13,7 +16,7 @@ import numpy as np
 from hardgrain.kernels import device, jit
 from hardgrain.solve.problem import Floats, Ints
 
-RANDOM, SEQUENTIAL, SYMMETRIC = range(3)
+RANDOM, SEQUENTIAL, SYMMETRIC, DRAWN = range(4)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴/φ: steps of the counter, as in SplitMix64
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -31,17 +34,30 @@ def random_bits(key: int | np.uint64, counter: int) -> np.uint64:
 
 @device
 def sweep_key(seed: int, step: int, sweep: int) -> np.uint64:
-    """Key of one sweep's permutation: the same for the same seed, step and sweep number."""
+    """Key of one sweep's chances: the same for the same seed, step and sweep number."""
     return random_bits(random_bits(random_bits(0, seed), step), sweep)
+
+
+@device
+def below(size: int, key: int | np.uint64, counter: int) -> np.int64:
+    """A uniform random number from 0 to size − 1."""
+    high = random_bits(key, counter) >> np.uint64(32)
+    return np.int64((high * np.uint64(size)) >> np.uint64(32))
 
 
 @jit
 def shuffle(order: Ints, key: int | np.uint64) -> None:
     """Uniform random permutation in place (Fisher–Yates)."""
     for k in range(order.size - 1, 0, -1):
-        high = random_bits(key, k) >> np.uint64(32)
-        j = np.int64((high * np.uint64(k + 1)) >> np.uint64(32))
+        j = below(k + 1, key, k)
         order[k], order[j] = order[j], order[k]
+
+
+@jit
+def draw(order: Ints, key: int | np.uint64) -> None:
+    """As many independent draws as there are contacts, in place."""
+    for k in range(order.size):
+        order[k] = below(order.size, key, k)
 
 
 @jit
@@ -49,6 +65,8 @@ def arrange(order: Ints, scheme: int, seed: int, step: int, sweep: int) -> None:
     """Put the contacts into the order of the given sweep; ``order`` starts as 0, 1, 2, …"""
     if scheme == RANDOM:
         shuffle(order, sweep_key(seed, step, sweep))
+    elif scheme == DRAWN:
+        draw(order, sweep_key(seed, step, sweep))
     elif scheme == SYMMETRIC and sweep > 0:
         order[:] = order[::-1].copy()
 

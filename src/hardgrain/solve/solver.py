@@ -46,6 +46,11 @@ class Solver(Spec):
         return True
 
     @property
+    def leaves(self) -> float:
+        """Residual that a step which meets the criterion may be left with; 0: it bounds none."""
+        return self.tolerance
+
+    @property
     def at_once(self) -> bool:
         """Whether forces reach all contacts within a step, however many there are."""
         return False

@@ -23,11 +23,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
-from hardgrain.kernels import device, jit, pjit
+from hardgrain.kernels import cgutils, device, intrinsic, jit, overload, pjit, prange, types
 from hardgrain.solve import blocks, full, lean
 from hardgrain.solve.order import arrange
 

@@ -70,9 +70,14 @@ __all__ = [
 # neighbours, by halves: q = 1/2 if all are updated at once (11). In other orders a sweep also hands
 # on what it has just changed: (4√e − 5)/2 = 0.797 at random (A4), twice the parallel one if each
 # contact follows a fresh neighbour, be it along the chain, to and fro, or every second one first.
+# Contacts drawn at random give 1/2 once more. With B the parallel update, a visit to one of M
+# contacts changes the errors by (B − 1)/M on average, whatever was visited before; draws are
+# independent, so the averages of visits multiply, and M of them leave (1 + (B − 1)/M)^M, for long
+# chains exp(B − 1). Nothing here is special to a chain, as it is for random sweeps.
 Q = {
     "parallel": 0.5,
     "random": (4.0 * math.sqrt(math.e) - 5.0) / 2.0,
+    "drawn": 0.5,
     "sequential": 1.0,
     "symmetric": 1.0,
     "coloured": 1.0,
@@ -265,17 +270,22 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
     """µ: a sweep shrinks a mode's distance to the solution by 1 − µ on average [1].
 
     parallel: each impulse becomes the mean of its neighbours', so 1 − µ = cos kd. random: that
-    change, handed on over r contacts with probability 1/(r+1)! (A2). sequential, coloured:
-    1 − µ = cos² kd, as for Gauss–Seidel on Poisson's equation. symmetric: not known in closed form.
+    change, handed on over r contacts with probability 1/(r+1)! (A2). drawn: the parallel
+    change, visit by visit, 1 − µ = exp(cos kd − 1). sequential, coloured: 1 − µ = cos² kd, as for
+    Gauss–Seidel on Poisson's equation. symmetric: not known in closed form.
     """
     kd = np.asarray(k, dtype=float) * diameter
     parallel = 2.0 * np.sin(0.5 * kd) ** 2  # 1 − cos kd, also of the longest waves
     if order == "parallel":
         return parallel[()]
+    if order == "drawn":
+        return (-np.expm1(-parallel))[()]
     if order in ("sequential", "coloured"):
         return (np.sin(kd) ** 2)[()]
     if order != "random":
-        raise InputError(f"order is {order!r}; give parallel, random, sequential or coloured")
+        raise InputError(
+            f"order is {order!r}; give parallel, random, drawn, sequential or coloured"
+        )
     r = np.arange(1, 20)
     share = 0.5**r / np.array([math.factorial(n + 1) for n in r], dtype=float)
     handed_on = 1.0 + 2.0 * (np.cos(kd[..., None] * r) @ share)
