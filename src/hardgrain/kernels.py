@@ -48,6 +48,7 @@ _COMPILED = (
     "solve",
     "step",
     "measure/rigidity",
+    "measure/forces/edges",
     "measure/forces/walk",
     "papers/mcnamara2004/implicit",
 )

@@ -52,7 +52,8 @@ Choice = Literal["nearest", "vertex", "random"]
 
 _SHARE = 16  # contacts whose programs go on from one another
 _VANISHES = 1e-8  # reduced costs below, where the largest cost is 1
-_ACCURACY = 1e-9  # of the quadratic programs, relative and in the unit of force
+# of the quadratic programs, relative and in the unit of force; the second where the first is missed
+_ACCURACY = (1e-9, 1e-7)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ def _nearest(
     right = np.concatenate([b, b, np.zeros(g.shape[0])])
     difference = hstack([g_1, -g_2])
     # variables: weights of both faces, D = G x − G y
-    z = _quadratic(
+    whole = (
         block_diag([csc_array((n, n)), eye_array(g.shape[0])]),
         np.zeros(n + g.shape[0]),
         block_array([[balance, None], [difference, -eye_array(g.shape[0])]]),
@@ -184,11 +185,12 @@ def _nearest(
         hstack([eye_array(n), csc_array((n, g.shape[0]))]),
         np.zeros(n),
     )
+    z = _quadratic(*whole)
     if z is None:
         start = np.concatenate([inside[0][one], inside[1][other]])
         along = np.asarray(null_space(balance.toarray()))
         u = difference @ along
-        z = _quadratic(
+        own = (
             csc_array(u.T @ u),
             u.T @ (difference @ start),
             csc_array((0, along.shape[1])),
@@ -196,19 +198,25 @@ def _nearest(
             csc_array(along),
             -start,
         )
+        for accuracy in _ACCURACY:
+            if (y_ := _quadratic(*own, accuracy)) is not None:
+                z = start + along @ y_
+                break
+        else:
+            z = _quadratic(*whole, _ACCURACY[1])
         if z is None:
             raise RunError("Clarabel found no nearest members of two faces of extremal states")
-        z = start + along @ z
     x, y = np.zeros((2, one.size))
     x[one], y[other] = np.split(np.maximum(z[:n], 0.0), [one.sum()])
     return x, y
 
 
 def _quadratic(
-    p: csc_array, q: Floats, a: csc_array, b: Floats, h: csc_array, least: Floats
-) -> Floats | None:
+    p: csc_array, q: Floats, a: csc_array, b: Floats, h: csc_array, least: Floats,
+    accuracy: float = _ACCURACY[0],
+) -> Floats | None:  # fmt: skip
     """Where ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if it does not converge."""
-    chosen = settings(_ACCURACY, 1e-7)
+    chosen = settings(accuracy, 100.0 * accuracy)
     cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(least.size)]
     rows, right = csc_matrix(vstack([a, -h])), np.concatenate([b, -least])
     found = clarabel.DefaultSolver(csc_matrix(p), q, rows, right, cones, chosen).solve()

@@ -165,20 +165,21 @@ def _classes(
                 f" {100 * (~flags).mean():.0f} % are weak",
             ),
             statement(
-                f"share of strong contacts among the tenth with the largest {symbol}_{part}",
-                over_packings(_strong, one, strong), n,
-                "contacts with large indeterminacy have above average forces" if symbol == "δ"
-                else "without weak contacts, a shift towards larger values",
-                beyond=0.5 if symbol == "δ" else float(flags.mean()),
-                note=f"of all, {100 * flags.mean():.0f} % are strong",
-            ),
-            statement(
                 f"median {symbol}_{part} of strong contacts over that of weak ones",
                 over_packings(_medians, one, strong), n,
                 "quite different distributions" if symbol == "δ"
                 else "the maximum shifts towards larger values", beyond=1.0,
             ),
         ]  # fmt: skip
+        if symbol == "δ":
+            outcome.claims.append(
+                statement(
+                    f"share of strong contacts among the tenth with the largest δ_{part}",
+                    over_packings(_strong, one, strong), n,
+                    "contacts with large indeterminacy have above average forces", beyond=0.5,
+                    note=f"of all, {100 * flags.mean():.0f} % are strong",
+                )
+            )  # fmt: skip
     what = "local" if symbol == "δ" else "global"
     axes.set(xlabel=f"{what} indeterminacy {symbol} [m̄g]", ylabel="probability density [1/m̄g]")
     axes.set_title("paper: the peak at 0 is that of weak contacts, large values are strong ones'")

@@ -58,13 +58,12 @@ SLIGHT = 1e-6  # a grain whose contacts all bear less is loose; far above what t
 STILL, STEPS = 1e-9, 100  # speed at rest after a step of load, and steps in which it must come
 MOVED = 1e-2  # a packing that moves so far has given way [r]; one that holds moves by 10⁻⁶ or less
 # near the end a hundred thousand sweeps and more: fewer look like a slip, and are none
-_NOT_REACHED = ""
 SOLVER = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=2_000_000)
 
 
 def run(quick: bool) -> Outcome:
     """Squeezed packings until they give way, tilted ones by linear programming alone."""
-    grains, seeds, steps = (30, 2, 10) if quick else (60, 16, 20)
+    grains, seeds, steps = (30, 2, 10) if quick else (60, 12, 20)
     squeezed = pmap(_squeeze, [(grains, seed, steps) for seed in range(seeds)])
     tilted = pmap(_tilt, [(grains, seed) for seed in range(4 if quick else 30)])
     outcome = Outcome(text=_TEXT)
@@ -329,9 +328,7 @@ def _runs(outcome: Outcome, t: dict[str, Any], rows: dict[str, Any], quick: bool
         ),
         Claim("squeezed slowly: M_s/(2 M − 3 N) in the step in which it slips, mean",
               *mean_and_error(t["during"]), samples=count,
-              paper=Expected.by_chance(1.0, mean_and_error(t["during"])[1], count,
-                                       "reach 2 M − 3 N when the packing yields"),
-              differs=_NOT_REACHED),
+              paper="reach 2 M − 3 N when the packing yields"),
         Claim("squeezed slowly: load of the first slip over λ_max, mean",
               *mean_and_error(t["slip"]), samples=count),
         Claim(f"squeezed slowly: load at which a disk or piston moves by {MOVED:g} r over λ_max,"
