@@ -51,8 +51,22 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         warmed()
 
 
+REPORTS = "tests/validation/test_reports.py"
+# These experiments share packings, which the first of them makes.
+TOGETHER = {f"mcnamara2004-{name}" for name in (
+    "dimension", "indeterminacy", "chains", "sampling", "memory",
+)}  # fmt: skip
 # Begun first, the longest first of all, or they would be waited for at the end.
-LONG: tuple[str, ...] = ()
+LONG = (
+    *(f"{REPORTS}[{name}]" for name in (
+        "mcnamara2004", "unger2002-cost", "unger2002-piston3d", "radjai1997-regularised",
+        "mcnamara2004-friction", "unger2002-piston", "radjai1997-indeterminate",
+        "unger2002-criteria", "radjai1997-evolution", "radjai1997-coefficients",
+        "radjai1997-methods", "unger2002-dispersion", "mcnamara2004-loading",
+        "mcnamara2004-spheres", "mcnamara2004-wedge", "radjai1997-statics", "unger2002-fig4",
+    )),
+    "tests/browser/test_view.py",
+)  # fmt: skip
 # The tests of these share nothing that would be made twice.
 APART: tuple[str, ...] = ()
 
@@ -60,8 +74,9 @@ APART: tuple[str, ...] = ()
 def portion(nodeid: str) -> str:
     """What one worker gets as a whole: an experiment of a paper, a file, or a single test."""
     path, _, test = nodeid.partition("::")
-    if path == "tests/validation/test_reports.py":
-        return f"{path}[{test.partition('[')[2]}"
+    if path == REPORTS:
+        experiment = test.partition("[")[2].removesuffix("]")
+        return f"{path}[{'mcnamara2004' if experiment in TOGETHER else experiment}]"
     return nodeid if path in APART else path
 
 
@@ -81,4 +96,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """In a worker: the order in which portions are handed out."""
     if hasattr(config, "workerinput"):
         rank = {name: k for k, name in enumerate(LONG)}
-        items.sort(key=lambda item: rank.get(portion(item.nodeid), len(LONG)))
+        known = {item: rank.get(portion(item.nodeid), len(LONG)) for item in items}
+        items.sort(key=lambda item: (known[item], not item.nodeid.startswith(REPORTS)))

@@ -174,6 +174,7 @@ def test_what_is_sent_is_seen() -> None:
 def test_a_ray_meets_the_grain_that_brute_force_finds(film: Film) -> None:
     snap, rng = film.at(-1), np.random.default_rng(1)
     x = centres(snap)
+    hits = misses = 0
     for _ in range(60):
         target = np.append(rng.uniform(0.0, 4.0, 2), 0.0)
         if film.dim == 3:
@@ -186,16 +187,22 @@ def test_a_ray_meets_the_grain_that_brute_force_finds(film: Film) -> None:
             assert found == (int(np.flatnonzero(hit)[0]) if hit.any() else None)
             continue
         steps = origin + np.arange(0.0, 45.0, 0.005)[:, None] * way  # walk along the ray
-        inside = np.linalg.norm(steps[:, None] - x, axis=2) < snap.radius - 0.01
-        first = np.flatnonzero(inside.any(axis=1))
+        depth = snap.radius - np.linalg.norm(steps[:, None] - x, axis=2)
+        first = np.flatnonzero((depth > 0.01).any(axis=1))
         if first.size:
             assert found is not None
-            assert snap.radius[found] >= np.linalg.norm(steps[first[0]] - x[found]) - 0.02
+            assert depth[first[0], found] >= -0.02
+            hits += 1
+        elif depth.max() < 0.0:
+            assert found is None
+            misses += 1
+    assert film.dim == 2 or min(hits, misses) > 5
 
 
 def test_a_contact_is_picked_at_its_point_only(film: Film) -> None:
     snap = film.at(-1)
     net = network(snap)
+    assert len(net) > 10
     for k in range(len(net)):
         point = net.begin[k] + snap.radius[net.first[k]] * net.along[k]
         back = np.array([0.0, 0.0, 1.0]) if film.dim == 2 else np.cross(net.along[k], [1, 2, 3])

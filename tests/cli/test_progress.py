@@ -8,7 +8,9 @@ import sys
 import pytest
 
 import hardgrain as hg
-from hardgrain.cli import starter
+from hardgrain import parallel
+from hardgrain.cli import starter, warmup
+from hardgrain.kernels import cache_folder
 from hardgrain.run.progress import PERIOD, Progress, duration
 
 from ..warm import warmed
@@ -114,7 +116,11 @@ def test_warmup_leaves_nothing_to_compile(tmp_path):
     assert done.stdout == f"{3 * len(starter.names()) + 2} runs\n"
 
 
-def test_warmup_says_when_it_is_done(hardgrain):
+def test_warmup_says_when_it_is_done(hardgrain, monkeypatch):
+    """With one small run in place of all, and no other processes."""
+    one = next(warmup._small_runs())
+    monkeypatch.setattr(warmup, "_small_runs", lambda: iter([one]))
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
     result = hardgrain("warmup")
     assert result.code == 0
-    assert "all kernels are ready" in result.out
+    assert f"all kernels are ready, in {cache_folder()} (" in result.out

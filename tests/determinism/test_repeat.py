@@ -17,6 +17,8 @@ from hardgrain.run.scenario import Output
 from ..until import LAST
 from .cases import frames, scenario
 
+pytestmark = pytest.mark.rounding
+
 SCRIPT = Path(__file__).with_name("cases.py")
 
 

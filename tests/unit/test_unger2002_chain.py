@@ -23,6 +23,8 @@ from hardgrain.papers.unger2002.row import (
 from hardgrain.papers.unger2002.stability import at_rest_problem, radius, substeps
 from hardgrain.theory import chain as theory
 
+pytestmark = pytest.mark.rounding
+
 
 @pytest.mark.parametrize("dt", [1.0, 0.25])
 def test_a_chain_at_rest_stays_there(dt: float) -> None:

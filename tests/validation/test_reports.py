@@ -14,6 +14,8 @@ from hardgrain.papers import PAPERS
 from hardgrain.papers.record import disagreements, read
 from hardgrain.papers.reproduce import reproduce
 
+pytestmark = pytest.mark.rounding
+
 RECORDS = Path(__file__).parents[2] / "docs" / "reproductions"  # full runs, kept with the project
 
 EXPERIMENTS = {
@@ -23,10 +25,11 @@ EXPERIMENTS = {
     ],
     "unger2003": ["shock", "parallel", "criteria", "errors", "cost", "lengths"],
     "radjai1997": [
-        "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
+        "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
+        "methods", "regularised",
     ],
     "mcnamara2004": [
-        "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",
+        "wedge", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory", "spheres",
         "friction", "loading",
     ],
 }  # fmt: skip
