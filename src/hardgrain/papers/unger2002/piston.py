@@ -435,7 +435,7 @@ _QUICK = Plan(dim=2, grains=200, packings=6, sheared=1, sweeps=(10, 20, 40, 80),
 _FULL = Plan(
     dim=2,
     grains=1000,
-    packings=16,
+    packings=12,
     sheared=8,
     sweeps=(20, 40, 80, 160, 320),
     repeats=2,

@@ -65,17 +65,20 @@ def run(quick: bool) -> Outcome:
                 ),
             )
         )
-        off, off_error = mean_and_error(mine[:, 0] / (mine[:, 1] - 1.0))
-        claims.append(
-            Claim(
-                f"the same over ρ − 1, ρ from an eigenvalue solver, {system}, {n} grains",
-                off,
-                off_error,
-                seeds,
-                theory=Expected.by_chance(1.0, off_error, seeds, beside=1e-2, why="neighbouring"
-                                          " eigenvalues, which 300 updates do not part"),
-            )
-        )  # fmt: skip
+        if system == "2D":  # many contacts of spheres are about to slide, where the matrix ends
+            off, off_error = mean_and_error(mine[:, 0] / (mine[:, 1] - 1.0))
+            claims.append(
+                Claim(
+                    f"the same over ρ − 1, ρ from an eigenvalue solver, {system}, {n} grains",
+                    off,
+                    off_error,
+                    seeds,
+                    theory=Expected.by_chance(
+                        1.0, off_error, seeds, beside=1e-2,
+                        why="neighbouring eigenvalues, which 300 updates do not part",
+                    ),
+                )
+            )  # fmt: skip
         for seed in range(seeds):
             for name, value in zip(table, (system, seed, *found[system, n, seed])):
                 table[name].append(value)
