@@ -14,7 +14,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome, chance
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import mean_and_error
-from hardgrain.papers.unger2002.stability import at_rest_problem, growth, radius
+from hardgrain.papers.unger2002.stability import ITERATIONS, at_rest_problem, growth, radius
 from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT"]
@@ -43,7 +43,7 @@ def run(quick: bool) -> Outcome:
             f"factor by which a parallel update multiplies an error, chain of {CHAIN}",
             chain,
             paper=Expected(1.0, 0.0, "an error that does not fall", words, side="at least"),
-            theory=Expected(float(np.cos(np.pi / (2 * CHAIN))), 1e-3, "300 updates",
+            theory=Expected(float(np.cos(np.pi / (2 * CHAIN))), 1e-3, f"{ITERATIONS} updates",
                             "cos kd, slowest wave"),
             differs="a chain, whose contacts have two neighbours only, is stable: its slowest wave"
             " falls as cos kd, which the review itself takes for q = 1/2 (45)",
@@ -75,7 +75,7 @@ def run(quick: bool) -> Outcome:
                     seeds,
                     theory=Expected.by_chance(
                         1.0, off_error, seeds, beside=1e-2,
-                        why="neighbouring eigenvalues, which 300 updates do not part",
+                        why=f"neighbouring eigenvalues, which {ITERATIONS} updates do not part",
                     ),
                 )
             )  # fmt: skip
