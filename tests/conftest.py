@@ -59,9 +59,9 @@ TOGETHER = {f"mcnamara2004-{name}" for name in (
 # Begun first, the longest first of all, or they would be waited for at the end.
 LONG = (
     *(f"{REPORTS}[{name}]" for name in (
-        "mcnamara2004", "unger2002-cost", "unger2002-piston3d", "radjai1997-regularised",
+        "mcnamara2004", "unger2003-cost", "unger2002-piston3d", "radjai1997-regularised",
         "mcnamara2004-friction", "unger2002-piston", "radjai1997-indeterminate",
-        "unger2002-criteria", "radjai1997-evolution", "radjai1997-coefficients",
+        "unger2003-criteria", "radjai1997-evolution", "radjai1997-coefficients",
         "radjai1997-methods", "unger2002-dispersion", "mcnamara2004-loading",
         "mcnamara2004-spheres", "mcnamara2004-wedge", "radjai1997-statics", "unger2002-fig4",
     )),

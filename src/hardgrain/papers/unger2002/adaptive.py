@@ -67,7 +67,8 @@ def _run(job: tuple[Stop, float, int, int]) -> Watched:
     stop, tolerance, seed, steps = job
     solver = GaussSeidel(stop=stop, tolerance=tolerance, sweeps=MOST)
     sim = Simulation(row(PARTICLES, FORCE, gap=1.0), dt=1.0, solver=solver, seed=seed)
-    position, sweeps = [], []
+    position: list[float] = []
+    sweeps: list[float] = []
     found, asked = None, 0
     while len(position) < steps or found is None or len(position) < asked + AFTER:
         report = sim.step()

@@ -223,7 +223,7 @@ def run(quick: bool) -> Outcome:
             note=f"{rigid[0]:.4f}; cos² of the angle of impact is {cosine:.4f}",
         )
     )
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "row": {"duration": TIMES, "energy": kept, "pairwise": np.full(len(TIMES), hard)},
         "bump": {"speed": SPEEDS, "braked": brake, "integrated": exact},
     }

@@ -141,7 +141,7 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _width(order: str, profiles: Floats, distance: Floats) -> Claim:
+def _width(order: str, profiles: Floats, distance: Any) -> Claim:
     """The mean spread of a force is that of 2 q N_I independent steps of one contact."""
 
     def width(profile: Floats) -> float:

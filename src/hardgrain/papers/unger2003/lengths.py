@@ -47,7 +47,8 @@ def run(quick: bool) -> Outcome:
     lengths = [round(share * reach) for share in SHARES]
     jobs = [(n, seed) for n in lengths for seed in range(seeds)]
     found = dict(zip(jobs, pmap(_arrived, jobs)))
-    claims, table = [], {"particles": lengths, "arrived": [], "error": [], "theory": []}
+    claims = []
+    table: dict[str, list[Any]] = {"particles": lengths, "arrived": [], "error": [], "theory": []}
     # "much larger than the system": a load arrives, to 1 %, at a fourth; "too large": 1 % does at 4
     told = {
         SHARES[0]: Expected(0.99, 0.0, "all but 1 %", "l_diff ≫ L: no artifacts", "at least"),

@@ -14,7 +14,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome, chance
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import mean_and_error
-from hardgrain.papers.unger2002.stability import at_rest_problem, growth, radius
+from hardgrain.papers.unger2002.stability import ITERATIONS, at_rest_problem, growth, radius
 from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT"]
@@ -43,7 +43,7 @@ def run(quick: bool) -> Outcome:
             f"factor by which a parallel update multiplies an error, chain of {CHAIN}",
             chain,
             paper=Expected(1.0, 0.0, "an error that does not fall", words, side="at least"),
-            theory=Expected(float(np.cos(np.pi / (2 * CHAIN))), 1e-3, "300 updates",
+            theory=Expected(float(np.cos(np.pi / (2 * CHAIN))), 1e-3, f"{ITERATIONS} updates",
                             "cos kd, slowest wave"),
             differs="a chain, whose contacts have two neighbours only, is stable: its slowest wave"
             " falls as cos kd, which the review itself takes for q = 1/2 (45)",
@@ -65,17 +65,20 @@ def run(quick: bool) -> Outcome:
                 ),
             )
         )
-        off, off_error = mean_and_error(mine[:, 0] / (mine[:, 1] - 1.0))
-        claims.append(
-            Claim(
-                f"the same over ρ − 1, ρ from an eigenvalue solver, {system}, {n} grains",
-                off,
-                off_error,
-                seeds,
-                theory=Expected.by_chance(1.0, off_error, seeds, beside=1e-2, why="neighbouring"
-                                          " eigenvalues, which 300 updates do not part"),
-            )
-        )  # fmt: skip
+        if system == "2D":  # many contacts of spheres are about to slide, where the matrix ends
+            off, off_error = mean_and_error(mine[:, 0] / (mine[:, 1] - 1.0))
+            claims.append(
+                Claim(
+                    f"the same over ρ − 1, ρ from an eigenvalue solver, {system}, {n} grains",
+                    off,
+                    off_error,
+                    seeds,
+                    theory=Expected.by_chance(
+                        1.0, off_error, seeds, beside=1e-2,
+                        why=f"neighbouring eigenvalues, which {ITERATIONS} updates do not part",
+                    ),
+                )
+            )  # fmt: skip
         for seed in range(seeds):
             for name, value in zip(table, (system, seed, *found[system, n, seed])):
                 table[name].append(value)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import PrivateAttr
 from scipy.optimize import brentq
 from scipy.sparse import block_diag, csr_array
@@ -124,7 +125,7 @@ class Pairs:
         return found
 
 
-def shock_law(pairs: Pairs, u: Floats) -> tuple[Floats, Floats]:
+def shock_law(pairs: Pairs, u: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The review's scheme (34): impulses R dt, shape (pairs, 3), and which of them slide."""
     n, mn, mt = pairs.normal, pairs.normal_mass[:, None], pairs.tangential_mass[:, None]
     u_n = np.sum(u * n, axis=1, keepdims=True)
@@ -328,7 +329,8 @@ def _slide(w: Floats, u: Floats) -> Floats:
 def _of_coupled(count: int) -> list[Claim]:
     """Contacts whose normal and tangents are coupled, as those of bodies that are no spheres."""
     rng = np.random.default_rng(6)
-    blocks, velocities = [], []
+    blocks: list[Floats] = []
+    velocities: list[Floats] = []
     while len(blocks) < count:
         a = rng.normal(size=(3, 3))
         w = np.eye(3) + 0.15 * (a + a.T)
