@@ -7,18 +7,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test coverage mutation docs pictures bench lock clean
+.PHONY: help demo test test-rounding coverage mutation docs pictures bench lock clean
 
 help:
-	@echo "make demo    settle 1000 disks under gravity and draw their force network"
-	@echo "make test    lint, type check and run all tests"
-	@echo "make coverage  run all tests and say which lines of src they reach"
-	@echo "make mutation  put small faults into copies of src: which does no test notice?"
-	@echo "make docs    build the site of tutorials and reference into build/site"
-	@echo "make pictures  draw the pictures of the docs that are out of date (ARGS=name: just that one)"
-	@echo "make bench   measure speed, against other programs where they can be had"
-	@echo "make lock    renew requirements.lock with the newest versions"
-	@echo "make clean   remove all that make has made"
+	@echo "make demo           settle 1000 disks under gravity and draw their force network"
+	@echo "make test           lint, type check and run all tests"
+	@echo "make test-rounding  run the tests that rounding may show in as on two other processors"
+	@echo "make coverage       run all tests and say which lines of src they reach"
+	@echo "make mutation       put small faults into copies of src: which does no test notice?"
+	@echo "make docs           build the site of tutorials and reference into build/site"
+	@echo "make pictures       draw the pictures of the docs that are out of date (ARGS=name: just that one)"
+	@echo "make bench          measure speed, against other programs where they can be had"
+	@echo "make lock           renew requirements.lock with the newest versions"
+	@echo "make clean          remove all that make has made"
 
 demo: $(VENV)/.installed
 	$(BIN)/hardgrain demo
@@ -28,6 +29,9 @@ test: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(ARGS)
+
+test-rounding: $(VENV)/.installed
+	$(BIN)/python tests/rounding.py $(ARGS)
 
 # Lines of compiled functions cannot be seen: they are left out.
 coverage: $(VENV)/.installed

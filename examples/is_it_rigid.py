@@ -1,7 +1,8 @@
-"""Is my packing rigid? Disks at rest in a box get ten per cent more gravity.
+"""Is my packing rigid? Disks at rest under a heavy lid get ten per cent more gravity.
 
 Scaled with their load, the forces that held them hold them again: rigid grains stay where they are.
-With a few sweeps a step they sag and ring instead, as the run has foretold.
+With a few sweeps a step they sag and ring instead, as the run has foretold. Three packings show how
+much of that is chance.
 """
 
 from __future__ import annotations
@@ -18,44 +19,49 @@ from hardgrain.show.style import COLOURS, new_figure, save, style
 
 DT = 0.01
 SOFT, RIGID = hg.GaussSeidel(sweeps=10), hg.RigidSolver()
+SEEDS = (1, 2, 3)
 
 
-def box(count: int, gravity: float) -> hg.Scene:
-    """Disks in an open box, about as high as it is wide once they have settled."""
+def box(count: int, gravity: float, friction: float) -> hg.Scene:
+    """Disks in a box, about as high as it is wide, under a lid heavier than all of them."""
     wide = count**0.5
+    size = [wide, 1.7 * wide]
+    lid = hg.Piston(mass=count, force=count * gravity)
     return hg.Scene(
         gravity=[0, -gravity],
-        contacts=[hg.ContactLaw(friction=0.3)],
+        contacts=[hg.ContactLaw(friction=friction)],
         grains=[
             hg.Grains(
                 count=count,
                 diameter=hg.Uniform(min=0.8, max=1.2),
-                place=hg.Deposit(min=[0, 0], max=[wide, 2 * wide]),
+                place=hg.Deposit(min=[0, 0], max=size),
             )
         ],
-        walls=[hg.Box(min=[0, 0], max=[wide, 2 * wide], open=["top"])],
+        walls=[hg.Box(min=[0, 0], max=size, pistons={"top": lid})],
     )
 
 
-def settled(count: int) -> hg.Simulation:
+def settled(count: int, seed: int) -> hg.Simulation:
     """The packing, brought to rest by the rigid solver."""
-    sim = hg.Simulation(box(count, gravity=1.0), dt=DT, solver=RIGID, seed=1)
+    scene = box(count, gravity=1.0, friction=0.3)
+    sim = hg.Simulation(scene, dt=DT, solver=RIGID, seed=seed)
     print(sim.run(until=hg.AtRest(steps=100)))
     sim.state.velocity[:], sim.state.spin[:] = 0.0, 0.0
     return sim
 
 
 def load(
-    packing: hg.Simulation, solver: hg.GaussSeidel | hg.RigidSolver, steps: int = 200
+    packing: hg.Simulation, solver: hg.GaussSeidel | hg.RigidSolver, steps: int = 600
 ) -> tuple[np.ndarray, Summary]:
-    """More gravity: the height of the centre of mass after each step, and the run's own words."""
-    n = packing.model.n
-    mass = packing.model.mass[:n]
-    sim = hg.Simulation(box(n, gravity=1.1), dt=DT, solver=solver, seed=1, start=packing.state)
+    """More gravity: the height of the lid after each step, and the run's own words."""
+    n, seed = packing.model.n, packing.scenario.seed
+    scene = box(n, gravity=1.1, friction=1.0)  # more friction, so that no contact is about to slide
+    sim = hg.Simulation(scene, dt=DT, solver=solver, seed=seed, start=packing.state)
+    lid = n + sim.model.wall_names.index("top")
     height = []
 
     def watch(sim: hg.Simulation) -> bool:  # a stop condition that never holds
-        height.append(mass @ sim.state.position[:n, 1] / mass.sum())
+        height.append(sim.state.position[lid, 1])
         return False
 
     summary = sim.run(until=[watch, hg.Steps(steps=steps)])
@@ -64,31 +70,41 @@ def load(
 
 
 def ringing(time: np.ndarray, height: np.ndarray, damping_time: float) -> Ringing:
-    """Faster modes die first; after two damping times the slowest is left."""
-    late = time > 2.0 * damping_time
+    """Faster modes die first; after one damping time the slowest is left."""
+    late = time > damping_time
     return damped_sine(time[late], height[late])
 
 
 def main(quick: bool = False, folder: Path = Path("results/is_it_rigid")) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    packing = settled(100 if quick else 300)
-    soft, said = load(packing, SOFT)
-    rigid, also = load(packing, RIGID)
-    told, time = said.rigidity, DT * np.arange(soft.size)
-    heard = ringing(time, soft, told.damping_time)
-    print(f"ω = {heard.frequency:.4g}, foretold {told.frequency:.4g}")
-    print(f"τ = {heard.damping_time:.3g}, foretold {told.damping_time:.3g}")
-    draw(time, soft, rigid, heard, folder / "is_it_rigid.png")
+    off = []
+    for seed in SEEDS:
+        packing = settled(100 if quick else 300, seed)
+        soft, said = load(packing, SOFT)
+        rigid, also = load(packing, RIGID)
+        told, time = said.rigidity, DT * np.arange(soft.size)
+        heard = ringing(time, soft, told.damping_time)
+        print(f"ω = {heard.frequency:.4g}, foretold {told.frequency:.4g}")
+        print(f"τ = {heard.damping_time:.3g}, foretold {told.damping_time:.3g}")
+        draw(time, soft, rigid, heard, folder / "is_it_rigid.png")
+        off.append(
+            (heard.frequency / told.frequency - 1.0, heard.damping_time / told.damping_time - 1.0)
+        )
+        assert not told.rigid
+        assert also.rigidity.rigid
+        assert np.ptp(rigid) < 0.01 * np.ptp(soft)
 
-    assert not told.rigid
-    assert also.rigidity.rigid
-    assert abs(heard.frequency / told.frequency - 1.0) < 0.1
-    assert abs(heard.damping_time / told.damping_time - 1.0) < 0.25
-    assert np.ptp(rigid) < 0.01 * np.ptp(soft)
+    mean, spread = 100.0 * np.mean(off, axis=0), 100.0 * np.std(off, axis=0, ddof=1)
+    for name, m, s in zip(("ω", "τ"), mean, spread, strict=True):
+        print(f"{name} against what was foretold: {m:+.1f} % on average, ± {s:.1f} % a packing")
+    # Packings of 300 disks gave ω 3.0 ± 0.7 % lower and τ 3 ± 5 % longer: the limits are five
+    # standard errors of a mean over three from there.
+    assert abs(mean[0]) < 5.0
+    assert abs(mean[1]) < 16.0
 
 
 def draw(time: np.ndarray, soft: np.ndarray, rigid: np.ndarray, heard: Ringing, path: Path) -> None:
-    """How far the centre of mass goes down."""
+    """How far the lid goes down."""
     late = time > time[-1] * 0.2
     with style():
         figure, axes = new_figure(width=5.2)
@@ -97,7 +113,7 @@ def draw(time: np.ndarray, soft: np.ndarray, rigid: np.ndarray, heard: Ringing, 
         fit = 1e3 * (heard(time[late]) - soft[0])
         axes.plot(time[late], fit, color=COLOURS[0], label="damped sine")
         axes.set_xlabel(r"time since the load, $t\,\sqrt{g/d}$")
-        axes.set_ylabel(r"centre of mass [$10^{-3}\,d$]")
+        axes.set_ylabel(r"lid [$10^{-3}\,d$]")
         axes.legend()
         save(figure, path)
 

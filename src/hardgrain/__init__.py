@@ -36,6 +36,7 @@ _PUBLIC = {
     "HardgrainError": "errors",
     "InputError": "errors",
     "Jacobi": "solve.jacobi",
+    "RigidGrains": "step.engine",
     "RigidSolver": "solve.rigid",
     "Loose": "scene.place",
     "Material": "scene.spec",
@@ -116,4 +117,4 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.solve.gauss_seidel import GaussSeidel
     from hardgrain.solve.jacobi import Jacobi
     from hardgrain.solve.rigid import RigidSolver
-    from hardgrain.step.engine import SoftParticles
+    from hardgrain.step.engine import RigidGrains, SoftParticles

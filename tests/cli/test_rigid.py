@@ -11,6 +11,8 @@ from hardgrain.run.scenario import parse
 
 from .test_errors import refused
 
+pytestmark = pytest.mark.rounding
+
 BASE = (Path(__file__).parent / "scenario.toml").read_text()
 RIGID = BASE.replace("[solver]\nsweeps = 20", '[solver]\nkind = "rigid"')
 BY_NAME = 'solver = "rigid"\n' + BASE.replace("[solver]\nsweeps = 20\n", "")

@@ -138,6 +138,30 @@ def rigid_2d() -> Scenario:
     return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=7), **until(300))
 
 
+def turned_2d() -> Scenario:
+    """Disks in a drum, with the geometry of every step at its end."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        contacts=[hg.ContactLaw(friction=0.5)],
+        grains=[
+            hg.Grains(
+                count=16,
+                diameter=hg.Uniform(min=0.7, max=1.2),
+                place=hg.Loose(min=[-2.5, -2.5], max=[2.5, 2.5]),
+            )
+        ],
+        walls=[hg.Drum(center=[0, 0], radius=4.0, spin=0.5)],
+    )
+    return Scenario(
+        scene=scene,
+        dt=0.02,
+        engine=hg.RigidGrains(geometry="end"),
+        solver=hg.GaussSeidel(sweeps=100),
+        output=Output(every=6),
+        **until(401),
+    )
+
+
 def coloured_2d() -> Scenario:
     """So many touching disks that colours are swept, and sums are made, on all threads."""
     return _crowd(2, [50, 50], stop="residual", tolerance=1e-6)
@@ -178,7 +202,7 @@ def until(steps: int) -> dict[str, Any]:
 
 CASES = {
     f.__name__: f
-    for f in (box_2d, drum_3d, pistons_2d, soft_3d, rigid_2d, coloured_2d, coloured_3d)
+    for f in (box_2d, drum_3d, pistons_2d, soft_3d, rigid_2d, turned_2d, coloured_2d, coloured_3d)
 }
 
 

@@ -17,6 +17,8 @@ from hardgrain.run.scenario import Output
 from ..until import LAST
 from .cases import frames, scenario
 
+pytestmark = pytest.mark.rounding
+
 SCRIPT = Path(__file__).with_name("cases.py")
 
 
@@ -35,7 +37,7 @@ def state_bits(sim: hg.Simulation) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", ["box_2d", "drum_3d", "soft_3d", "rigid_2d"])
+@pytest.mark.parametrize("name", ["box_2d", "drum_3d", "soft_3d", "rigid_2d", "turned_2d"])
 def test_two_processes(name: str, tmp_path: Path) -> None:
     """Neither hash seeds nor what else the process did may show."""
     one = run(name, tmp_path / "one.h5", PYTHONHASHSEED="1")

@@ -26,6 +26,7 @@ def name(path: Path) -> str:
     return path.stem
 
 
+@pytest.mark.rounding
 @pytest.mark.parametrize("script", EXAMPLES, ids=name)
 def test_example_holds(script: Path, tmp_path: Path) -> None:
     runpy.run_path(str(script))["main"](quick=True, folder=tmp_path)

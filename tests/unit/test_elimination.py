@@ -15,6 +15,8 @@ from scipy.spatial import cKDTree
 
 from hardgrain.solve.elimination import Elimination
 
+pytestmark = pytest.mark.rounding
+
 Graph = tuple[np.ndarray, np.ndarray]  # positions (n, dim), pairs (m, 2)
 
 

@@ -7,18 +7,23 @@ import numpy as np
 import pytest
 
 from hardgrain.papers.unger2002.elasticity import ZETA_HALF, step_shrinkage
-from hardgrain.papers.unger2002.pulse import arrivals, speed
+from hardgrain.papers.unger2002.pulse import arrivals, expected_momentum, speed
 from hardgrain.papers.unger2002.relaxation import EXTRA, relaxed
 from hardgrain.papers.unger2002.row import (
     LOAD,
     at_rest,
     forces,
+    mean_sweep,
     mode_amplitude,
+    neglected,
     relaxation_rates,
     shape,
     wavenumber,
 )
+from hardgrain.papers.unger2002.stability import at_rest_problem, radius, substeps
 from hardgrain.theory import chain as theory
+
+pytestmark = pytest.mark.rounding
 
 
 @pytest.mark.parametrize("dt", [1.0, 0.25])
@@ -44,8 +49,34 @@ def test_rates_are_those_of_the_mean_over_all_orders() -> None:
         for i in order:
             sweep[i] = b[i] @ sweep
         mean += sweep / math.factorial(n)
+    assert mean_sweep(n) == pytest.approx(mean, abs=1e-12)
     rates = np.sort(1.0 - np.linalg.eigvals(mean).real)
     assert relaxation_rates(n) == pytest.approx(rates, rel=1e-9)
+
+
+@pytest.mark.parametrize(("particles", "sweeps"), [(30, 10), (50, 40), (100, 80)])
+def test_what_the_continuum_neglects_is_no_more_than_said(particles: int, sweeps: int) -> None:
+    k, rate = wavenumber(1, particles), relaxation_rates(particles)[0]
+    omega = theory.step_frequency(rate, sweeps) / theory.frequency(k, sweeps) - 1.0
+    tau = theory.step_damping_time(rate, sweeps) / theory.damping_time(k, sweeps) - 1.0
+    assert abs(omega) <= neglected(particles, sweeps)[0]
+    assert abs(tau) <= neglected(particles, sweeps)[1]
+
+
+def test_a_blow_hands_on_all_of_its_momentum() -> None:
+    passed = expected_momentum(60, 12, 400)  # at the wall, a reflected pulse passes it back
+    assert passed[-1] == pytest.approx(np.full(12, 1.0), abs=0.02)
+    first = expected_momentum(4000, 12, 1)[0]  # so many sweeps stop the blow within its step
+    assert first == pytest.approx(np.ones(12), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_contacts_of_a_chain_answer_to_two_neighbours(n: int) -> None:
+    problem = at_rest_problem("chain", n, 0)
+    assert radius(problem) == pytest.approx(1.0 + math.cos(math.pi / (2 * n)), rel=1e-9)
+    sweeps, q = 40, theory.q()
+    step = math.sqrt(1.0 + 1.0 / (q * sweeps)) - 1.0  # of k dt² + 2 c dt = 4 with k = c = 4 q N
+    assert substeps(2.0, sweeps, q)[0] == pytest.approx(1.0 / step, rel=1e-9)
 
 
 def test_rates_are_those_of_an_endless_chain_but_for_its_wall() -> None:

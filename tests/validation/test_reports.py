@@ -14,18 +14,22 @@ from hardgrain.papers import PAPERS
 from hardgrain.papers.record import disagreements, read
 from hardgrain.papers.reproduce import reproduce
 
+pytestmark = pytest.mark.rounding
+
 RECORDS = Path(__file__).parents[2] / "docs" / "reproductions"  # full runs, kept with the project
 
 EXPERIMENTS = {
     "unger2002": [
-        "fig4", "dispersion", "relaxation", "pulse", "elasticity", "piston", "piston3d", "cost",
-        "criteria", "rigid",
+        "fig4", "dispersion", "relaxation", "pulse", "elasticity", "adaptive", "piston", "piston3d",
+        "performance", "pitfalls", "rigid",
     ],
+    "unger2003": ["shock", "parallel", "criteria", "errors", "cost", "lengths"],
     "radjai1997": [
-        "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
+        "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
+        "methods", "regularised",
     ],
     "mcnamara2004": [
-        "wedge", "dimension", "indeterminacy", "chains", "sampling", "memory", "spheres",
+        "wedge", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory", "spheres",
         "friction", "loading",
     ],
 }  # fmt: skip

@@ -12,6 +12,8 @@ from hardgrain.papers import unger2002
 from hardgrain.papers.unger2002.relaxation import EXTRA, relaxed
 from hardgrain.papers.unger2002.row import Chain, wavenumber
 
+pytestmark = pytest.mark.rounding
+
 
 def test_chain_is_callable_as_promised() -> None:
     promised = "(particles=50, sweeps=40, force=0.05, steps=1000, seed=0, order='random')"

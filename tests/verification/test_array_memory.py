@@ -6,6 +6,8 @@ import pytest
 from hardgrain.papers.radjai1997.array import evolve
 from hardgrain.papers.radjai1997.starts import FIG3, Path, follow, path, start
 
+pytestmark = pytest.mark.rounding
+
 
 @pytest.mark.parametrize("seed", [0, 2, 12])
 def test_memory_is_the_rank_of_the_map_from_start_to_end(seed: int) -> None:

@@ -19,6 +19,8 @@ from hardgrain.papers.radjai1997.scene import (
     soft_particles,
 )
 
+pytestmark = pytest.mark.rounding
+
 FIG3 = (10, 2.5, 0.01, 0.1, 0.2, 0.001)
 MOVING: dict[str, Any] = {  # its last event is at t = 2.2
     "omega0": np.random.default_rng(9).uniform(-0.2, 0.2, FIG3[0]),

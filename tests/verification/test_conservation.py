@@ -16,6 +16,8 @@ import hardgrain as hg
 
 from .helpers import angular_momentum, cluster, cross, floor, grains, momentum, start
 
+pytestmark = pytest.mark.rounding
+
 LAWS: dict[str, dict[str, Any]] = {
     "frictionless": {"friction": 0.0},
     "friction": {"friction": 0.4},

@@ -16,6 +16,8 @@ import hardgrain as hg
 
 from .helpers import EXACT, Dense, Floats, packing, record, velocities
 
+pytestmark = pytest.mark.rounding
+
 
 def gauss(p: Dense) -> Floats:
     """Velocities of frictionless contacts, shape (dofs,)."""

@@ -11,6 +11,8 @@ import hardgrain as hg
 
 from .helpers import angle_of, floor, grains, momentum, start, steps, up
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 KAPPA = {2: 0.5, 3: 0.4}  # I/(m r²)
 

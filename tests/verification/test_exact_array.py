@@ -19,6 +19,8 @@ from hardgrain.step.exact.law import Coulomb
 from hardgrain.step.exact.pivot import complementary
 from hardgrain.step.exact.solution import Solution
 
+pytestmark = pytest.mark.rounding
+
 FIG3 = (10, 2.5, 0.01, 0.1, 0.2, 0.001)
 LITERAL = (80, 1.4, 0.01, 0.06, 0.1, 0.001)  # the printed caption of Figs 5 to 7
 REPAIRED = (80, 1.4, 0.01, 0.006, 0.01, 0.001)

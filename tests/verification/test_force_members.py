@@ -22,6 +22,8 @@ from hardgrain.measure.forces.space import ForceSpace
 
 from .helpers import Floats, floor, grains, start, steps
 
+pytestmark = pytest.mark.rounding
+
 
 def on_walls(
     normals: Sequence[Sequence[float]],

@@ -15,16 +15,21 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import hardgrain as hg
-from hardgrain.errors import InputError
+from hardgrain.errors import InputError, RunError
 from hardgrain.measure import Packing, force_space
 from hardgrain.measure.forces import bounds as bounds_module
 from hardgrain.measure.forces import extremal as extremal_module
 from hardgrain.measure.forces import rank as rank_module
+from hardgrain.measure.forces.edges import Start, walk_edges
+from hardgrain.measure.forces.packing import packing
 from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.papers.mcnamara2004.settled import settled
 from hardgrain.run.scenario import Output
 from hardgrain.theory import wedge as theory
 
 from .helpers import Floats, cross, floor, grains, start, steps, up
+
+pytestmark = pytest.mark.rounding
 
 TIGHT = 1e-12
 SOLVED = 1e-8  # by which two solvers of linear programs may differ [mean weight]
@@ -533,6 +538,48 @@ def test_extremal_states_are_members_at_the_bounds() -> None:
     for choice in ("vertex", "random"):
         assert (distance["nearest"] < distance[choice] + CONIC).all()
     assert distance["random"].mean() > distance["nearest"].mean()
+
+
+@pytest.mark.parametrize("start", ["last", "first"])
+def test_walks_along_edges_end_where_linear_programs_do(start: Start) -> None:
+    """And more contacts slide than F has dimensions where grains are alone on the floor."""
+    odd = 0
+    for seed in range(3):
+        p = packing(settled(14, 0.3, seed))
+        space = loaded(p)
+        e, b = walk_edges(space, start), space.bounds()
+        np.testing.assert_allclose(e.low, b.low, atol=SOLVED * p.unit)
+        np.testing.assert_allclose(e.high, b.high, atol=SOLVED * p.unit)
+        assert e.expected == space.dimension + space.always.sum()
+        np.testing.assert_array_equal(e.sliding, e.expected + e.alone)
+        assert (e.distance > (b.high - b.low) / p.unit - SOLVED).all()
+        odd += int(e.alone.sum())
+    assert odd > 0  # else nothing was shown
+
+
+def test_edges_of_a_segment_are_its_ends() -> None:
+    """Between two walls; if they are alike, both contacts slide at once, one more than expected."""
+    angle, mu = 0.5, 0.3
+    e = walk_edges(loaded(wedge(angle, mu)))
+    ends = [theory.normal(angle, a) for a in (theory.least(angle, mu), theory.greatest(angle, mu))]
+    np.testing.assert_allclose(e.low[:, 0], ends[0], atol=TIGHT)
+    np.testing.assert_allclose(e.high[:, 0], ends[1], atol=TIGHT)
+    assert e.expected == 1
+    assert (e.sliding == 2).all()
+    assert e.unexpected == 1.0
+    s, c = math.sin(angle), math.cos(angle)
+    e = walk_edges(loaded(on_walls([(-s, -c), (math.sin(0.3), -math.cos(0.3))], mu)))
+    assert (e.sliding == 1).all()
+    assert e.unexpected == 0.0
+
+
+def test_edges_without_end_and_spheres_are_refused() -> None:
+    with pytest.raises(RunError, match="has no end"):
+        walk_edges(loaded(wedge(1.4, 0.3)))
+    with pytest.raises(InputError, match="packing of disks"):
+        walk_edges(force_space(settling(3, count=12)))
+    with pytest.raises(InputError, match="give first or last"):
+        walk_edges(loaded(wedge(0.5, 0.3)), "any")  # type: ignore[arg-type]
 
 
 def test_only_what_must_change_counts_between_the_nearest_states() -> None:

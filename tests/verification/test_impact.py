@@ -13,6 +13,8 @@ import hardgrain as hg
 
 from .helpers import Floats, cross, floor, grains, start, steps, turn
 
+pytestmark = pytest.mark.rounding
+
 TIGHT = 1e-12
 DIMS = (2, 3)
 

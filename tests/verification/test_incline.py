@@ -16,6 +16,8 @@ import hardgrain as hg
 
 from .helpers import floor, grains, start, steps, up
 
+pytestmark = pytest.mark.rounding
+
 G = 9.81
 R = 0.5
 MU = 0.4

@@ -18,6 +18,8 @@ from hardgrain.step.contact_dynamics import ContactDynamics
 
 from .helpers import Floats, cluster, grains, steps
 
+pytestmark = pytest.mark.rounding
+
 SWEEPS = hg.GaussSeidel(sweeps=50, order="sequential")
 LAWS: dict[str, dict[str, Any]] = {
     "plain": {"friction": 0.4},

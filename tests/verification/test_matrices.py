@@ -18,6 +18,8 @@ from hardgrain.solve.matrices import GlobalForm, LocalForm, coulomb_residual, gl
 
 from .helpers import EXACT, Dense, grains, packing, record, start, steps, up, velocities
 
+pytestmark = pytest.mark.rounding
+
 
 # ------------------------------------------------------------------- steps of the package itself
 def pressed(dim):

@@ -14,6 +14,8 @@ from hardgrain.theory import silo
 
 from .helpers import floor, grains, start, steps, up
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 
 

@@ -19,6 +19,8 @@ from hardgrain.theory import silo
 
 from .helpers import floor, grains, start, steps, weight
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 TIGHT = 1e-9
 

@@ -17,6 +17,8 @@ from hardgrain.run.scenario import Output
 
 from .helpers import angular_momentum, floor, grains, momentum, packing, start, steps, up
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 LAWS: dict[str, dict[str, Any]] = {
     "frictionless": {"friction": 0.0},

@@ -25,6 +25,8 @@ from hardgrain.scene.model import Contacts
 
 from .helpers import EXACT, floor, grains, packing, start, steps, up
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 WHOLE = {2: np.pi, 3: 4.0 / 3.0 * np.pi}
 

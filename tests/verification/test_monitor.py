@@ -19,6 +19,8 @@ from hardgrain.run.monitor import STEP_WORK
 from hardgrain.scene.scene import Scene
 from hardgrain.theory import chain
 
+pytestmark = pytest.mark.rounding
+
 
 def row(n: int, force: float = 0.05, *, at_wall: bool = True) -> Scene:
     """Grains of unit diameter and mass in a row, pressed against a wall by a force on the last."""

@@ -9,6 +9,8 @@ from hardgrain.papers.fit import damped_sine
 from hardgrain.papers.unger2002.packing import Packing, prepared, ring, sheared, struck
 from hardgrain.theory import chain
 
+pytestmark = pytest.mark.rounding
+
 
 @pytest.fixture(scope="module")
 def packing() -> Packing:

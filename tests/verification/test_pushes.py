@@ -9,6 +9,8 @@ import hardgrain as hg
 
 from .helpers import grains, start
 
+pytestmark = pytest.mark.rounding
+
 SOLVER = hg.GaussSeidel(sweeps=10_000)  # to rounding, also between unequal masses
 
 

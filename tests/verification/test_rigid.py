@@ -27,6 +27,8 @@ from .test_dense import de_saxce, gauss
 from .test_matrices import SCENES, one_step
 from .test_statics import pyramid
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 SOLVER = hg.RigidSolver()
 TIGHT = hg.RigidSolver(tolerance=1e-10, on_cap="error")

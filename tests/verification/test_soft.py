@@ -19,6 +19,8 @@ from hardgrain.theory import spring
 
 from .helpers import Floats, angular_momentum, cluster, floor, grains, momentum, steps, up
 
+pytestmark = pytest.mark.rounding
+
 K = 1e4
 
 

@@ -19,6 +19,8 @@ from hardgrain.step.contact_dynamics import ContactDynamics
 
 from .helpers import EXACT, cluster, grains, packing, record, start, steps, velocities
 
+pytestmark = pytest.mark.rounding
+
 FRICTION = {"friction": 0.3}
 EVERY = {"friction": 0.4, "friction_dynamic": 0.4, "cohesion": 0.005, "rolling": 0.05}
 

@@ -7,6 +7,7 @@ round.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from hardgrain.solve.response import Bodies
 from hardgrain.solve.springs import harden
 
 from .helpers import Floats, record
+
+pytestmark = pytest.mark.rounding
 
 Case = tuple[Bodies, Floats, Floats]
 
@@ -47,6 +50,7 @@ def heap(mu: float, seed: int, tilt: float = 0.0, count: int = 60) -> hg.Simulat
     return sim
 
 
+@cache
 def problem(mu: float, seed: int, tilt: float = 0.0) -> Problem:
     sim = heap(mu, seed, tilt)
     kept = record(sim)
@@ -76,18 +80,42 @@ def mismatch(bodies: Bodies, mu: Floats, r0: Floats, r: Floats, compliance: floa
     return float(np.abs(answer - scale * r).max() / np.abs(scale * r).max())
 
 
+def rounding(bodies: Bodies, r: Floats, compliance: float) -> float:
+    """How far rounding may take a walk from the law of springs, as `mismatch` measures it.
+
+    A contact velocity is a sum of body velocities v, right to ε v. A spring of compliance e (in
+    units of W) turns this into an impulse that is wrong by ε v/e, in units of velocity. That
+    impulse moves the bodies by as much, and the springs answer to it with ε v/e². The impulses p
+    that a velocity is computed from are themselves right to ε p, which the springs make ε p/e.
+    So many roundings add up, at worst: one for each of six contacts of a disk, after the solve and
+    after each of the changes of state that may follow before velocities are computed afresh.
+    """
+    v = bodies.free + bodies.momentum(r) / bodies.mass
+    fastest = np.maximum(np.abs(bodies.free), np.abs(v))[bodies.body]
+    fastest[bodies.body < 0] = 0.0
+    speed = np.einsum("kseA,ksA->ke", np.abs(bodies.lever), fastest).max()
+    force = np.abs(bodies.weight[:, :1] * r).max()
+    steps, epsilon = 6 * (walk.FEW + 1), np.finfo(float).eps
+    return float(steps * epsilon * (speed / force / compliance**2 + 1.0 / compliance))
+
+
 @pytest.mark.parametrize("mu", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("compliance", [1.0, 1e-2, 1e-4])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_walk_that_arrives_obeys_the_law_of_springs(
-    mu: float, compliance: float, seed: int
-) -> None:
-    bodies, friction, start = case(problem(mu, seed))
-    found, changes, _ = walk.walk(bodies, friction, 0.0 * start, compliance, 5000)
-    assert found is not None
-    assert changes > 0
-    r0 = anchored(bodies, friction, 0.0 * start)
-    assert mismatch(bodies, friction, r0, found, compliance) < 1e-12 / compliance
+def test_a_walk_that_arrives_obeys_the_law_of_springs(mu: float, compliance: float) -> None:
+    """Soft springs have one solution, and all walks arrive; a line of stiff ones may come back."""
+    arrived = 0
+    for seed in range(1, 5):
+        bodies, friction, start = case(problem(mu, seed))
+        found, changes, _ = walk.walk(bodies, friction, 0.0 * start, compliance, 5000)
+        if found is None:
+            continue
+        arrived += 1
+        assert changes > 0
+        r0 = anchored(bodies, friction, 0.0 * start)
+        limit = rounding(bodies, found, compliance)
+        assert limit < 1e-3  # a contact in a wrong state would be seen
+        assert mismatch(bodies, friction, r0, found, compliance) < limit
+    assert arrived == 4 or (compliance < 1.0 and arrived > 0)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -16,6 +16,8 @@ import hardgrain as hg
 
 from .helpers import EXACT, cross, floor, grains, start, steps, up, weight
 
+pytestmark = pytest.mark.rounding
+
 DIMS = (2, 3)
 TIGHT = 1e-10
 

@@ -101,6 +101,13 @@ class Detector:
         turns = (j >= n) & (self._turning[wall] > 0.0) if self._turning.size else j < 0
         return more if (turns | (more.gap[new] + dt * approach < 0.0)).any() else None
 
+    def geometry(self, state: State, contacts: Contacts) -> tuple[Floats, Floats]:
+        """Normals and gaps that the same pairs have in another state, shapes (m, dim) and (m,)."""
+        model, walls = self.model, wall_geometry(self.model, state)
+        everywhere = np.full(model.bodies, np.inf)
+        x, r, period = state.position, model.radius, model.periodic
+        return candidates(contacts.first, contacts.second, x, r, period, *walls, everywhere)[1:]
+
     def _speed(self, velocity: Floats) -> Floats:
         speed: Floats = np.sqrt(np.einsum("ia,ia->i", velocity, velocity))
         speed[self.model.n :] += self._turning

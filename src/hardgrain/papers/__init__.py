@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 PAPERS = {
     "unger2002": "T. Unger, L. Brendel, D. E. Wolf and J. Kertész, Elastic behavior in contact"
     " dynamics of rigid particles, Phys. Rev. E 65, 061305 (2002)",
+    "unger2003": "T. Unger and J. Kertész, The contact dynamics method for granular media, AIP"
+    " Conf. Proc. 661, 116 (2003)",
     "radjai1997": "F. Radjai, J. Schäfer, S. Dippel and D. Wolf, Collective friction of an array of"
     " particles: a crucial test for numerical algorithms, J. Phys. I France 7, 1053 (1997)",
     "mcnamara2004": "S. McNamara and H. Herrmann, Measurement of indeterminacy in packings of"
@@ -26,4 +28,4 @@ def __getattr__(name: str) -> Any:
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
-    from hardgrain.papers import mcnamara2004, radjai1997, unger2002
+    from hardgrain.papers import mcnamara2004, radjai1997, unger2002, unger2003

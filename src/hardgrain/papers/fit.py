@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LEAST_POINTS", "PowerLaw", "Ringing", "damped_sine", "mean_and_error", "power_law"]
+__all__ = [
+    "LEAST_POINTS",
+    "PowerLaw",
+    "Ringing",
+    "damped_sine",
+    "jackknife",
+    "mean_and_error",
+    "power_law",
+]
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +27,12 @@ def mean_and_error(values: ArrayLike) -> tuple[float, float]:
     x = np.asarray(values, dtype=float)
     error = float(x.std(ddof=1)) / math.sqrt(x.size) if x.size > 1 else math.nan
     return float(x.mean()), error
+
+
+def jackknife(left_one_out: ArrayLike) -> float:
+    """Standard error of a number, from what it becomes as each sample is left out in turn."""
+    x = np.asarray(left_one_out, dtype=float)
+    return float(np.sqrt((x.size - 1.0) * np.mean((x - x.mean()) ** 2)))
 
 
 # ---------------------------------------------------------------------- damped sine

@@ -158,11 +158,13 @@ def _allowed(c: Record, other: Record) -> float:
     """How far two measurements of one number may be apart.
 
     By chance, if both have errors. Numbers without an error are functions of the input: the same
-    within rounding, or within what theory allows each of them.
+    within rounding, or within what theory, or the paper where there is none, allows each of them.
     """
     errors = [x["error"] or 0.0 for x in (c, other)]
     samples = [x["samples"] for x in (c, other) if x["error"] and x["samples"]]
     by_chance = chance(math.hypot(*errors), min(samples, default=None)) if any(errors) else 0.0
-    theory = [x["theory"]["tolerance"] or 0.0 for x in (c, other) if x["theory"]]
+    judges = [x["theory"] or (x["paper"] if isinstance(x.get("paper"), dict) else None)
+              for x in (c, other)]  # fmt: skip
+    theory = [j["tolerance"] or 0.0 for j in judges if j]
     rounding = _SAME * max(abs(c["measured"]), abs(other["measured"]))
     return float(max(by_chance, rounding, 2.0 * min(theory, default=0.0)))

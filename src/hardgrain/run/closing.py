@@ -30,7 +30,11 @@ def closing_word(run: RunFile) -> Summary:
     if len(history["step"]):
         kinds: dict[str, Any] = {"int": int, "float": float, "bool": bool}
         sim.report = StepReport(
-            **{f.name: kinds[str(f.type)](history[f.name][-1]) for f in fields(StepReport)}
+            **{
+                f.name: kinds[str(f.type)](history[f.name][-1])
+                for f in fields(StepReport)
+                if f.name in history  # a file of an earlier version may lack the last ones
+            }
         )
     stop = sim.scenario.stop
     conditions = stop.conditions() if stop else []

@@ -181,6 +181,7 @@ class Simulation:
         t.steps += report.sweeps > 0
         t.sweeps += report.sweeps
         t.capped += not report.converged
+        t.unsettled += not report.settled
         t.loose += report.residual > CONVERGED
         t.worst_overlap = max(t.worst_overlap, report.worst_overlap)
         t.worst_residual = max(t.worst_residual, report.residual)
@@ -433,6 +434,7 @@ class Simulation:
             residual=0.0 if report is None else report.residual,
             worst_residual=t.worst_residual,
             capped=int(t.capped),
+            unsettled=int(t.unsettled),
             loose=int(t.loose),
             rigidity=found,
             worst_overlap=t.worst_overlap / diameter,

@@ -25,6 +25,7 @@ class Totals:
     steps: float = 0.0  # with contacts
     sweeps: float = 0.0
     capped: float = 0.0  # steps that missed the solver's criterion
+    unsettled: float = 0.0  # steps that did not find the geometry at their end
     loose: float = 0.0  # steps that ended with a residual above CONVERGED
     worst_overlap: float = 0.0
     worst_residual: float = 0.0
@@ -45,6 +46,7 @@ class Summary:
     residual: float  # of the last step
     worst_residual: float
     capped: int
+    unsettled: int
     loose: int  # steps with a residual above CONVERGED
     rigidity: Rigidity | None  # None: soft particles
     worst_overlap: float  # in mean diameters, over the run
@@ -101,6 +103,8 @@ class Summary:
         r = self.rigidity
         missed = "reached the cap on sweeps" if r is None or not r.at_once else "missed it"
         cap = f"; {self.capped} steps {missed}" if self.capped else ""
+        if self.unsettled:
+            cap += f"; {self.unsettled} steps did not find the geometry at their end"
         converged = "yes" if self.loose == 0 else f"NO in {self.loose} of {self.steps} steps"
         if self.loose == 0 and r is not None and not r.rigid and r.length > 0.0:
             converged = "yes at every contact, but NOT in the longest wave (see rigid?)"

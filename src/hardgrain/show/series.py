@@ -54,6 +54,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "dissipated": ("energy", "dissipation in a step"),
     "created": ("energy", "energy created in a step"),
     "elastic": ("energy", "elastic energy"),
+    "settled": ("1", "geometry at the end found"),
     "network_grains": ("1", "grains in the largest cluster"),
     "network_length": ("length", "length of the largest cluster"),
     "network_diffusion_length": ("length", "diffusion length"),

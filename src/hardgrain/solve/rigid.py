@@ -14,7 +14,7 @@ forces as long as it can:
 4. **Springs** (`solve.springs`). For disks that move: contacts as springs that harden, followed
    from state to state round every fold (`solve.walk`).
 5. **Path** (`solve.path`). For whatever else moves: the central path of the exact laws, in space
-   from up to four different starts; then, for disks, springs once more.
+   from up to five different starts; then, for disks, springs once more.
 6. Sweeps again: after every stage they make up for its rounding, and are the last resort.
 
 Nothing is taken on trust. A step counts as converged when the residual of the contact laws
@@ -59,10 +59,11 @@ STILL = 0.1  # speed before the step, relative to what it would become, of grain
 GRADIENTS = {2: 1.5, 3: 0.5}  # iterations of gradients, relative to the sweeps that cost as much
 RELAXED = 45  # factorisations of a relaxed path at most
 # Where paths start, disks from the first of these alone: near the impulses that the sweeps left, or
-# from nowhere; how far off; how many factorisations they may take. Some are lucky and short, the
-# second goes all the way.
-WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100))
-COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60))
+# from nowhere; how far off; how many factorisations they may take. Some are lucky and short, one
+# goes all the way, and the last comes from so far that folds which stop the others lie aside.
+FAR = (False, 100.0, 250)
+WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100), FAR)
+COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), FAR)
 FIRST, AGAIN = 600, 300  # nominal time that hardening springs may take, in factorisations
 DEEP, STUCK = 1e-7, 5  # products, and factorisations without progress, that end a relaxed path
 POLISH = 300  # sweeps after any other stage

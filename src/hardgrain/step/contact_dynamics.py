@@ -1,8 +1,33 @@
-"""One step of contact dynamics: implicit Euler with impulses that obey every contact's law."""
+"""One step of contact dynamics: implicit Euler with impulses that obey every contact's law.
+
+**Where the geometry is taken.** Normals n, gaps g and arms are those at the start of the step, as
+in the review: it predicts the gap after the step as g + dt V_n and neglects that the normal turns
+meanwhile by θ = V_t dt/R. Two surfaces that slide along each other by V_t dt are then apart by
+(V_t dt)²/2R more than predicted if they curve away from each other, which the next step closes, and
+overlap by as much if one is hollow, which g⁺ keeps for ever: by V_t² dt/2R in unit time.
+
+With ``geometry = "end"`` they are those after the step, which makes it implicit in full:
+
+    v = v* + M⁻¹ H(x⁺) P,   x⁺ = x + dt v,   0 ≤ P_n ⊥ g(x⁺) − min(g(x), 0) ≥ 0.
+
+The gap that must not become negative is the true one after the step, lowered by the overlap that
+was there before, for no overlap is removed (with the shock law "g", which removes them, it is not
+lowered). Newton's method for the gap: from where the last velocities v' lead, x' = x + dt v',
+
+    g(x⁺) ≈ g(x') + dt n'·(V − V'),
+
+so that the shock law V_n + b ≥ 0 holds with normals and arms of x', and with
+b = (g(x') − min(g(x), 0))/dt − n'·V', in place of g⁺/dt. This b may be negative: where surfaces
+curve away from each other, the way to the surface at the end is a chord that points outwards. The
+velocities found are the next v', until they stay; a round gains about the factor θ. Impulses go on
+from the last round's. The scheme stays one of first order in dt, as implicit Euler is, but no
+overlap comes from turning.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +36,7 @@ from hardgrain.errors import RunError
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
+from hardgrain.step.engine import RigidGrains
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
 from hardgrain.step.loads import Loads, move, turn
 from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
@@ -25,8 +51,16 @@ ROUNDS = 7
 class ContactDynamics:
     """Advances a state in place, one step of length dt at a time."""
 
-    def __init__(self, model: Model, solver: Solver, dt: float, seed: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        solver: Solver,
+        dt: float,
+        seed: int,
+        settings: RigidGrains | None = None,
+    ) -> None:
         self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
+        self.settings = settings or RigidGrains()
         self.detector = Detector(model, dt)
         self.seconds = Stopwatch()
         self.softness: Softness | None = None
@@ -43,6 +77,12 @@ class ContactDynamics:
         free_velocity = state.velocity + dt * model.inv_mass * force
         free_spin = state.spin + dt * model.inv_inertia * torque
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
+        position, settled = state.position, True
+        if self.settings.geometry == "end":
+            contacts, solution, more, position, settled = self._settle(
+                state, free_velocity, free_spin, contacts, solution
+            )
+            sweeps += more
         with self.seconds.of("account"):
             mean_velocity = 0.5 * (state.velocity + solution.velocity)
             mean_spin = 0.5 * (state.spin + solution.spin)
@@ -51,7 +91,7 @@ class ContactDynamics:
                 contacts.first, contacts.second, contacts.normal, contacts.impulse,
                 contacts.torque, mean_velocity, mean_spin,
                 0.5 * (free_velocity + solution.velocity), 0.5 * (free_spin + solution.spin),
-                state.position, model.radius, model.inv_mass, model.inv_inertia, model.periodic,
+                position, model.radius, model.inv_mass, model.inv_inertia, model.periodic,
                 self.wall_force, self.wall_torque,
             )  # fmt: skip
             self.wall_force /= dt
@@ -80,10 +120,15 @@ class ContactDynamics:
                 f"step {state.step} ended, after {sweeps} sweeps, {solution.status}, and"
                 " solver.on_cap is 'error'"
             )
+        if not settled and self.solver.on_cap == "error":
+            raise RunError(
+                f"step {state.step} ended without the geometry at its end, after"
+                f" {self.settings.iterations} iterations, and solver.on_cap is 'error'"
+            )
         return StepReport(
             state.step, state.time, sweeps, solution.converged, solution.residual,
             solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
-            driven, dissipated, max(-taken, 0.0),
+            driven, dissipated, max(-taken, 0.0), settled=settled,
         )  # fmt: skip
 
     def elastic(self, state: State) -> float:
@@ -120,6 +165,74 @@ class ContactDynamics:
                 break
             contacts = more
         return contacts, solution, sweeps
+
+    def _settle(
+        self,
+        state: State,
+        velocity: Floats,
+        spin: Floats,
+        contacts: Contacts,
+        solution: Solution,
+    ) -> tuple[Contacts, Solution, int, Floats, bool]:
+        """The step once more with the geometry at its end, iterated from a first solution.
+
+        Returns the contacts, with normals at the end and gaps at the start; the solution and all
+        sweeps that it took; where the bodies were taken to be; whether they stayed there.
+        """
+        model, dt = self.model, self.dt
+        limit = self.settings.tolerance * float(model.radius.min())
+        before = 0.0 if model.remove_overlaps else np.minimum(contacts.gap, 0.0)
+        start, sweeps, position, settled = contacts, 0, state.position, False
+        for _ in range(self.settings.iterations):
+            if not math.isfinite(solution.residual):
+                break
+            with self.seconds.of("detect"):
+                ahead = replace(
+                    state, position=state.position.copy(), orientation=state.orientation.copy()
+                )
+                move(ahead.position, solution.velocity, dt)
+                turn(ahead.orientation, solution.spin, dt)
+                position = ahead.position
+                normal, gap = self.detector.geometry(ahead, start)
+                gap -= before + dt * self._closing(start, normal, position, solution)
+                impulse, torque = solution.impulse, solution.torque
+                contacts = replace(start, normal=normal, gap=gap, impulse=impulse, torque=torque)
+            with self.seconds.of("solve"):
+                problem = self._problem(state, contacts, velocity, spin)
+                problem = replace(problem, position=position, remove_overlaps=True)
+                last, solution = (
+                    solution,
+                    self.solver.solve(problem, seed=self.seed, step=state.step),
+                )
+            sweeps += solution.sweeps
+            change = solution.velocity - last.velocity
+            if dt * math.sqrt(np.einsum("ia,ia->i", change, change).max()) <= limit:
+                settled = True
+                break
+        impulse, torque = solution.impulse, solution.torque
+        contacts = replace(contacts, gap=start.gap, impulse=impulse, torque=torque)
+        return contacts, solution, sweeps, position, settled
+
+    def _closing(
+        self, contacts: Contacts, normal: Floats, position: Floats, solution: Solution
+    ) -> Floats:
+        """Normal velocities of the contacts, shape (m,): of grains those of their centres alone."""
+        i, j, n = contacts.first, contacts.second, self.model.n
+        v = solution.velocity[j] - solution.velocity[i]
+        spins = np.any(solution.spin != 0.0, axis=1)
+        turning = np.flatnonzero((j >= n) & spins[j])
+        if turning.size:
+            i, j, period = i[turning], j[turning], self.model.periodic
+            arm = position[i] - position[j]
+            images = np.divide(arm, period, out=np.zeros_like(arm), where=period > 0.0)
+            arm += self.model.radius[i, None] * normal[turning] - period * np.floor(images + 0.5)
+            spin = solution.spin[j]
+            if arm.shape[1] == 2:
+                v[turning] += spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+            else:
+                v[turning] += np.cross(spin, arm)
+        speed: Floats = np.einsum("ka,ka->k", v, normal)
+        return speed
 
     def _problem(self, state: State, contacts: Contacts, velocity: Floats, spin: Floats) -> Problem:
         model = self.model

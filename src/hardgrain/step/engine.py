@@ -18,9 +18,27 @@ __all__ = ["Engine", "RigidGrains", "SoftParticles", "make_engine"]
 
 
 class RigidGrains(Spec):
-    """Contact dynamics, the default: the solver finds impulses that obey every contact's law."""
+    """Contact dynamics, the default: the solver finds impulses that obey every contact's law.
+
+    ``geometry``: where normals, gaps and arms are taken, at the ``start`` of the step or, iterated
+    until bodies move by less than ``tolerance`` of the smallest grain's radius from one iteration
+    to the next, at its ``end``. A step that needs more than ``iterations`` is counted and reported.
+    """
 
     kind: Literal["contact-dynamics"] = "contact-dynamics"
+    geometry: Literal["start", "end"] = "start"
+    tolerance: Positive = 1e-9  # of the geometry at the end [smallest radius]
+    iterations: Annotated[int, Field(ge=1)] = 30  # solves of a step for it, at most
+
+    @model_validator(mode="after")
+    def _check(self) -> RigidGrains:
+        for name in ("tolerance", "iterations"):
+            if (
+                self.geometry == "start"
+                and getattr(self, name) != type(self).model_fields[name].default
+            ):
+                raise ValueError(f"{name} goes with geometry = 'end'")
+        return self
 
 
 class SoftParticles(Spec):
@@ -78,4 +96,4 @@ def make_engine(
         return SoftParticleDynamics(model, settings, dt, state)
     from hardgrain.step.contact_dynamics import ContactDynamics
 
-    return ContactDynamics(model, solver, dt, seed)
+    return ContactDynamics(model, solver, dt, seed, settings)

@@ -37,6 +37,7 @@ class StepReport:
     dissipated: float  # in the contacts
     created: float  # energy that impulses gave where the laws let them only take, see `ledger`
     elastic: float = 0.0  # energy in the springs of soft contacts at the end of the step
+    settled: bool = True  # the geometry at the end of the step was found, where it was asked for
 
 
 @dataclass(frozen=True)

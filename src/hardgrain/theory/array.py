@@ -41,6 +41,16 @@ The sum of T' = µ' (1 + T_i − T_{i−1}) over modes 2 and 3 telescopes. Behin
 where mode 2 ends does not matter, and only the block's friction T_L is left to know. It is ±µ'' N_L
 if that contact slides. If it sticks (a spike of Fig. 9) mode 3 does not rotate, c = 0, and T_L is
 µ'/2 + (−λ')^n (T_{L−n} − µ'/2) behind n disks of mode 3.
+
+Fast driving leaves mode 3 alone, with T_0 = µ'' N_0 and |T_L| ≤ µ'' N_L. With τ = T_0 − µ'/2,
+
+    N'_i = 1 + T_i − T_{i−1} = 1 + (−1)^i [2 c + A λ'^(i−1) (1 + λ')],   c + A = τ.
+
+If the block holds disk L, mode 3 does not rotate, c = 0 and A = τ < 0: that is possible for all
+drives if it lifts no disk, that is if −τ λ'^(i−1) (1 + λ') < 1 for the last even i. Otherwise the
+array turns, T_L = ±µ'' N_L grows with the drive, and this disk is lifted (N' = 0) at
+
+    A = −(1 + 2 τ)/(λ'^(i−1) (1 + λ') − 2),   µ'' N_c = |µ'/2 + (−1)^L (τ + A (λ'^L − 1))|.
 """
 
 from __future__ import annotations
@@ -59,6 +69,7 @@ __all__ = [
     "least_drive",
     "mixed_friction",
     "moving_array",
+    "opening_drive",
     "rolling_array",
     "rolling_end",
     "rolling_friction",
@@ -388,6 +399,23 @@ def spike(
     end = middle + swing * (begin - middle)
     total = (1.0 - side * mu_plane) * front + (particles - rolling) * plane + mu_plane * end
     return _effective(total, brake, particles)
+
+
+@_checked
+def opening_drive(particles: int, brake: float, mu_plane: float, mu_block: float) -> float:
+    """N_c [weight of a disk], at which driving lifts disk 2⌊L/2⌋ off the plane; inf if none does.
+
+    True where all disks counter-rotate by then, as they do if µ'' is small enough.
+    """
+    disk = particles - particles % 2  # the last one whose swing is upward
+    growth = math.exp(_exponent(mu_plane, 1.0))
+    reach = math.exp(_exponent(mu_plane, disk - 1.0)) * (1.0 + growth)
+    tau = mu_block * brake - 0.5 * mu_plane
+    if disk == 0 or mu_block == 0.0 or -tau * reach < 1.0:
+        return math.inf
+    swing = -(1.0 + 2.0 * tau) / (reach - 2.0)
+    last = tau + swing * math.expm1(_exponent(mu_plane, particles))
+    return abs(0.5 * mu_plane + (-last if particles % 2 else last)) / mu_block
 
 
 @_checked

@@ -18,7 +18,9 @@ from hardgrain.measure.forces.bounds import Bounds
 from hardgrain.measure.forces.packing import Packing
 from hardgrain.scene.model import Floats
 
-__all__ = ["Density", "Tail", "density", "distance", "matched", "starred", "strong", "tail"]
+__all__ = [
+    "Density", "Tail", "density", "distance", "jackknife", "matched", "starred", "strong", "tail",
+]  # fmt: skip
 
 _FIXED = 1e-6  # a range below is that of a force without choice [unit of force]
 
@@ -109,7 +111,7 @@ def density(values: Sequence[ArrayLike] | Floats, edges: ArrayLike) -> Density:
     total = counts.sum(axis=0)
     value = of(np.ones(len(groups), dtype=bool))
     if len(groups) > 1:
-        return Density(bounds, value, _jackknife(of, len(groups)), total)
+        return Density(bounds, value, jackknife(of, len(groups)), total)
     share = total / sizes.sum()
     return Density(bounds, value, np.sqrt(share * (1.0 - share) / sizes.sum()) / width, total)
 
@@ -145,7 +147,7 @@ def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
     # of n independent exponential values: length/√n, and 1/√n for the variation
     errors = np.array([length, 1.0]) / np.sqrt(count)
     if len(excess) > 1:
-        errors = _jackknife(of, len(excess))
+        errors = jackknife(of, len(excess))
     return Tail(start, length, errors[0], variation, errors[1], count)
 
 
@@ -161,7 +163,7 @@ def _groups(values: Sequence[ArrayLike] | Floats) -> list[Floats]:
     return groups
 
 
-def _jackknife(of: Callable[[NDArray[np.bool_]], Floats], n: int) -> Floats:
+def jackknife(of: Callable[[NDArray[np.bool_]], Floats], n: int) -> Floats:
     """Standard error of a statistic of n groups, from its values without one of them each."""
     without = np.array([of(np.arange(n) != k) for k in range(n)])
     error: Floats = np.sqrt((n - 1) * without.var(axis=0))

@@ -34,7 +34,7 @@ from hardgrain.scene import lawtable
 from hardgrain.scene.model import Floats
 from hardgrain.solve.problem import Problem
 
-__all__ = ["Factors", "Method", "Sample", "mixing", "sample"]
+__all__ = ["Body", "Factors", "Method", "Sample", "affine_hull", "mixing", "sample"]
 
 Method = Literal["hit-and-run", "perturb"]
 Factors = Literal["contact", "global"]
@@ -136,7 +136,7 @@ def sample(
 
 # ---------------------------------------------------------------------- uniform
 @dataclass(frozen=True, eq=False)
-class _Body:
+class Body:
     """F in coordinates of its affine hull, F = origin + basis y, in the unit of force."""
 
     origin: Floats  # (dim m,) well inside
@@ -161,7 +161,7 @@ class _Body:
         return np.ascontiguousarray(np.concatenate(slack, axis=1)), np.ascontiguousarray(cone)
 
 
-def _body(space: ForceSpace) -> _Body:
+def affine_hull(space: ForceSpace) -> Body:
     p = space.packing
     m, dim = p.contacts, p.dim
     inside, counts = interior(space)
@@ -186,7 +186,7 @@ def _body(space: ForceSpace) -> _Body:
         )
     miss = (right - rows @ x.ravel())[order[:rank]]
     origin = x.ravel() + q[:, :rank] @ solve_triangular(r[:rank, :rank], miss, trans="T")
-    return _Body(origin, np.ascontiguousarray(q[:, rank:].T), p.friction, counts == 0, edge)
+    return Body(origin, np.ascontiguousarray(q[:, rank:].T), p.friction, counts == 0, edge)
 
 
 def _hit_and_run(
@@ -197,7 +197,7 @@ def _hit_and_run(
         raise InputError(
             f"{n} contacts can bear forces without limit, so no distribution is uniform"
         )
-    body = _body(space)
+    body = affine_hull(space)
     d = len(body.basis)
     thin = max(20, d * d // 2) if thin is None else thin
     each = -(-count // chains)
@@ -226,7 +226,7 @@ def _hit_and_run(
     )
 
 
-def _learn(body: _Body, seed: int) -> tuple[Floats, Floats]:
+def _learn(body: Body, seed: int) -> tuple[Floats, Floats]:
     """A root of the covariance of F (d, d), and the walk that it was learnt from (records, d)."""
     d = len(body.basis)
     centre, hessian = _centre(body)
@@ -237,7 +237,7 @@ def _learn(body: _Body, seed: int) -> tuple[Floats, Floats]:
     return root @ np.linalg.cholesky(rounded), pilot
 
 
-def _centre(body: _Body) -> tuple[Floats, Floats]:
+def _centre(body: Body) -> tuple[Floats, Floats]:
     """The centre of the barrier −Σ ln s − Σ ln ⟨w, w⟩ (d,) by Newton's method, and its Hessian."""
     slack, cone = (x[0] for x in body.walls(body.origin[None]))
     by_slack, by_cone = body.walls(body.basis)
@@ -261,7 +261,7 @@ def _centre(body: _Body) -> tuple[Floats, Floats]:
 
 
 def _walks(
-    body: _Body,
+    body: Body,
     root: Floats,
     starts: Floats,
     records: int,

@@ -18,7 +18,7 @@ __all__ = ["EXPERIMENTS", "wedge"]
 
 # modules, one experiment each, in the order of the paper, and what goes beyond it
 _EXPERIMENTS = (
-    "two_contacts", "dimension", "indeterminacy", "chains", "sampling", "memory",
+    "two_contacts", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory",
     "spheres", "friction", "loading",
 )  # fmt: skip
 

@@ -36,9 +36,10 @@ from scipy.sparse import csc_array, hstack
 from hardgrain.measure.forces.packing import Packing, packing
 from hardgrain.measure.forces.program import Program
 from hardgrain.measure.forces.space import ForceSpace
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
+from hardgrain.papers.mcnamara2004.judge import ENOUGH, statement
 from hardgrain.papers.mcnamara2004.settled import DT, LOOSE, at_rest, settled
 from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
@@ -57,12 +58,13 @@ SLIGHT = 1e-6  # a grain whose contacts all bear less is loose; far above what t
 STILL, STEPS = 1e-9, 100  # speed at rest after a step of load, and steps in which it must come
 MOVED = 1e-2  # a packing that moves so far has given way [r]; one that holds moves by 10⁻⁶ or less
 # near the end a hundred thousand sweeps and more: fewer look like a slip, and are none
+_NOT_REACHED = ""
 SOLVER = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=2_000_000)
 
 
 def run(quick: bool) -> Outcome:
     """Squeezed packings until they give way, tilted ones by linear programming alone."""
-    grains, seeds, steps = (30, 2, 10) if quick else (60, 8, 20)
+    grains, seeds, steps = (30, 2, 10) if quick else (60, 16, 20)
     squeezed = pmap(_squeeze, [(grains, seed, steps) for seed in range(seeds)])
     tilted = pmap(_tilt, [(grains, seed) for seed in range(4 if quick else 30)])
     outcome = Outcome(text=_TEXT)
@@ -72,8 +74,9 @@ def run(quick: bool) -> Outcome:
     outcome.tables["squeezed"] = {c: np.array([row[c] for row in limits]) for c in limits[0]}
     outcome.tables["tilted"] = {c: np.array([row[c] for row in tilted]) for c in tilted[0]}
     _programs(outcome, outcome.tables["squeezed"], outcome.tables["tilted"])
-    _runs(outcome, outcome.tables["squeezed"], outcome.tables["steps"])
+    _runs(outcome, outcome.tables["squeezed"], outcome.tables["steps"], quick)
     outcome.figures["loading"] = _figure(outcome.tables)
+    outcome.seeds = range(len(tilted))
     return outcome
 
 
@@ -257,17 +260,24 @@ def _programs(outcome: Outcome, squeezed: dict[str, Any], tilted: dict[str, Any]
     held = tilted["limit"] > NOTHING
     fewer = [int((t["sliding"] < t["expected"] + 1).sum()) for t in (squeezed, tilted)]
     share = [t["forced"] / (t["expected"] + 1) for t in (squeezed, tilted)]
-    outcome.claims += [
+    outcome.claims.append(
         Claim(
             f"{held.size + len(squeezed['limit'])} packings at the greatest load that forces can"
             " balance: those with less than 2 M − 3 N + 1 sliding contacts",
-            sum(fewer), theory=0.0, tolerance=0.0, paper="2 M − 3 N when the packing yields",
-            note="the load is one unknown more, which leaves one contact more",
-        ),
-        Claim("λ_max of squeezed packings, mean", *mean_and_error(squeezed["limit"])),
+            sum(fewer), paper="2 M − 3 N when the packing yields",
+            theory=Expected.exact(0, "a basic solution: the load is one unknown more, which leaves"
+                                  " one contact more"),
+        )
+    )  # fmt: skip
+    if held.size < ENOUGH:
+        return
+    whole = share[1][held]
+    outcome.claims += [
+        Claim("λ_max of squeezed packings, mean", *mean_and_error(squeezed["limit"]),
+              samples=share[0].size),
         Claim(
             "squeezed packings at λ_max: contacts that have to slide over 2 M − 3 N + 1, mean",
-            *mean_and_error(share[0]), paper="1",
+            *mean_and_error(share[0]), samples=share[0].size, paper="1",
             note="less where a part yields and another one does not",
         ),
         Claim(
@@ -276,45 +286,56 @@ def _programs(outcome: Outcome, squeezed: dict[str, Any], tilted: dict[str, Any]
         ),
         Claim(
             "the other heaps: greatest tan θ at which all parts can rest, mean",
-            *mean_and_error(tilted["limit"][held]),
+            *mean_and_error(tilted["limit"][held]), samples=whole.size,
         ),
         Claim(
-            "the same: contacts that have to slide there over 2 M − 3 N + 1, mean",
-            *mean_and_error(share[1][held]), paper="1", theory=1.0, tolerance=0.2, disputed=True,
-            note="the weakest part yields first, and the rest is as indeterminate as before: the"
-            " prediction holds for packings that yield as a whole",
+            "the other heaps: contacts that have to slide there over 2 M − 3 N + 1, mean",
+            *mean_and_error(whole), samples=whole.size,
+            paper=Expected.by_chance(1.0, mean_and_error(whole)[1], whole.size,
+                                     "reach 2 M − 3 N when the packing yields"),
+            differs="The weakest part yields first, and the rest is as indeterminate as before: the"
+            " prediction is one for packings that yield as a whole.",
         ),
     ]  # fmt: skip
 
 
-def _runs(outcome: Outcome, t: dict[str, Any], rows: dict[str, Any]) -> None:
+def _runs(outcome: Outcome, t: dict[str, Any], rows: dict[str, Any], quick: bool) -> None:
     told, quiet = rows["told"], rows["steps"] == 1
     start = ~told & (rows["share"] == 0.0)
     count = len(t["limit"])
+    ratio = rows["sliding"] / rows["expected"]
+    grows = t["before"] - ratio[start]
+    outcome.claims.append(
+        Claim(
+            f"{count} packings, forces told that balance each load up to λ_max: steps of load in"
+            " which one moves", int((told & ~quiet).sum()),
+            theory=Expected.exact(0, "F is convex"),
+            note=f"M_s/(2 M − 3 N) is {ratio[told].mean():.3f} on the mean: hardly a contact"
+            " slides, right up to the end",
+        )
+    )  # fmt: skip
+    if quick:
+        return
     outcome.claims += [
-        Claim(
-            f"{count} packings squeezed slowly: M_s/(2 M − 3 N) at first, mean",
-            *mean_and_error((rows["sliding"] / rows["expected"])[start]),
+        Claim("squeezed slowly: M_s/(2 M − 3 N) at first, mean", *mean_and_error(ratio[start]),
+              samples=count),
+        Claim("squeezed slowly: M_s/(2 M − 3 N) half-way to the first slip, mean",
+              *mean_and_error(t["middle"]), samples=count),
+        statement(
+            "squeezed slowly: M_s/(2 M − 3 N) at the last load before the first slip, less that at"
+            " first, mean", mean_and_error(grows), count,
+            "the number of sliding contacts will increase",
+            note=f"{t['before'].mean():.3f} at the last load",
         ),
-        Claim("half-way to the first slip, mean", *mean_and_error(t["middle"]),
-              paper="the number of sliding contacts will increase"),
-        Claim("at the last load before the first slip, mean", *mean_and_error(t["before"]),
-              paper="the number of sliding contacts will increase"),
-        Claim("in the step in which it slips, mean", *mean_and_error(t["during"]),
-              paper="reach 2 M − 3 N when the packing yields"),
-        Claim("load of the first slip over λ_max, mean", *mean_and_error(t["slip"])),
-        Claim(f"load at which a disk or piston moves by {MOVED:g} r over λ_max, mean",
-              *mean_and_error(t["yield"])),
-        Claim(
-            "forces told: M_s/(2 M − 3 N) at loads up to λ_max, mean",
-            *mean_and_error((rows["sliding"] / rows["expected"])[told]),
-            paper="the number of sliding contacts will increase",
-            note="told forces that balance each load, the same packing holds with hardly any",
-        ),
-        Claim(
-            "the same: steps of load in which it moves", int((told & ~quiet).sum()),
-            theory=0.0, tolerance=0.0,
-        ),
+        Claim("squeezed slowly: M_s/(2 M − 3 N) in the step in which it slips, mean",
+              *mean_and_error(t["during"]), samples=count,
+              paper=Expected.by_chance(1.0, mean_and_error(t["during"])[1], count,
+                                       "reach 2 M − 3 N when the packing yields"),
+              differs=_NOT_REACHED),
+        Claim("squeezed slowly: load of the first slip over λ_max, mean",
+              *mean_and_error(t["slip"]), samples=count),
+        Claim(f"squeezed slowly: load at which a disk or piston moves by {MOVED:g} r over λ_max,"
+              " mean", *mean_and_error(t["yield"]), samples=count),
     ]  # fmt: skip
 
 
@@ -331,7 +352,7 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
               label="in the step of the first slip")  # fmt: skip
     told = t["told"] & (t["seed"] == 0)
     left.plot(t["share"][told], ratio[told], color=COLOURS[3], label="forces told")
-    left.axhline(1.0, color=GREY, lw=0.8, ls=":")
+    left.axhline(1.0, color=GREY, lw=0.8, ls=":", label="paper: reached when it yields")
     left.set(xlabel="load λ/λ_max", ylabel="M_s/(2 M − 3 N)")
     left.legend()
     for name, colour, marker, label in (
@@ -342,7 +363,7 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
         right.plot(one["expected"] + 1, one["forced"], marker, color=colour, mfc="none",
                    label=label)  # fmt: skip
     ends = np.array([0.0, 1.1 * (tables["tilted"]["expected"].max() + 1)])
-    right.plot(ends, ends, color=GREY, lw=0.8)
+    right.plot(ends, ends, color=GREY, lw=0.8, label="paper: all of them")
     right.set(xlabel="2 M − 3 N + 1", ylabel="contacts that have to slide at λ_max")
     right.legend()
     return figure

@@ -54,10 +54,11 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 
 __all__ = [
     "FAMILIES", "Found", "Setup", "everything", "families", "kept", "made", "measured",
+    "soft",
 ]  # fmt: skip
 
 FAMILIES = ("CD-1", "MD-1", "CD-2", "MD-2")
-SEEDS, SEEDS_QUICK = 60, 2  # the paper's number, and fewer
+SEEDS, SEEDS_QUICK = 60, 4  # the paper's number, and fewer
 
 FRICTION = 0.3
 STIFFNESS, DAMPING = 1.2e5, 7.7e4  # [m̄ g/r], [(m̄ g/r) √(r/g)]
@@ -123,14 +124,14 @@ def _stage(setup: Setup, family: str) -> Packing:
     if family == "CD-1":
         return _rigid(setup, scene, grid, 10.0)
     if family == "MD-1":
-        return _soft(setup, scene, grid, falls=True)
+        return soft(setup, scene, grid, falls=True)
     start = grid.copy()
     position = made(setup, "CD-1").position
     assert position is not None
     start.position[:] = position
     if family == "CD-2":
         return _rigid(setup, scene, start, 0.0)
-    return _soft(setup, scene, start, falls=False)
+    return soft(setup, scene, start, falls=False)
 
 
 def _rigid(setup: Setup, scene: Scene, start: State, least: float) -> Packing:
@@ -156,7 +157,9 @@ def _rigid(setup: Setup, scene: Scene, start: State, least: float) -> Packing:
     return found
 
 
-def _soft(setup: Setup, scene: Scene, start: State, falls: bool) -> Packing:
+def soft(
+    setup: Setup, scene: Scene, start: State, falls: bool, creep_step: float = CREEP_STEP
+) -> Packing:
     """As soft disks from a state without forces."""
     model, _ = scene.build(setup.seed)
     damping = setup.damping * DAMPING
@@ -173,8 +176,8 @@ def _soft(setup: Setup, scene: Scene, start: State, falls: bool) -> Packing:
                 disks.v[:] = 0.0
                 if disks.time > MOST + ROUNDS * ROUND * DT:
                     raise RunError(f"soft disks with seed {setup.seed} did not come to rest")
-    for _ in range(CREEP_STEPS):
-        disks.step(CREEP_STEP * creep, CREEP_TOLERANCE, CREEP_SWEEPS)
+    for _ in range(round(CREEP_STEPS * CREEP_STEP / creep_step)):
+        disks.step(creep_step * creep, CREEP_TOLERANCE, CREEP_SWEEPS)
         if (found := disks.packing(1.0)).residual < CREPT:
             break
     return found
@@ -191,7 +194,7 @@ _SOURCES = {
     ),
     "forces": (
         "measure/forces/*.py", "papers/mcnamara2004/indeterminacy.py",
-        "papers/mcnamara2004/sampling.py",
+        "papers/mcnamara2004/sampling.py", "papers/mcnamara2004/edges.py",
     ),
 }  # fmt: skip
 

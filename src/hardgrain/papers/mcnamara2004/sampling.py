@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.measure.forces.program import FEASIBLE
 from hardgrain.measure.forces.space import SLIDES
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome, chance
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
+from hardgrain.papers.mcnamara2004.indeterminacy import ROOM
+from hardgrain.papers.mcnamara2004.judge import number, statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     Arrays,
     Found,
@@ -22,32 +25,41 @@ from hardgrain.papers.mcnamara2004.pipeline import (
 )
 
 PAPER = {"CD-1": (33.0, 1.4), "CD-2": (34.0, 1.3), "MD-1": (41.0, 1.7), "MD-2": (40.0, 1.5)}
-SEEDS = 6
-PERTURBED, UNIFORM = 120, 1000  # states of each packing; the paper has 500 of the first kind
-TOLERANCE = 1e-4  # unbalanced force of a perturbed state that is a member [m̄ g]
+SCATTER = 12.0  # of r between packings, in all families [m̄ g]
+STATES, UNIFORM = 500, 1000  # of each packing; the paper has 500 of the first kind
+BOTH = 16  # seeds of each family that are sampled uniformly, too
+# Unbalanced force of a perturbed state that is a member [m̄ g]. A tenth of it changes r by 0.1 % or
+# less, ten times as much by up to 1 %.
+TOLERANCE = 1e-3
 
 
 def run(quick: bool) -> Outcome:
-    """Both ways for some seeds of each family, and where the simulated states are in F."""
+    """Both ways for each family, and where the simulated states are in F."""
     outcome = Outcome(text=_TEXT)
     found = families(quick)
-    some = {k: v[:1] if quick else v[:SEEDS] for k, v in found.items()}
+    outcome.seeds = range(1 if quick else len(found["CD-1"]))
+    some = {k: v[: len(outcome.seeds)] for k, v in found.items()}
     if quick:
-        some = {k: some[k] for k in ("CD-1", "MD-2")}
-    size = (20, 300) if quick else (PERTURBED, UNIFORM)
-    jobs = [(f.setup, family, *size) for family, all_ in some.items() for f in all_]
+        some = {"MD-2": some["MD-2"]}
+    states, uniform = (20, 300) if quick else (STATES, UNIFORM)
+    jobs = [(f.setup, family, states, uniform if k < BOTH else 0)
+            for family, all_ in some.items() for k, f in enumerate(all_)]  # fmt: skip
     values = iter(everything(_sampled, jobs, "samples of F"))
     mine = {family: [next(values) for _ in all_] for family, all_ in some.items()}
-    _radii(outcome, mine, quick)
-    _likely(outcome, mine)
-    outcome.figures["sampling"] = _figure(mine)
+    both = {family: all_[:BOTH] for family, all_ in mine.items()}
+    _members(outcome, both)
+    if not quick:
+        _radii(outcome, mine)
+        _likely(outcome, both)
+    _tables(outcome, mine)
+    outcome.figures["sampling"] = _figure(mine, both)
     return outcome
 
 
 _TEXT = (
     "Perturb-and-resolve: all forces of the last member are multiplied by random factors between"
     " 0.5 and 1.5, one for each contact, and the solver of contact dynamics finds the next; it is"
-    " kept if it balances to 10⁻⁴ m̄g. Uniform: hit-and-run in the null space, four chains, with"
+    " kept if it balances to 10⁻³ m̄g. Uniform: hit-and-run in the null space, four chains, with"
     " their agreement (R̂) and the number of independent samples told.\n\n"
     "Members are not equally likely. The solver ends on the boundary of F, where contacts slide or"
     " are open and to which the uniform measure gives no weight, and so finds a larger radius. And"
@@ -71,6 +83,13 @@ def _numbers(found: Found, perturbed: int, uniform: int) -> Arrays:
     space, p = found.space, found.packing
     seed = found.setup.seed
     by_solver = space.sample(perturbed, seed, "perturb", tolerance=TOLERANCE)
+    short = {
+        "radius": np.array([by_solver.radius, np.nan]),
+        "residual": by_solver.residual,
+        "dropped": np.array(by_solver.dropped),
+    }
+    if not uniform:
+        return short
     evenly = space.sample(uniform, seed, "hit-and-run")
 
     def normal(states: Floats) -> Floats:
@@ -95,11 +114,11 @@ def _numbers(found: Found, perturbed: int, uniform: int) -> Arrays:
         return r
 
     state = p.components[None]
-    return {
+    outside = np.maximum(found.bounds.low - evenly.states, evenly.states - found.bounds.high)
+    return short | {
         "radius": np.array([by_solver.radius, evenly.radius]),
         "centres": np.linalg.norm(by_solver.mean - evenly.mean) / p.unit,
-        "residual": by_solver.residual,
-        "dropped": np.array(by_solver.dropped),
+        "outside": outside.max() / p.unit,
         "spread": np.array([evenly.spread.max(), evenly.effective.min()]),
         "normal": np.quantile(normal(evenly.states), np.linspace(0.0, 1.0, 101)),
         "rank": np.mean(normal(evenly.states) < normal(state)[0]),
@@ -109,101 +128,139 @@ def _numbers(found: Found, perturbed: int, uniform: int) -> Arrays:
     }
 
 
-def _radii(outcome: Outcome, mine: dict[str, list[Arrays]], quick: bool) -> None:
-    table: dict[str, list[Any]] = {
-        "family": [], "perturbed": [], "uniform": [], "rank": [], "sliding": [], "dropped": [],
-    }  # fmt: skip
+def _members(outcome: Outcome, both: dict[str, list[Arrays]]) -> None:
+    """What holds for uniform members, whatever their distribution."""
+    every = [a for all_ in both.values() for a in all_]
+    outcome.claims += [
+        Claim(
+            f"uniform members of {len(every)} packings: furthest that a force lies outside its"
+            " bounds by linear programming [m̄g]", max(0.0, *(float(a["outside"]) for a in every)),
+            theory=Expected(
+                0.0, ROOM * FEASIBLE, "constraints of the programs hold to 10⁻⁹, and their sums"
+                " along chains of some ten contacts to ten times that", "two independent methods",
+            ),
+        ),
+        Claim(
+            f"sliding contacts of a uniform member of {len(every)} packings, mean",
+            float(np.mean([a["sliding"][2] for a in every])),
+            theory=Expected(
+                0.0, 0.01, "a range below 10⁻⁵ m̄g, which a packing may have, makes one in some"
+                " hundred members slide within the 10⁻⁹ m̄g that count", "the boundary of F has no"
+                " volume",
+            ),
+            note="without contacts that slide in every member",
+        ),
+    ]  # fmt: skip
+
+
+def _radii(outcome: Outcome, mine: dict[str, list[Arrays]]) -> None:
     for family, all_ in mine.items():
-        radius = np.array([a["radius"] for a in all_])
-        mean, error = mean_and_error(radius[:, 0])
-        even, even_error = mean_and_error(radius[:, 1])
-        paper, spread = PAPER[family]
-        error_ = error if math.isfinite(error) else 0.0
-        # two standard errors of both, and a tenth for the box, which is not given
-        room = 2.0 * math.hypot(spread, error_) + 0.1 * paper
+        n, radius = len(all_), np.array([a["radius"] for a in all_])
         dropped = int(sum(a["dropped"] for a in all_))
         worst = max(float(a["residual"].max()) for a in all_)
+        scatter = float(radius[:, 0].std(ddof=1))
+        of_scatter = scatter / math.sqrt(2.0 * (n - 1))
+        even = radius[~np.isnan(radius[:, 1])]
         outcome.claims += [
-            Claim(
-                f"radius (38) of {family}, perturb-and-resolve, {len(all_)} seeds [m̄g]", mean,
-                error=error, theory=None if quick else paper, tolerance=None if quick else room,
-                paper=f"{paper:g} ± {spread:g}",
+            number(
+                f"radius (38) of {family}, perturb-and-resolve, {STATES} states [m̄g]",
+                mean_and_error(radius[:, 0]), n, PAPER[family],
                 note=f"{dropped} states out of balance left out, the others to {worst:.0e} m̄g",
             ),
             Claim(
-                f"radius of {family}, uniform [m̄g]", even, error=even_error,
-                note=f"R̂ at most {max(a['spread'][0] for a in all_):.3f}, at least"
-                f" {min(a['spread'][1] for a in all_):.0f} independent samples",
+                f"standard deviation of this radius between packings of {family} [m̄g]", scatter,
+                error=of_scatter, samples=n,
+                paper=Expected(
+                    SCATTER, chance(math.sqrt(2.0) * of_scatter, n),
+                    "chance, in our sample and in theirs", "about 12",
+                ),
+            ),
+            Claim(
+                f"radius of {family}, uniform [m̄g]", *mean_and_error(even[:, 1]),
+                samples=len(even),
+                note=f"R̂ at most {max(a['spread'][0] for a in all_[:BOTH]):.3f}, at least"
+                f" {min(a['spread'][1] for a in all_[:BOTH]):.0f} independent samples",
             ),
         ]  # fmt: skip
-        table["family"] += [family] * len(all_)
-        table["perturbed"] += radius[:, 0].tolist()
-        table["uniform"] += radius[:, 1].tolist()
-        for name in ("rank", "dropped"):
-            table[name] += [float(a[name]) for a in all_]
-        table["sliding"] += [float(a["sliding"][1]) for a in all_]
-    ratio = np.divide(table["perturbed"], table["uniform"])
-    value, error = mean_and_error(ratio)
-    scatter = np.std(table["perturbed"], ddof=1) if len(ratio) > 2 else np.nan
-    outcome.claims.append(
-        Claim(
-            "radius by perturb-and-resolve over that of uniform members", value, error=error,
-            paper="no guarantee that this method will weight appropriately",
-            note=f"scatter of r between all packings {scatter:.0f} m̄g (paper: about 12)",
+
+
+def _likely(outcome: Outcome, both: dict[str, list[Arrays]]) -> None:
+    for family, all_ in both.items():
+        n = len(all_)
+        rank = mean_and_error([float(a["rank"]) for a in all_])
+        text = (
+            f"{family}: share of uniform members whose mean normal force is smaller than the"
+            " simulated one"
         )
-    )  # fmt: skip
-    outcome.tables["samples"] = dict(table)
-
-
-def _likely(outcome: Outcome, mine: dict[str, list[Arrays]]) -> None:
-    every = [a for all_ in mine.values() for a in all_]
-    slides = np.array([a["sliding"] for a in every])
-    away = np.array([a["away"] for a in every])
-    outcome.claims += [
-        Claim(
-            "sliding contacts of a uniform member, mean", float(slides[:, 2].mean()), theory=0.0,
-            tolerance=0.05,
-            note="the boundary of F has no volume; without contacts that slide in every member",
-        ),
-        Claim(
-            "sliding contacts of a perturbed and resolved member, mean", float(slides[:, 1].mean()),
-            paper="are all members equally likely?", theory=0.0, tolerance=0.5, disputed=True,
-            note="they would be 0 if they were: the solver stops on the boundary of F",
-        ),
-        Claim(
-            "distance from the centre in units of the uniform one, perturbed and resolved",
-            float(away[:, 1].mean()), error=mean_and_error(away[:, 1])[1],
-            note=f"simulated {away[:, 0].mean():.2f}, uniform {away[:, 2].mean():.2f}; each"
-            " direction of F measured by its own extent",
-        ),
-    ]  # fmt: skip
-    for family, all_ in mine.items():
-        rank, error = mean_and_error([float(a["rank"]) for a in all_])
-        outcome.claims.append(
-            Claim(
-                f"{family}: share of uniform members whose mean normal force is smaller than the"
-                " simulated one", rank, error=error,
-                note="0.5 on average if all members were equally likely; perturbed and resolved"
-                f" {np.mean([float(a['rank perturbed']) for a in all_]):.2f}",
+        note = (
+            "0.5 on average if all members were equally likely; perturbed and resolved"
+            f" {np.mean([float(a['rank perturbed']) for a in all_]):.2f}"
+        )
+        if family[-1] == "2":
+            words = "are all members equally likely? States found by dynamics are special [14]"
+            outcome.claims.append(
+                statement(text, rank, n, words, beyond=0.5, side="at most", note=note)
             )
-        )  # fmt: skip
+        else:
+            outcome.claims.append(Claim(text, rank[0], error=rank[1], samples=n, note=note))
+        ratio = [float(a["radius"][0] / a["radius"][1]) for a in all_]
+        away = np.array([a["away"] for a in all_])
+        words = "no guarantee that this method will weight appropriately"
+        outcome.claims += [
+            Claim(
+                f"{family}: radius by perturb-and-resolve over that of uniform members",
+                *mean_and_error(ratio), samples=n, paper=words,
+                note=f"distance from the centre, each direction measured by its extent: perturbed"
+                f" {away[:, 1].mean():.2f}, simulated {away[:, 0].mean():.2f}, uniform"
+                f" {away[:, 2].mean():.2f}",
+            ),
+            statement(
+                f"{family}: sliding contacts of a perturbed and resolved member, mean",
+                mean_and_error([float(a["sliding"][1]) for a in all_]), n, words,
+                note="uniform members have none: the solver stops on the boundary of F",
+            ),
+        ]  # fmt: skip
 
 
-def _figure(mine: dict[str, list[Arrays]]) -> Any:
-    figure, (left, right) = new_figure(1, 2)
+def _tables(outcome: Outcome, mine: dict[str, list[Arrays]]) -> None:
+    rows = [(family, a) for family, all_ in mine.items() for a in all_]
+    outcome.tables["samples"] = {
+        "family": [family for family, _ in rows],
+        "perturbed": [float(a["radius"][0]) for _, a in rows],
+        "uniform": [float(a["radius"][1]) for _, a in rows],
+        "rank": [float(a.get("rank", np.nan)) for _, a in rows],
+        "dropped": [int(a["dropped"]) for _, a in rows],
+    }
+
+
+def _figure(mine: dict[str, list[Arrays]], both: dict[str, list[Arrays]]) -> Any:
+    figure, (left, middle, right) = new_figure(1, 3, width=3.7)
     top = 0.0
     for k, (family, all_) in enumerate(mine.items()):
-        radius = np.array([a["radius"] for a in all_])
-        top = max(top, float(radius.max()))
-        left.plot(radius[:, 1], radius[:, 0], "o", ms=4, color=COLOURS[1 + k], label=family)
-        right.plot(np.full(len(all_), k), [float(a["rank"]) for a in all_], "o", ms=4,
-                   color=COLOURS[1 + k])  # fmt: skip
-    left.plot([0.0, 1.1 * top], [0.0, 1.1 * top], color=GREY, lw=0.8)
-    left.set(xlabel="radius of F, uniform [m̄g]", ylabel="perturb-and-resolve [m̄g]")
+        radius, hue = np.array([a["radius"] for a in all_]), COLOURS[1 + k]
+        top = max(top, float(np.nanmax(radius)))
+        paper, spread = PAPER[family]
+        beside = k + np.linspace(-0.2, 0.2, len(all_))
+        left.plot(beside, radius[:, 0], "o", ms=2.5, color=hue, alpha=0.5)
+        left.plot(k, radius[:, 0].mean(), "_", ms=22, mew=2.5, color=hue,
+                  label="ours: packings, mean" if k == 0 else None)  # fmt: skip
+        left.errorbar(k + 0.32, paper, spread, fmt="D", ms=4, color=GREY, capsize=3,
+                      label="paper: mean" if k == 0 else None)  # fmt: skip
+        middle.plot(radius[:, 1], radius[:, 0], "o", ms=4, color=hue, label=family)
+        rank = [float(a["rank"]) for a in both[family]]
+        right.plot(np.full(len(rank), k), rank, "o", ms=4, color=hue)
+    left.set(ylabel="r by perturb-and-resolve [m̄g]", ylim=(0.0, None))
     left.legend()
-    right.axhline(0.5, color=GREY, lw=0.8)
-    right.set_xticks(range(len(mine)), list(mine))
-    right.set(ylim=(-0.02, 1.02), ylabel="uniform members with a\nsmaller mean normal force")
+    middle.plot([0.0, 1.1 * top], [0.0, 1.1 * top], color=GREY, lw=0.8)
+    middle.set(xlabel="radius of F, uniform [m̄g]", ylabel="r by perturb-and-resolve [m̄g]",
+               title="ours alone")  # fmt: skip
+    middle.legend()
+    right.axhline(0.5, color=GREY, lw=0.8, label="mean, if all were equally likely")
+    right.legend()
+    for axes in (left, right):
+        axes.set_xticks(range(len(mine)), list(mine))
+    right.set(ylim=(-0.02, 1.02), ylabel="uniform members with a\nsmaller mean normal force",
+              title="ours alone")  # fmt: skip
     return figure
 
 

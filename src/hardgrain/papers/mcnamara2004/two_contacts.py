@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from hardgrain.measure.forces.packing import Packing
+from hardgrain.measure.forces.program import FEASIBLE
 from hardgrain.measure.forces.space import ForceSpace, force_space
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.fit import Floats
+from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import At
@@ -82,6 +83,7 @@ def run(quick: bool) -> Outcome:
     near = end - 10.0 ** -np.arange(1.0, 5.0)
     inside = np.concatenate([np.linspace(0.0, 0.95 * end, 13 if quick else 40)[1:], near])
     beyond = np.linspace(end, 0.5 * math.pi, 6 if quick else 12)[1:-1]
+    steep = 0.5 * (end + 0.5 * math.pi)
     angles = np.concatenate([inside, beyond])
     found = [wedge(float(angle), MU) for angle in angles]
     outcome.tables["fig3"] = {
@@ -91,8 +93,9 @@ def run(quick: bool) -> Outcome:
     starts = 4 if quick else 40
     tried = np.linspace(0.97 * end, 0.2, 5 if quick else 12)
     _simulated(outcome, tried, starts)
-    _wedged(outcome, float(beyond[len(beyond) // 2]), starts)
+    _wedged(outcome, steep, starts)
     outcome.figures["fig3"] = _figure(outcome.tables)
+    outcome.seeds = range(starts)
     return outcome
 
 
@@ -137,33 +140,44 @@ def _programs(outcome: Outcome, found: list[Wedge]) -> None:
         )
     small = wedge(1e-4, MU)
     flat = wedge(0.0, MU)
+    tight = "the tolerance of the linear programs"
     outcome.claims += [
         Claim(
             f"δ_R and δ_T at {len(finite)} angles by linear programming: worst relative difference"
             " from (35) and (37)",
-            max(off), theory=0.0, tolerance=1e-12, paper="(35), (37)",
+            max(off),
+            paper=Expected(
+                0.0, 1e-12, "rounding, and 10⁻⁴ from the divergence four digits cancel",
+                "(35), (37)",
+            ),
             note=f"as near as 10⁻⁴ to the divergence, where δ_R is {finite[-1].delta_normal:.4g}",
         ),
         Claim(
             f"angles, of {len(found)}, where one is finite and the other is not", odd,
-            theory=0.0, tolerance=0.0, paper="no upper bound where tan φ > 1/µ",
+            paper=Expected.exact(0, "no upper bound where tan φ > 1/µ"),
         ),
         Claim(
             "angle from which the programs have no bound [π]", 0.5 * (low + high) / math.pi,
-            theory=theory.divergence(MU) / math.pi, tolerance=1e-7, paper="φ ≈ 0.41 π",
+            paper=Expected(0.41, 0.005, "two digits are printed", "φ ≈ 0.41 π"),
+            theory=Expected(
+                theory.divergence(MU) / math.pi, 1e-7, "where the bisection ends", "tan φ = 1/µ"
+            ),
         ),
         Claim(
             "δ_R for φ → 0, by linear programming at φ = 10⁻⁴ [m g]", small.measured_normal,
-            theory=MU, tolerance=1e-3, paper="caption of Fig. 3: µ", disputed=True,
-            note="(35) gives µ sin φ → 0: formula and programs agree, the caption does not",
+            paper=Expected(MU, 1e-4, "the limit is meant: φ itself", "caption of Fig. 3: µ"),
+            theory=Expected(theory.delta_normal(1e-4, MU), FEASIBLE, tight, "(35): µ sin φ"),
+            differs="The caption of Fig. 3 contradicts (35), which is right: δ_R vanishes.",
         ),
         Claim(
             "δ_T for φ → 0, by linear programming at φ = 10⁻⁴ [m g]", small.measured_tangential,
-            theory=2.0 * MU, tolerance=1e-3, paper="caption of Fig. 3: 2µ", disputed=True,
-            note="(37) gives µ cos φ → µ: formula and programs agree, the caption does not",
+            paper=Expected(2.0 * MU, 1e-4, "the limit is meant: φ itself", "caption of Fig. 3: 2µ"),
+            theory=Expected(theory.delta_tangential(1e-4, MU), FEASIBLE, tight, "(37): µ cos φ"),
+            differs="The caption of Fig. 3 contradicts (37), which is right: δ_T tends to µ.",
         ),
         Claim(
-            "δ_R at φ = 0 itself [m g]", flat.measured_normal, theory=1.0, tolerance=1e-12,
+            "δ_R at φ = 0 itself [m g]", flat.measured_normal,
+            theory=Expected(1.0, FEASIBLE, tight, "one of the two bears the whole weight"),
             note="both contacts are one point: the null space has two dimensions",
         ),
     ]  # fmt: skip
@@ -227,19 +241,20 @@ def _simulated(outcome: Outcome, angles: Floats, starts: int) -> None:
         "tangential": [f[1] for _, f in made],
         "residual": [f[2] for _, f in made],
     }
-    outcome.claims += [
+    outcome.claims.append(
         Claim(
             f"{len(made)} disks at rest after random starts: furthest that R or T lies outside its"
             " bounds [m g]",
-            max(0.0, *outside), theory=0.0, tolerance=1e-9,
+            max(0.0, *outside),
+            theory=Expected(
+                0.0, STILL / DT, "a disk as slow as that is out of balance by so much at most",
+                "(32), (33)",
+            ),
             note=f"{len(cases) - len(made)} of {len(cases)} still rolled after {MOST} steps;"
-            f" forces out of balance by {residual:.1g} m g at most",
-        ),
-        Claim(
-            f"share of δ_R that {starts} starts cover, mean over {len(share)} angles",
-            float(np.mean(share)),
-        ),
-    ]  # fmt: skip
+            f" forces out of balance by {residual:.1g} m g at most; at an angle the starts cover"
+            f" {100 * np.mean(share):.0f} % of δ_R on average",
+        )
+    )  # fmt: skip
 
 
 def _wedged(outcome: Outcome, angle: float, starts: int) -> None:
@@ -248,20 +263,29 @@ def _wedged(outcome: Outcome, angle: float, starts: int) -> None:
     cases = [(angle, seed, dt) for seed in range(starts) for dt in steps]
     made = np.array([f[0] if f else math.nan for f in pmap(_settle, cases)]).reshape(-1, len(steps))
     kept = np.isfinite(made).all(axis=1)
-    ratio = made[kept][:, 2] / made[kept][:, 0]
+    power = np.log(made[kept][:, 0] / made[kept][:, -1]) / math.log(steps[0] / steps[-1])
+    mean, error = mean_and_error(power)
     least = theory.normal(angle, theory.least(angle, MU))
+    # of ln((P/dt + w)/(4 P/dt + w))/ln 4, to first order in w
+    weight = 0.75 / math.log(4.0) * least / float(np.nanmin(made[:, 0]))
     outcome.tables["wedged"] = {f"dt={dt:g}": made[:, k] for k, dt in enumerate(steps)}
     outcome.claims += [
         Claim(
-            f"disk wedged at φ = {angle / math.pi:.3g} π: R of {kept.sum()} starts with dt/4 over"
-            " that with dt, median",
-            float(np.median(ratio)), theory=4.0, tolerance=0.8,
-            paper="a can be arbitrarily large",
+            f"disk wedged at φ = {angle / math.pi:.3g} π: exponent of R in dt, from dt to dt/4",
+            mean, error=error, samples=int(kept.sum()), paper="a can be arbitrarily large",
+            theory=Expected.by_chance(
+                -1.0, error, int(kept.sum()), "R = impulse/dt", beside=weight,
+                why="the weight adds a force of order the least possible, which has no dt in it",
+            ),
             note="the impulse of the impact stays in the contacts, and R is that over dt",
         ),
         Claim(
             f"the same: least R found over the least that is possible, {least:.3g} m g",
             float(np.nanmin(made) / least),
+            theory=Expected(
+                1.0, STILL / DT, "a disk as slow as that is out of balance by so much at most",
+                "(32)", side="at least",
+            ),
         ),
     ]  # fmt: skip
 
@@ -272,28 +296,33 @@ def _figure(tables: dict[str, dict[str, Any]]) -> Any:
     end = theory.divergence(MU)
     phi, after = np.linspace(0.0, end - 2e-3, 400), np.linspace(end - 2e-3, 1.56, 50)
     f = {name: np.array(column) for name, column in tables["fig3"].items()}
-    for delta, name, colour, marker, symbol in (
-        (theory.delta_normal, "measured_normal", COLOURS[1], "o", "δ_R"),
-        (theory.delta_tangential, "measured_tangential", COLOURS[2], "s", "δ_T"),
+    for delta, name, colour, marker, symbol, formula in (
+        (theory.delta_normal, "measured_normal", COLOURS[1], "o", "δ_R", "(35)"),
+        (theory.delta_tangential, "measured_tangential", COLOURS[2], "s", "δ_T", "(37)"),
     ):
         left.plot(
-            phi / math.pi, [delta(x, MU) for x in phi], color=colour, label=f"{symbol}, formula"
+            phi / math.pi,
+            [delta(x, MU) for x in phi],
+            color=colour,
+            label=f"paper: {symbol} by {formula}",
         )
         finite = np.isfinite(f[name])
         left.plot(f["angle"][finite] / math.pi, f[name][finite], marker, color=colour, mfc="none",
-                  label=f"{symbol}, linear programs")  # fmt: skip
+                  label=f"ours: {symbol} by linear programs")  # fmt: skip
     left.plot([0.0, 0.0], [MU, 2.0 * MU], "x", color=GREY, clip_on=False, zorder=5,
-              label="caption: µ, 2µ at φ = 0")  # fmt: skip
+              label="paper: caption, µ and 2µ at φ = 0")  # fmt: skip
     left.set(xlabel="φ [π]", ylabel="indeterminacy [m g]", ylim=(0.0, 2.0), xlim=(0.0, 0.5))
     left.legend(loc="upper left")
     low = [theory.normal(x, theory.least(x, MU)) for x in phi]
     high = [theory.normal(x, theory.greatest(x, MU)) for x in phi]
     right.fill_between(phi / math.pi, low, high, color=COLOURS[6], alpha=0.4, lw=0,
-                       label="possible, by formula")  # fmt: skip
+                       label="paper: possible, by (32), (33)")  # fmt: skip
     right.fill_between(after / math.pi, [theory.normal(x, theory.least(x, MU)) for x in after], 1e4,
                        color=COLOURS[6], alpha=0.4, lw=0)  # fmt: skip
     s = {name: np.array(column) for name, column in tables["simulated"].items()}
-    right.plot(s["angle"] / math.pi, s["normal"], ".", color=COLOURS[0], label="contact dynamics")
+    right.plot(
+        s["angle"] / math.pi, s["normal"], ".", color=COLOURS[0], label="ours: contact dynamics"
+    )
     right.set(xlabel="φ [π]", ylabel="R [m g]", yscale="log", ylim=(0.4, 50.0), xlim=(0.0, 0.5))
     right.legend(loc="upper left")
     for axes in (left, right):

@@ -18,7 +18,8 @@ __all__ = ["EXPERIMENTS", "ContactLost", "evolve", "pieces", "steady_state"]
 
 # modules, one experiment each, in the order of the paper
 _EXPERIMENTS = (
-    "evolution", "modes", "inertia", "indeterminate", "statics", "coefficients", "methods",
+    "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
+    "methods", "regularised",
 )  # fmt: skip
 
 

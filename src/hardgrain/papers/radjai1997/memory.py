@@ -8,9 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.papers.experiment import Claim, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.radjai1997.starts import FIG3, MOST, STEADY, Path, columns, follow, found
+from hardgrain.papers.fit import mean_and_error
+from hardgrain.papers.radjai1997.starts import (
+    FIG3,
+    STEADY,
+    Path,
+    columns,
+    follow,
+    found,
+    ratio,
+    share,
+)
 from hardgrain.parallel import pmap
 from hardgrain.step.exact.array import STICKS
 
@@ -31,58 +41,85 @@ def bookkeeping(outcome: Outcome, paths: list[Path]) -> None:
         "number": [len(closed), len(paths)],
         **{name: [value, _count(paths)[name]] for name, value in count.items()},
     }
+    n = len(closed)
+    before, after = _again(closed)
+    slides, slides_error = ratio(*before)
+    later, later_error = ratio(*after)
+    at_top, at_top_error = mean_and_error([p.remembered[p.top] for p in closed])
+    left_free = PARTICLES + 1 - 8  # by the 8 contacts that stick in the steady state
     outcome.claims += [
         Claim(
             "share of NS contacts appearing before the maximum of µ_g that slide again",
-            count["metastable_before"] / count["stick_before"],
-            paper="most are metastable; S → NS → S dominates",
-            theory=1.0, tolerance=0.5, disputed=True,
-            note="not so: most of them are there to stay; as often a slip changes sign without a"
-            " stop",
+            slides, slides_error, n,
+            paper=Expected.by_chance(
+                0.5, slides_error, n, "most are metastable; S → NS → S dominates", side="at least"
+            ),
+            differs="counted from random starts most of them are there to stay; as often a slip"
+            " changes sign without a stop. The paper gives no count, nor how it draws velocities,"
+            " but no v changes this",
         ),
         Claim(
             "share of NS contacts appearing after the maximum that never slide again",
-            1.0 - count["metastable_after"] / count["stick_after"],
-            theory=1.0,
-            tolerance=MOST,
-            paper="generally stable; S → NS dominates",
+            1.0 - later, later_error, n,
+            paper=Expected.by_chance(
+                0.5, later_error, n, "generally stable; S → NS dominates", side="at least"
+            ),
         ),
         Claim(
-            "how much more often NS contacts from before the maximum slide again than later ones",
-            count["metastable_before"] / count["stick_before"]
-            / (count["metastable_after"] / count["stick_after"]),
+            "share of NS contacts that slide again, before the maximum less after it",
+            slides - later, float(np.hypot(slides_error, later_error)), n,
+            paper=Expected.by_chance(
+                0.0, float(np.hypot(slides_error, later_error)), n,
+                "metastable before, stable after", side="at least",
+            ),
             note="so much of the paper's picture is right",
         ),
         Claim(
             "combinations of initial velocities, of 11, that matter at the maximum of µ_g, mean",
-            count["remembered_at_top"],
-            paper="S → NS → S before the maximum clears the memory of initial velocities",
-            theory=3.0, tolerance=1.0, disputed=True,
-            note="of the 8 that are lost in the end, a quarter by then",
+            at_top, at_top_error, n,
+            paper=Expected.by_chance(
+                left_free, at_top_error, n,
+                "S → NS → S before the maximum clears the memory of initial velocities",
+            ),
+            differs="of the 8 combinations that are lost in the end, most are lost after the"
+            " maximum, to contacts that stick and stay so",
         ),
         Claim(
             "combinations that matter for ever, less those that the NS contacts of the steady state"
             " leave free (3), worst of all starts",
             max((int(p.remembered[-1]) - f for p, f in zip(paths, free)), key=abs),
-            theory=0.0,
-            tolerance=0.0,
-            note="velocities remember all that they can; it is the forces that forget, since they"
-            " know of a slip only its sign",
+            theory=Expected.exact(0.0, "velocities remember all that they can"),
+            note="it is the forces that forget, since they know of a slip only its sign",
         ),
         Claim(
             "share of S → NS that cost one combination, where no other contact lets go",
-            kinds["alone"],
-            note="the others: contacts whose slip had no memory left",
+            *ratio(kinds["alone_lost"], kinds["alone"]), n,
+            paper=Expected.by_chance(
+                1.0, ratio(kinds["alone_lost"], kinds["alone"])[1], n,
+                "in the transition S → NS the initial relative velocity is lost",
+            ),
+            differs="a contact whose slip had no memory left, because it has stuck before, has"
+            " nothing more to lose",
         ),
         Claim(
             "combinations lost where one contact sticks and another lets go, S → NS → S",
-            kinds["swap"],
-            theory=0.0,
-            tolerance=0.0,
-            paper="this is what clears the memory",
-            note="an exchange: what the one forgets the other takes over",
+            sum(kinds["swap_lost"]) / max(1, sum(kinds["swap"])),
+            paper=Expected.exact(1.0, "this is what clears the memory of initial velocities"),
+            theory=Expected.exact(0.0, "an exchange: the other slip takes over the memory"),
+            differs="what the one slip forgets the other takes over, so that such an exchange"
+            " clears nothing; only contacts that stick without another's letting go do",
         ),
     ]  # fmt: skip
+
+
+def _again(paths: list[Path]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Contacts of each start that stick and slide again, and all that stick, before and after."""
+    rows = []
+    for p in paths:
+        before, again = p.stays.begun <= p.top, p.stays.metastable
+        rows.append((before & again, before, ~before & again, ~before))
+    a, b, c, d = np.array([[x.sum() for x in row] for row in rows]).T
+    return (a, b), (c, d)
 
 
 def _count(paths: list[Path]) -> dict[str, float]:
@@ -106,26 +143,30 @@ def _count(paths: list[Path]) -> dict[str, float]:
     }
 
 
-def _sticking(paths: list[Path]) -> dict[str, float]:
-    """Combinations lost per event in which a contact sticks, alone or as another lets go."""
-    lost: dict[str, list[int]] = {"alone": [], "swap": []}
+def _sticking(paths: list[Path]) -> dict[str, list[int]]:
+    """Events of each start in which a contact sticks, alone or as another lets go, and their cost.
+
+    The cost is the number of combinations of initial velocities that are lost.
+    """
+    rows: dict[str, list[int]] = {"alone": [], "alone_lost": [], "swap": [], "swap_lost": []}
     for p in paths:
         sticks = p.states == STICKS
-        gains = (sticks[1:] & ~sticks[:-1]).sum(axis=1)
-        releases = (~sticks[1:] & sticks[:-1]).sum(axis=1)
+        gains = (sticks[1:] & ~sticks[:-1]).any(axis=1)
+        releases = (~sticks[1:] & sticks[:-1]).any(axis=1)
         fall = -np.diff(p.remembered)
-        lost["alone"] += list(fall[(gains > 0) & (releases == 0)])
-        lost["swap"] += list(fall[(gains > 0) & (releases > 0)])
-    return {name: float(np.mean(values)) if values else 0.0 for name, values in lost.items()}
+        for name, mine in (("alone", gains & ~releases), ("swap", gains & releases)):
+            rows[name].append(int(mine.sum()))
+            rows[f"{name}_lost"].append(int(fall[mine].sum()))
+    return rows
 
 
 def velocities(outcome: Outcome, quick: bool) -> None:
     """How all this depends on what is not known: v at the start against the spread of ω."""
     seeds, given = range(10 if quick else 100), VELOCITIES[::4] if quick else VELOCITIES
     made = pmap(call, [partial(follow, seed, v) for v in given for seed in seeds])
-    rows = []
+    rows, every = [], {}
     for k, v in enumerate(given):
-        paths = found(made[k * len(seeds) : (k + 1) * len(seeds)])
+        every[v] = paths = found(made[k * len(seeds) : (k + 1) * len(seeds)])
         row = {
             "v0": v,
             "starts": len(paths),
@@ -139,32 +180,46 @@ def velocities(outcome: Outcome, quick: bool) -> None:
         }
         rows.append(row)
     outcome.tables["velocities"] = table = columns(rows)
-    shares = [m / s for m, s in zip(table["metastable_before"], table["stick_before"]) if s > 0.0]
-    outcome.claims += [
+    outcome.claims.append(
         Claim(
             f"the same v for all starts, {given[0]:g} to {given[-1]:g}: largest number"
             " of distinct steady states",
             max(table["distinct"]),
-            theory=1.0,
-            tolerance=0.0,
-        ),
+            paper=Expected.exact(1.0, "the steady state is independent of initial conditions"),
+        )
+    )
+    if quick:
+        return
+    for v, paths in every.items():
+        over, under = _again(paths)[0]
+        if under.sum():
+            value, error = ratio(over, under)
+            outcome.claims.append(
+                Claim(
+                    f"v = {v:g} for all starts: share of NS contacts before the maximum that slide"
+                    " again",
+                    value,
+                    error,
+                    len(paths),
+                    paper=Expected.by_chance(
+                        0.5, error, len(paths), "most are metastable", side="at least"
+                    ),
+                    differs="not so, whatever the unknown distribution of v",
+                )
+            )
+    loops, error = share([bool(p.loops.any()) for p in every[0.0]])
+    outcome.claims.append(
         Claim(
-            "the same: largest share of NS contacts before the maximum that slide again",
-            max(shares),
-            paper="most are metastable",
-            theory=1.0,
-            tolerance=0.5,
-            disputed=True,
-            note="not so, whatever the unknown distribution of v",
-        ),
-        Claim(
-            f"starts of {table['starts'][0]} with v = 0 that meet a closed loop of NS contacts on"
-            " the way, which leaves forces and µ_g undetermined there",
-            table["loops"][0],
-            paper="simulations have always given a unique solution",
-            note="such as plane, disks 7, 8, 9, plane; even so they end in the one steady state",
-        ),
-    ]
+            "share of starts with v = 0 that meet a closed loop of NS contacts on the way, which"
+            " leaves forces and µ_g undetermined there",
+            loops,
+            error,
+            len(every[0.0]),
+            paper=Expected.exact(0.0, "simulations have always given a unique solution"),
+            differs="such as plane, disks 7, 8, 9, plane: Appendix A takes one contact of a loop as"
+            " sliding and so finds one of many solutions; all end in the one steady state",
+        )
+    )
 
 
 def figure(paths: list[Path]) -> Any:

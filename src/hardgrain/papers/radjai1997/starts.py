@@ -20,14 +20,13 @@ product of all these maps counts what is left, L + 1 at first.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hardgrain.errors import RunError
 from hardgrain.papers.fit import Floats
@@ -38,7 +37,6 @@ from hardgrain.step.exact.events import History
 
 __all__ = [
     "FIG3",
-    "MOST",
     "STEADY",
     "Path",
     "Stays",
@@ -47,6 +45,8 @@ __all__ = [
     "follow_soft",
     "found",
     "path",
+    "ratio",
+    "share",
     "start",
 ]
 
@@ -54,7 +54,6 @@ Whole = NDArray[np.int64]
 
 FIG3 = (10, 2.5, 0.01, 0.1, 0.2, 0.001)  # L, N_L, N_0, µ, µ', µ''
 STEADY = 0.163986217652  # µ_g of its steady state under C1, computed independently
-MOST = 0.5  # "most" and "dominant" are more than one half: 1 ± MOST
 STILL = 1e-9  # singular values of the memory, relative to the largest, that are rounding
 SLIDING = 100.0  # γ_s of RC1 [m √(g/r)]
 AFTER = 3.0  # how long molecular dynamics goes on after the last event of C1 [√(r/g)]
@@ -93,7 +92,6 @@ class Path:
     loops: Whole  # (n,) NS contacts in closed loops, beyond what fixes the slips: forces are open
     remembered: Whole  # (n,) combinations of initial velocities that still matter
     imbalance: float  # of energy, as a share of what friction has taken
-    seconds: float  # processor time of the solver
 
     @property
     def steady(self) -> tuple[bytes, float]:
@@ -128,17 +126,34 @@ class Path:
 
 def follow(seed: int, v0: float | None = None, **options: Any) -> Path | None:
     """The path from a start with options of `evolve`; None where the law has no solution."""
-    begin = time.process_time()
     try:
         history = evolve(*FIG3, *start(seed, v0), keep_closed=True, seed=seed, **options)
     except RunError:
         return None
-    return path(history, time.process_time() - begin)
+    return path(history)
 
 
 def found(paths: Iterable[Path | None]) -> list[Path]:
     """Those that are there."""
     return [p for p in paths if p is not None]
+
+
+def share(hits: ArrayLike) -> tuple[float, float]:
+    """The share of independent trials that are hits, and its standard error.
+
+    The error is that of one half hit and one half miss more: if all agree it is not zero either.
+    """
+    hits = np.asarray(hits, dtype=bool)
+    near = (hits.sum() + 0.5) / (hits.size + 1.0)
+    return float(hits.mean()), float(np.sqrt(near * (1.0 - near) / hits.size))
+
+
+def ratio(over: ArrayLike, under: ArrayLike) -> tuple[float, float]:
+    """Σ over / Σ under of independent starts, and its standard error (n,)."""
+    a, b = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
+    value = a.sum() / b.sum()
+    scatter = (a - value * b).std(ddof=1) / np.sqrt(a.size)
+    return float(value), float(scatter / b.mean())
 
 
 def columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -154,8 +169,8 @@ def follow_soft(seed: int, every: float) -> tuple[Motion, History]:
     return soft_particles(array, exact.time[-1] + AFTER, SLIDING, every=every), exact
 
 
-def path(history: History, seconds: float = 0.0) -> Path:
-    """What is counted on a history that took so much processor time."""
+def path(history: History) -> Path:
+    """What is counted on a history."""
     return Path(
         history.time,
         history.friction,
@@ -166,7 +181,6 @@ def path(history: History, seconds: float = 0.0) -> Path:
         np.array([s.redundant for s in history.solutions]),
         remembered(history),
         imbalance(history),
-        seconds,
     )
 
 

@@ -18,10 +18,9 @@ __all__ = ["EXPERIMENTS", "chain"]
 
 # modules, one experiment each, in the order of the paper
 _EXPERIMENTS = (
-    "fig4", "dispersion", "relaxation", "pulse", "elasticity",
+    "fig4", "dispersion", "relaxation", "pulse", "elasticity", "adaptive",
     "piston", "piston3d",
-    "cost", "criteria",
-    "rigid",
+    "performance", "pitfalls", "rigid",
 )  # fmt: skip
 
 

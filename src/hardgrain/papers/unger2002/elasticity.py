@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.papers.experiment import Claim, Experiment, Outcome
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, damped_sine, mean_and_error
 from hardgrain.papers.unger2002.row import (
     LOAD,
+    SUBSTEPS,
     at_rest,
     mode_amplitude,
+    neglected,
     relaxation_rates,
     shape,
     soft_mode_amplitude,
@@ -92,8 +94,9 @@ def run(quick: bool) -> Outcome:
 
 def _run_sag(quick: bool, outcome: Outcome) -> dict[str, Any]:
     loads = (-0.4, 1.0, 2.0, 4.0)
-    lengths = (20, 30, 40, 50) if quick else (30, 45, 60, 75, 90)
-    seeds = 4 if quick else 8
+    lengths = (20, 30, 40) if quick else (30, 45, 60, 75, 90)
+    seeds = 8 if quick else 16
+    outcome.seeds = range(seeds)
     jobs = [(PARTICLES, SWEEPS, more, 0) for more in loads]
     jobs += [(n, SWEEPS, 1.0, seed) for n in lengths[::-1] for seed in range(seeds)]
     found = dict(zip(jobs, pmap(_sag, jobs)))
@@ -101,58 +104,65 @@ def _run_sag(quick: bool, outcome: Outcome) -> dict[str, Any]:
     per_load = by_load / (np.array(loads) * LOAD)
     outcome.claims.append(
         Claim(
-            f"sag per load, largest over smallest, added loads of {loads[0]:g} to {loads[-1]:g} of"
-            " the old one",
+            f"sag per load of {PARTICLES} disks, {SWEEPS} sweeps, largest over smallest, added"
+            f" loads of {loads[0]:g} to {loads[-1]:g} of the old one",
             float(per_load.max() / per_load.min()),
-            theory=1.0,
-            # the oscillation still there is 10⁻⁴, and the same in all
-            tolerance=1e-4,
-            paper="shrinkage proportional to the load",
+            paper=Expected(
+                1.0, math.exp(-9.0), "what 9 damping times leave of the oscillation",
+                "shrinkage proportional to the load",
+            ),
             note="also a smaller load, under which the chain grows again; same seed for all",
         )
-    )
-    means = [mean_and_error([found[n, SWEEPS, 1.0, s] / LOAD for s in range(seeds)])
-             for n in lengths]  # fmt: skip
-    length = np.array(lengths, dtype=float)
-    mean, error = (np.array(column) for column in zip(*means))
-    (slope, at_zero), covariance = np.polyfit(length, mean, 1, w=1.0 / error, cov="unscaled")
-    rigid = -at_zero / slope  # length that does not sag
-    slack = np.array([at_zero / slope**2, -1.0 / slope])
-    kappa = theory.stiffness(SWEEPS)
-    outcome.claims.append(
-        Claim.relative(
-            f"κ from the growth of the sag with length, {SWEEPS} sweeps [m/dt²]",
-            1.0 / slope,
-            kappa,
-            0.03 if quick else 0.015,
-            error=math.sqrt(covariance[0, 0]) / slope**2,
-            paper="(24)",
-        )
-    )
+    )  # fmt: skip
+    sag = np.array([[found[n, SWEEPS, 1.0, s] / LOAD for n in lengths] for s in range(seeds)])
+    mean, error = (np.array(c) for c in zip(*(mean_and_error(column) for column in sag.T)))
+    exact = np.array([step_shrinkage(1.0, n, SWEEPS) for n in lengths])
+    length, kappa = np.array(lengths, dtype=float), theory.stiffness(SWEEPS)
+    lines = np.array([_line(length, y) for y in sag])
+    (stiff, rigid), (stiff_error, rigid_error) = lines.mean(axis=0), [
+        mean_and_error(column)[1] for column in lines.T
+    ]  # fmt: skip
+    exact_stiff, exact_rigid = _line(length, exact)
+    what = f"{SWEEPS} sweeps, {lengths[0]} to {lengths[-1]} disks"
     outcome.claims.append(
         Claim(
-            "grains at the loaded end that do not sag, from the same line",
-            rigid,
-            error=math.sqrt(slack @ covariance @ slack),
-            theory=-ZETA_HALF * math.sqrt(theory.q() * SWEEPS / math.pi),
-            tolerance=0.4,  # three standard errors
-            paper="none: n springs",
-            note="theory: −ζ(½) √(q N_I/π), 0.41 l_diff, from the exact map of a step",
+            f"κ from the growth of the sag with length, {what} [m/dt²]",
+            stiff,
+            stiff_error,
+            seeds,
+            paper=Expected.by_chance(
+                kappa, stiff_error, seeds, "(24)", beside=0.07 / lengths[0] * kappa,
+                why="0.07/n, by which the wall slows the sweeps",
+            ),
+            theory=Expected.by_chance(exact_stiff, stiff_error, seeds, "exact map of a step"),
         )
-    )
-    exact = np.array([step_shrinkage(1.0, n, SWEEPS) for n in lengths])
-    worst = int(np.argmax(np.abs(mean / exact - 1.0)))
+    )  # fmt: skip
     outcome.claims.append(
-        Claim.relative(
-            f"sag per load of {lengths[worst]} disks, the worst of {len(lengths)} lengths [dt²/m]",
-            mean[worst],
-            exact[worst],
-            0.02 if quick else 0.01,
-            error=error[worst],
-            paper=f"n/κ = {lengths[worst] / kappa:.4g}",
-            note="theory: the sum over modes of the exact map",
+        Claim(
+            f"grains at the loaded end that do not sag, from the same lines, {what}",
+            rigid,
+            rigid_error,
+            seeds,
+            paper=Expected.by_chance(0.0, rigid_error, seeds, "n springs, one for each grain"),
+            theory=Expected.by_chance(exact_rigid, rigid_error, seeds, "exact map of a step"),
+            differs="within the step in which a load comes, the sweeps carry it over some grains,"
+            " which therefore need not give way",
+            note=f"long chains: −ζ(½) √(q N_I/π) = {end_that_stays(SWEEPS):.3g}, 0.41 l_diff",
         )
     )
+    for i in (0, -1):
+        springs = lengths[i] / kappa
+        outcome.claims.append(
+            Claim(
+                f"sag per load of {lengths[i]} disks, {SWEEPS} sweeps [dt²/m]",
+                mean[i],
+                error[i],
+                seeds,
+                paper=Expected.by_chance(springs, error[i], seeds, "n springs of (24): n/κ"),
+                theory=Expected.by_chance(exact[i], error[i], seeds, "exact map, mode by mode"),
+                differs="0.41 l_diff at the loaded end does not sag: n − n₀ springs, not n",
+            )
+        )
     outcome.tables["load"] = {"added_load": loads, "sag": by_load}
     outcome.tables["length"] = {
         "particles": lengths, "sag_per_load": mean, "error": error, "springs": length / kappa,
@@ -161,8 +171,20 @@ def _run_sag(quick: bool, outcome: Outcome) -> dict[str, Any]:
     return {"loads": loads, "by_load": by_load, **outcome.tables["length"]}
 
 
+def _line(length: Floats, sag: Floats) -> tuple[float, float]:
+    """Springs in a row, (n − n₀)/κ: κ and n₀."""
+    slope, at_zero = np.polyfit(length, sag, 1)
+    return 1.0 / slope, -at_zero / slope
+
+
+def end_that_stays(sweeps: float) -> float:
+    """n₀: grains at the loaded end of a long chain that do not sag [1]."""
+    return -ZETA_HALF * math.sqrt(theory.q() * sweeps / math.pi)
+
+
 def _run_ringing(quick: bool, outcome: Outcome) -> dict[str, Any]:
-    seeds = 6 if quick else 24
+    seeds = 8 if quick else 24
+    outcome.seeds = range(max(seeds, len(outcome.seeds)))
     halvings = [(SWEEPS, 1.0), (SWEEPS // 2, 0.5)] + ([] if quick else [(SWEEPS // 4, 0.25)])
     jobs = [("rigid", n, dt, seed) for n, dt in halvings[::-1] for seed in range(seeds)]
     jobs += [("soft", SWEEPS, 1.0, 0), ("soft, wall", SWEEPS, 1.0, 0)]
@@ -177,59 +199,81 @@ def _run_ringing(quick: bool, outcome: Outcome) -> dict[str, Any]:
         for n, dt in halvings
     }
     soft, wall = fit(("soft", SWEEPS, 1.0, 0)), fit(("soft, wall", SWEEPS, 1.0, 0))
-    first = rigid[halvings[0]]
-    for i, (symbol, share) in enumerate((("ω", 0.003), ("τ", 0.015))):
-        value, error = mean_and_error(first[i])
+    rate = relaxation_rates(PARTICLES)[0]
+    exact = theory.step_frequency(rate, SWEEPS), theory.step_damping_time(rate, SWEEPS)
+    for i, symbol in enumerate("ωτ"):
+        value, error = mean_and_error(rigid[halvings[0]][i])
+        # explicit steps make the soft chain's damping wrong by about one of them
+        share = neglected(PARTICLES, SWEEPS)[i] + 1.0 / SUBSTEPS
         outcome.claims.append(
-            Claim.relative(
+            Claim(
                 f"{symbol} of {PARTICLES} rigid disks, {SWEEPS} sweeps, against soft ones with κ,"
                 f" γ of (24, 25) [{'1/dt' if i == 0 else 'dt'}]",
                 value,
-                soft[i],
-                share,
-                error=error,
-                paper="identical on large scales",
-                note="the number to compare with was measured too, by the soft-particle engine",
+                error,
+                seeds,
+                paper=Expected.by_chance(
+                    soft[i], error, seeds, "identical to its MD counterpart on large scales",
+                    beside=share * soft[i],
+                    why="finite steps, grains and wall, and explicit steps of the soft chain",
+                ),
+                theory=Expected.by_chance(exact[i], error, seeds, "exact map of a step"),
+                note="what the paper has it compared with was measured too, by soft particles",
             )
-        )
-    ratio = (2 * PARTICLES) / (2 * PARTICLES + 1)
+        )  # fmt: skip
     outcome.claims.append(
-        Claim.relative(
-            "ω of the soft chain if its wall is no stiffer than a grain, over the rigid one's",
-            wall[0] / mean_and_error(first[0])[0],
-            ratio,
-            0.003,
+        Claim(
+            f"ω of {PARTICLES} soft disks with a wall no stiffer than a grain, over that of their"
+            " mirrored chain",
+            wall[0] / soft[0],
+            theory=Expected(
+                _soft_frequency(PARTICLES + 0.5) / _soft_frequency(PARTICLES), 1.0 / SUBSTEPS**2,
+                "second order in the explicit steps, whose first order is the same in both",
+                "chains of n + ½ and n springs",
+            ),
             note="contact dynamics makes a wall twice as stiff as a grain: the contact moves the"
             " whole mass m, not m/2. A mirrored chain has the same; a wall with the spring of (24)"
             " makes the chain half a grain longer",
         )
-    )
+    )  # fmt: skip
     table: dict[str, list[float]] = {"sweeps": [], "dt": [], "kappa": [], "gamma": []}
-    springs = {key: np.array([mean_and_error(x) for x in _springs(*v)]) for key, v in rigid.items()}
-    for (n, dt), ((kappa, _), (gamma, _)) in springs.items():
-        for name, value in zip(table, (n, dt, kappa, gamma)):
-            table[name].append(value)
+    springs = {key: np.array(_springs(*v)) for key, v in rigid.items()}  # (2, seeds)
+    for (n, dt), (kappas, gammas) in springs.items():
+        for name, value in zip(table, (n, dt, kappas.mean(), gammas.mean())):
+            table[name].append(float(value))
     for last in halvings[1:]:
         for i, (symbol, expected) in enumerate((("κ", 1.0 / last[1]), ("γ", 1.0))):
-            (a, a_error), (b, b_error) = springs[halvings[0]][i], springs[last][i]
-            exact = _step_springs(*last)[i] / _step_springs(*halvings[0])[i]
+            ratio, error = mean_and_error(springs[last][i] / springs[halvings[0]][i])
+            exact_ratio = _step_springs(*last)[i] / _step_springs(*halvings[0])[i]
+            # κ ~ ω², γ ~ 1/τ; what (18) and (20) neglect is largest for the most sweeps
+            share = (2.0, 1.0)[i] * neglected(PARTICLES, SWEEPS)[i]
             outcome.claims.append(
-                Claim.relative(
+                Claim(
                     f"{symbol} with {last[0]} sweeps and dt = {last[1]:g}, over that with"
-                    f" {SWEEPS} and 1",
-                    b / a,
-                    expected,
-                    0.02 if quick else 0.015,
-                    error=b / a * math.hypot(a_error / a, b_error / b),
-                    paper="(24): doubles with each halving" if i == 0 else "(25): stays",
-                    note=f"exact map of a step: {exact:.4f}",
+                    f" {SWEEPS} and 1, {PARTICLES} disks",
+                    ratio,
+                    error,
+                    seeds,
+                    paper=Expected.by_chance(
+                        expected, error, seeds,
+                        "(24): doubles with each halving" if i == 0 else "(25): stays",
+                        beside=share * expected, why="what the continuum neglects",
+                    ),
+                    theory=Expected.by_chance(exact_ratio, error, seeds, "exact map of a step"),
                 )
-            )
+            )  # fmt: skip
     outcome.tables["springs"] = dict(table)
     mean = np.mean([found["rigid", SWEEPS, 1.0, s] for s in range(seeds)], axis=0)
     curves = {"time": np.arange(mean.size), "rigid": mean, "soft": found["soft", SWEEPS, 1.0, 0]}
     outcome.tables["ringing"] = dict(curves)
     return curves
+
+
+def _soft_frequency(springs: float) -> float:
+    """ω of the slowest wave of as many springs and dashpots of (24, 25), one end fixed [1/dt]."""
+    stiff = 4.0 * math.sin(math.pi / (4.0 * springs)) ** 2
+    kappa, gamma = theory.stiffness(SWEEPS), theory.damping(SWEEPS)
+    return math.sqrt(kappa * stiff - (0.5 * gamma * stiff) ** 2)
 
 
 _TEXT = (

@@ -34,7 +34,18 @@ from hardgrain.scene.sizes import Uniform, draw
 from hardgrain.scene.spec import Box, ContactLaw, Grains, Piston
 from hardgrain.solve.gauss_seidel import GaussSeidel
 
-__all__ = ["DT", "Excited", "Packing", "loaded", "prepared", "ring", "sheared", "struck"]
+__all__ = [
+    "DT",
+    "JUMP",
+    "SLENDER",
+    "Excited",
+    "Packing",
+    "loaded",
+    "prepared",
+    "ring",
+    "sheared",
+    "struck",
+]
 
 DT = 0.01  # in it the piston pushes a free grain by 10⁻⁴, and sound moves it by far less
 FRICTION = 0.05

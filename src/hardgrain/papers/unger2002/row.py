@@ -28,12 +28,15 @@ from hardgrain.theory.chain import Q
 
 __all__ = [
     "LOAD",
+    "SUBSTEPS",
     "Chain",
     "at_rest",
     "chain",
     "contact_numbers",
     "forces",
+    "mean_sweep",
     "mode_amplitude",
+    "neglected",
     "relaxation_rates",
     "row",
     "shape",
@@ -127,14 +130,14 @@ def shape(mode: int, particles: int) -> Floats:
     return phi
 
 
-def relaxation_rates(particles: int) -> Floats:
-    """µ of all modes of a chain with its wall and its free end, slowest first, random order [1].
+def mean_sweep(particles: int) -> Floats:
+    """What a random sweep does to the errors of a chain's forces, on average; shape (n, n).
 
     `hardgrain.theory.chain.relaxation_rate` holds for an endless chain. Appendix A of the paper
     goes through in a finite one: with B the parallel update, whose wall contact follows its one
     neighbour alone, a sweep changes forces by T (B − 1) R on average, where T hands changes on over
-    r contacts with probability 1/(r + 1)! and the weights of B on the way. What differs is that
-    nothing is handed on to the mirror image and back: they are slower, the slowest by 0.07/n.
+    r contacts with probability 1/(r + 1)! and the weights of B on the way. Sweeps are drawn
+    independently of each other, so that of many the averages multiply.
     """
     n = particles
     b = 0.5 * (np.eye(n, k=1) + np.eye(n, k=-1))
@@ -145,8 +148,31 @@ def relaxation_rates(particles: int) -> Floats:
         for r in range(1, min(n, 20)):
             steps = steps @ way
             handed_on += steps / math.factorial(r + 1)
-    rates: Floats = np.sort(np.linalg.eigvals(handed_on @ (np.eye(n) - b)).real)
+    sweep: Floats = np.eye(n) - handed_on @ (np.eye(n) - b)
+    return sweep
+
+
+def relaxation_rates(particles: int) -> Floats:
+    """µ of all modes of a chain with its wall and its free end, slowest first, random order [1].
+
+    Nothing is handed on to the mirror image behind the wall and back: they are slower than those
+    of an endless chain, the slowest by 0.07/n.
+    """
+    rates: Floats = np.sort(1.0 - np.linalg.eigvals(mean_sweep(particles)).real)
     return rates
+
+
+def neglected(particles: int, sweeps: float) -> tuple[float, float]:
+    """Leading terms that (18) and (20) neglect for a chain's slowest mode, relative, of ω and τ.
+
+    With s = q N k² d²: a finite step, ω ≈ √s (1 − s/12) where (18) has √s (1 − s/8), and τ shorter
+    by µ/2, µ ≈ s/N; grains of finite size, µ ≈ q k² d² (1 − 0.38 k² d²); the wall, µ lower by
+    0.07/n. Half of what µ loses is lost by ω, all of it is gained by τ. Their sizes are added up.
+    """
+    k2 = float(wavenumber(1, particles)) ** 2
+    s = Q["random"] * sweeps * k2
+    rate = 0.38 * k2 + 0.07 / particles
+    return s / 24.0 + 0.5 * rate, 0.5 * s / sweeps + rate
 
 
 def mode_amplitude(

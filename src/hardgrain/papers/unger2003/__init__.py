@@ -1,0 +1,27 @@
+"""The review of contact dynamics: its algorithm, its cost and its errors, tried piece by piece.
+
+T. Unger and J. Kertész, The contact dynamics method for granular media (2003). The spurious elastic
+behaviour that the review also tells of is that of `hardgrain.papers.unger2002`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["EXPERIMENTS"]
+
+# modules, one experiment each, in the order of the review
+_EXPERIMENTS = ("shock", "parallel", "criteria", "errors", "cost", "lengths")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "EXPERIMENTS":
+        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if TYPE_CHECKING:  # the same name, for type checkers and editors
+    from hardgrain.papers.experiment import Experiment
+
+    EXPERIMENTS: list[Experiment]
