@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hardgrain as hg
 from hardgrain.contact.neighbours import find_pairs, merge_pairs
+from hardgrain.contact.pairs import SAFETY, PairList, wall_geometry
 
 
 def brute_force(x, reach, periodic):
@@ -153,3 +155,37 @@ def test_one_odd_grain_costs_little(case):
         reach[0] = {"fast": 30.0, "big": 3.0}[case]
     # measured: below 2; a plain grid or a bad hash costs 100 times more
     assert seconds(x, reach) < 8 * plain
+
+
+def test_a_list_is_kept_only_while_it_is_safe():
+    """A new one is due once travel and reach together, or turning walls, may exceed the room."""
+    place = hg.At(positions=[[0.0, 0.0], [2.0, 0.0]])  # a gap of 1
+    scene = hg.Scene(
+        grains=[hg.Grains(diameter=1.0, place=place)],
+        walls=[hg.Plane(point=[0.0, -1.0], normal=[0.0, 1.0])],
+    )
+    sim = hg.Simulation(scene, dt=0.1)
+    pairs, walls = PairList(sim.model), wall_geometry(sim.model, sim.state)
+    x, none, all_over = sim.state.position.copy(), np.zeros(3), np.full(3, 0.6)
+
+    def anew(reach, moved=0.0):
+        there = x + np.array([[moved, 0.0], [0.0, 0.0], [0.0, 0.0]])
+        return pairs.keep(there, walls, reach, none)
+
+    room = SAFETY * 0.5
+    assert anew(none)
+    assert pairs.first.size == 0
+    assert not anew(none)
+    assert not anew(np.full(3, 0.99 * room))
+    assert not anew(none, moved=0.99 * room)
+    assert not anew(np.full(3, 0.49 * room), moved=0.5 * room)
+    assert anew(np.full(3, 0.51 * room), moved=0.5 * room)
+    assert not anew(none)  # half the room away from where that was made
+    assert anew(none, moved=1.6 * room)
+    assert anew(none)
+    pairs.turned[0] = 1.01 * room
+    assert anew(none)
+    assert not anew(none)
+    assert pairs.keep(x, walls, all_over, all_over)
+    found = set(zip(pairs.first.tolist(), pairs.second.tolist()))
+    assert found == {(0, 1), (0, 2), (1, 2)}

@@ -14,7 +14,7 @@ import pytest
 
 import hardgrain as hg
 
-from .helpers import floor, grains, start, steps
+from .helpers import floor, grains, start, steps, up
 
 pytestmark = pytest.mark.rounding
 
@@ -232,3 +232,22 @@ def test_torsion_stops_a_spinning_sphere():
     sim = on_slope(3, 0.0, law={"friction": MU, "rolling": mu_o}, spin=[0.0, 0.0, w0])
     steps(sim, 20)
     assert sim.state.spin[0, 2] == w0
+
+
+@pytest.mark.parametrize(("dim", "kind"), [(2, "rolling"), (3, "rolling"), (3, "torsion")])
+def test_two_grains_resist_with_their_effective_radius(dim, kind):
+    """dω/dt = −µ r_e m g / I, r_e = r_1 r_2/(r_1 + r_2): one spins on another that is held."""
+    below, above, mu, w0 = 0.75, 0.5, 0.05, 3.0
+    axes = ["x", "y", "z"][:dim]
+    spin = [w0] if dim == 2 else [0.0, w0, 0.0] if kind == "rolling" else [0.0, 0.0, w0]
+    sets = [
+        grains([0.0] * dim, diameter=2 * below, lock=[*axes, "rotation"]),
+        grains(up(dim, below + above), diameter=2 * above, lock=axes[:-1], spin=spin),
+    ]
+    sim = start(dim, sets, gravity=up(dim, -G), law={"friction": 0.0, kind: mu})
+    kappa = KAPPA[dim]  # I = κ m r²
+    effective = below * above / (below + above)
+    rate = mu * effective * G / (kappa * above**2)
+    steps(sim, 10)
+    assert np.abs(sim.state.spin[1]).max() == pytest.approx(w0 - rate * sim.state.time, rel=1e-9)
+    np.testing.assert_array_equal(sim.state.spin[0], 0.0)
