@@ -8,10 +8,12 @@ measured twice, and must agree within their errors.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,10 @@ from hardgrain.errors import InputError
 from hardgrain.papers.experiment import chance
 from hardgrain.papers.reproduce import (
     HOW_TO_READ,
+    digest_of,
     measured,
     provenance,
     said,
-    source_digest,
     tally,
 )
 from hardgrain.show.page import as_html, write_whole
@@ -33,6 +35,7 @@ __all__ = ["disagreements", "keep", "read"]
 
 Record = dict[str, Any]
 
+_LATEST = 100  # commits among which that of a source is looked for
 # Exact numbers, and numbers that only rounding and a solver's tolerance may change [relative].
 _SAME = 1e-6
 
@@ -65,7 +68,9 @@ def keep(results: Path, target: Path) -> Path:
             shutil.copyfile(results / path, folder / name)
             kept.append(name)
         r["figures"] = kept
-    whole["commit"] = _commit() if _same_source(whole) else ""
+    commits = _commits({r["source"] for r in whole["experiments"]})
+    for r in whole["experiments"]:
+        r["commit"] = commits.get(r["source"], "")
     text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
     write_whole(folder / "claims.json", text)
     page = folder / "index.md"
@@ -73,33 +78,39 @@ def keep(results: Path, target: Path) -> Path:
     return page
 
 
-def _same_source(whole: Record) -> bool:
-    return {r["source"] for r in whole["experiments"]} == {source_digest()}
-
-
-def _commit() -> str:
-    """The commit whose source ran, or nothing where that cannot be told."""
+def _commits(sources: set[str]) -> dict[str, str]:
+    """The commits that hold the sources with these digests, of the latest ones."""
     here = Path(hardgrain.__file__).parent
 
-    def git(*arguments: str) -> str:
-        done = subprocess.run(["git", "-C", here, *arguments], capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else ""
+    def git(*arguments: str) -> bytes:
+        done = subprocess.run(["git", "-C", here, *arguments], capture_output=True)
+        return done.stdout if done.returncode == 0 else b""
 
+    found: dict[str, str] = {}
     try:
-        return git("rev-parse", "--short=12", "HEAD") if not git("status", "--short", ".") else ""
-    except OSError:  # no git
-        return ""
+        for commit in git("log", f"-{_LATEST}", "--format=%h").decode().split():
+            if sources <= found.keys():
+                break
+            with tarfile.open(fileobj=io.BytesIO(git("archive", commit, "."))) as tar:
+                digest = digest_of(
+                    (m.name, file.read())
+                    for m in tar
+                    if m.name.endswith(".py") and (file := tar.extractfile(m))
+                )
+            found.setdefault(digest, commit)
+    except (OSError, tarfile.TarError):  # no git, or no checkout
+        return {}
+    return found
 
 
 def _page(whole: Record) -> str:
     claims = [c for r in whole["experiments"] for c in r["claims"]]
-    commit = f" The code is that of commit {whole['commit']}." if whole["commit"] else ""
     lines = [
         f"# {whole['paper']}, reproduced",
         "",
         f"{whole['reference']}.",
         "",
-        f"Made by `hardgrain reproduce {whole['paper']} --record docs/reproductions`.{commit}"
+        f"Made by `hardgrain reproduce {whole['paper']} --record docs/reproductions`."
         f" {len(claims)} claims: {tally(claims)}. {HOW_TO_READ}",
         "",
     ]

@@ -17,7 +17,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,10 +120,16 @@ _VERDICTS = (("holds", "hold"), ("differs", "differ"), ("fails", "fail"))
 
 def source_digest() -> str:
     """A name for the source that ran: a checkout of the same digest holds the same code."""
-    digest = hashlib.sha256()
     root = Path(hardgrain.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    files = ((str(p.relative_to(root)), p.read_bytes()) for p in root.rglob("*.py"))
+    return digest_of(files)
+
+
+def digest_of(files: Iterable[tuple[str, bytes]]) -> str:
+    """Of files by name and content, whatever their order."""
+    digest = hashlib.sha256()
+    for name, content in sorted(files):
+        digest.update(name.encode() + b"\0" + content)
     return digest.hexdigest()[:12]
 
 
@@ -297,9 +303,10 @@ def provenance(r: Record) -> str:
     """Where the numbers of an experiment come from, in one line."""
     size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
     seeds = f", seeds {r['seeds']}" if r["seeds"] else ""
+    origin = f"commit {r['commit']}" if r.get("commit") else f"source {r['source']}"
     return (
-        f"{size}{seeds}, {duration(r['seconds'])}, by hardgrain {r['version']} (source"
-        f" {r['source']}) on {r['date'][:10]}"
+        f"{size}{seeds}, {duration(r['seconds'])}, by hardgrain {r['version']} ({origin}) on"
+        f" {r['date'][:10]}"
     )
 
 
