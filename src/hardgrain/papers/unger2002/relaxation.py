@@ -124,7 +124,7 @@ def run(quick: bool) -> Outcome:
     outcome.tables["q"] = dict(table)
 
     shown = ("random", "drawn", "sequential", "symmetric", "parallel")
-    chances = 60 if quick else 400
+    chances = 40 if quick else 400
     jobs2 = [
         (order, seed) for order in shown for seed in range(chances if order in BY_CHANCE else 1)
     ]
