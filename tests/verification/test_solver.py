@@ -330,6 +330,27 @@ def test_warm_start_is_nearer_and_ends_at_the_same_velocities(dim, law):
     np.testing.assert_allclose(velocities(warm), velocities(fresh), atol=1e-8)
 
 
+@pytest.mark.parametrize("slope", [0.3, 1.0])
+@pytest.mark.parametrize("friction", [0.1, 0.8])
+def test_one_sweep_solves_one_contact_whose_directions_are_coupled(slope, friction):
+    """A grain that cannot move along x on an oblique wall: pushed along n, it also moves along t.
+
+    One contact alone has no neighbours to wait for, so its first update is its solution. A wrong
+    coupling W_nt would still converge, sweep by sweep, and nothing else would tell.
+    """
+    n = np.array([-np.sin(slope), np.cos(slope)])
+    scene = hg.Scene(
+        gravity=[0.0, -1.0],
+        contacts=[hg.ContactLaw(friction=friction)],
+        grains=[hg.Grains(place=hg.At(positions=[0.5 * n]), lock=["x"])],
+        walls=[hg.Plane(point=[0.0, 0.0], normal=n)],
+    )
+    sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(sweeps=1))
+    report = sim.step()
+    assert sim.state.contacts.impulse.any()
+    assert report.residual < 1e-13
+
+
 def test_start_from_zero_forgets_the_last_step():
     """start = "zero": the same solution as that of a state without contacts."""
     sim = packing(2, FRICTION)
