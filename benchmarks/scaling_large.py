@@ -13,4 +13,6 @@ def run(quick: bool) -> list[Figure]:
     if quick:
         return []
     both = measured(LARGE, FRICTION, quick)
-    return both[2].figures({25_600: "≥ 200"}, "≤ 1.2") + both[3].figures({16_000: ""}, "≤ 1.4")
+    return both[2].figures({25_600: "≥ 200"}, "≤ 1.2") + both[3].figures(
+        {4000: "≥ 20", 16_000: ""}, "≤ 1.4"
+    )
