@@ -548,7 +548,7 @@ def test_walks_along_edges_end_where_linear_programs_do() -> None:
         space = loaded(p)
         b = space.bounds()
         starts: tuple[Start, ...] = ("last", "first")
-        for e in (walk_edges(space, start) for start in starts):
+        for e in (walk_edges(space, begin) for begin in starts):
             np.testing.assert_allclose(e.low, b.low, atol=SOLVED * p.unit)
             np.testing.assert_allclose(e.high, b.high, atol=SOLVED * p.unit)
             assert e.expected == space.dimension + space.always.sum()
