@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.rounding
+# Compiles everything for another processor: part of `make test-rounding`, not of `make test`.
+pytestmark = [pytest.mark.rounding, pytest.mark.another_processor]
 
 SCRIPT = Path(__file__).with_name("physics.py")
 

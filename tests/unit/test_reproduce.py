@@ -251,17 +251,21 @@ def test_a_full_reproduction_is_kept(fake: types.ModuleType, tmp_path: Path) -> 
     text = page.read_text()
     for part in (
         "# fake, reproduced", "A. Nobody, Nowhere (1900).", "![All is well](good-picture.png)",
-        "| a &lt;b&gt; &amp; c | 1.0050 ± 0.0020 |", "seeds 0–2, 7", source_digest(), "**fails**",
+        "| a &lt;b&gt; &amp; c | 1.0050 ± 0.0020 |", "seeds 0–2, 7", "**fails**",
     ):  # fmt: skip
         assert part in text, part
-    assert [c["text"] for c in read(page.parent)["bad"]["claims"]] == ["off", "lost"]
+    kept = read(page.parent)
+    assert [c["text"] for c in kept["bad"]["claims"]] == ["off", "lost"]
+    assert all(r["source"] == source_digest() for r in kept.values())
+    # in a checkout whose source is committed the commit is known
+    assert (kept["good"]["commit"] or source_digest()) in text
 
 
 def test_two_measurements_of_one_number_agree_or_not() -> None:
     def claim(measured: float | None, error: float | None = None, **rest: Any) -> dict[str, Any]:
         samples = None if error is None else 6
         given = {"text": "x", "measured": measured, "error": error, "samples": samples}
-        return {**given, "theory": None, **rest}
+        return {**given, "paper": "", "theory": None, **rest}
 
     def agree(a: dict[str, Any], b: dict[str, Any]) -> bool:
         shared, sentences = disagreements([a], [b])
@@ -274,9 +278,12 @@ def test_two_measurements_of_one_number_agree_or_not() -> None:
     assert agree(claim(1.0), claim(1.0 + 1e-7))
     assert not agree(claim(1.0), claim(1.0 + 1e-5))
     assert not agree(claim(1.0), claim(None))
-    theory = {"tolerance": 0.1}
+    theory = {"tolerance": 0.1, "side": "equal"}
     assert agree(claim(1.0, theory=theory), claim(1.19, theory=theory))
     assert not agree(claim(1.0, theory=theory), claim(1.21, theory=theory))
+    least = {"theory": theory | {"side": "at least"}}  # of more runs it is less
+    assert agree(claim(1.0, **least), claim(1.21, **least))
+    assert not agree(claim(1.0, 0.01, **least), claim(1.3, 0.01, **least))
     assert disagreements([claim(1.0)], [claim(2.0) | {"text": "y"}]) == (set(), [])
 
 

@@ -169,9 +169,14 @@ def _allowed(c: Record, other: Record) -> float:
     """How far two measurements of one number may be apart.
 
     By chance, if both have errors. Numbers without an error are functions of the input: the same
-    within rounding, or within what theory, or the paper where there is none, allows each of them.
+    within rounding, or within what theory, or the paper where there is none, allows each of them. A
+    number that is only bounded, such as the least of all runs, depends on how many there were, and
+    is judged by its bound alone.
     """
     errors = [x["error"] or 0.0 for x in (c, other)]
+    bound = any(isinstance(x, dict) and x["side"] != "equal" for x in (c["paper"], c["theory"]))
+    if bound and not any(errors):
+        return math.inf
     samples = [x["samples"] for x in (c, other) if x["error"] and x["samples"]]
     by_chance = chance(math.hypot(*errors), min(samples, default=None)) if any(errors) else 0.0
     judges = [x["theory"] or (x["paper"] if isinstance(x.get("paper"), dict) else None)
