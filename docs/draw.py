@@ -65,7 +65,7 @@ def _indeterminacy(folder: Path) -> dict[str, Path]:
     _hardgrain("new", "settling-box", cwd=folder)
     _hardgrain("run", "settling-box.toml", "--quiet", cwd=folder)
     _hardgrain("forces", "settling-box.h5", cwd=folder)
-    return {"indeterminacy.png": next(folder.glob("*.png"))}
+    return {"indeterminacy.png": folder / "settling-box-forces" / "network.png"}
 
 
 def _scaling(folder: Path) -> dict[str, Path]:
@@ -84,10 +84,10 @@ def _viewer(folder: Path) -> dict[str, Path]:
     """A screenshot of the viewer in a real browser, headless."""
     from playwright.sync_api import sync_playwright
 
-    sys.path.insert(0, str(ROOT / "tests" / "browser"))
-    from conftest import ARGUMENTS, _chromium
-
     from hardgrain.show.view import Viewer
+
+    sys.path.insert(0, str(ROOT))
+    from tests.browser.conftest import ARGUMENTS, _chromium
 
     _hardgrain("new", "biaxial", cwd=folder)
     _hardgrain("run", "biaxial.toml", "--quiet", cwd=folder)
