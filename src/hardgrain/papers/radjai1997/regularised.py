@@ -23,7 +23,7 @@ from hardgrain.papers.radjai1997.scene import (
     soft_particles,
 )
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS
+from hardgrain.step.exact.array import STICKS, Floats
 from hardgrain.step.exact.drive import Pieces
 
 Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
@@ -40,16 +40,19 @@ INERTIA = 0.5
 OVERLAP = "the largest overlap N_L/k_n, in radii: arms are shorter by as much"
 
 
+def _by_contact(between: Floats, plane: Floats) -> Floats:
+    """Values of the contacts between disks and of those with the plane, in the array's order."""
+    both = np.empty(between.size + plane.size)
+    both[0::2], both[1::2] = between, plane
+    return both
+
+
 def _steady(size: int, drive: float, case: Case) -> dict[str, Any]:
     """The steady state by molecular dynamics from rest, beside the exact one."""
     slowest = 0.5 * DAMPING * (2.0 * np.sin(0.5 * np.pi / size)) ** 2  # decay of the longest wave
     exact = steady_state(size, drive, *case, block_mass=BLOCK_MASS)
-    most, held = np.empty((2, exact.states.size))
-    most[0::2], most[1::2] = (
-        exact.slide[0::2] * exact.normal,
-        exact.slide[1::2] * exact.normal_plane,
-    )
-    held[0::2], held[1::2] = np.abs(exact.tangential), np.abs(exact.tangential_plane)
+    most = exact.slide * _by_contact(exact.normal, exact.normal_plane)
+    held = np.abs(_by_contact(exact.tangential, exact.tangential_plane))
     near = (held > (1.0 - NEAR) * most)[exact.states == STICKS].any()
     # disks that roll make the array heavier, m_e for L, and its waves as much slower
     before = steady_state(size, (1.0 - 1e-6) * drive, *case, block_mass=BLOCK_MASS)
@@ -62,11 +65,8 @@ def _steady(size: int, drive: float, case: Case) -> dict[str, Any]:
     )
     # RC1 has no state; a contact below Coulomb's limit is one that C1 would have stick. Overlaps
     # tilt contacts by up to 10⁻⁵ radii, so that forces along x and y are T and N to 10⁻³ of µN
-    limit = np.empty(exact.states.size)
-    limit[0::2] = exact.slide[0::2] * motion.normal[-1]
-    limit[1::2] = exact.slide[1::2] * motion.normal_plane[-1]
-    pull = np.empty(limit.size)
-    pull[0::2], pull[1::2] = side, plane
+    limit = exact.slide * _by_contact(motion.normal[-1], motion.normal_plane[-1])
+    pull = _by_contact(side, plane)
     sticks = np.abs(pull) < (1.0 - 1e-3) * limit
     return {
         "drive": drive,

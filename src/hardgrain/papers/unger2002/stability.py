@@ -33,12 +33,12 @@ from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.theory.spring import largest_step
 
-__all__ = ["ITERATIONS", "at_rest_problem", "growth", "radius", "substeps"]
+__all__ = ["ITERATIONS", "Kept", "at_rest_problem", "growth", "radius", "substeps"]
 
 ITERATIONS = 120  # of the power method; neighbouring eigenvalues of these matrices are 1 % apart
 
 
-class _Kept(GaussSeidel):
+class Kept(GaussSeidel):
     """Keeps the problem that it is given."""
 
     _problems: list[Problem] = PrivateAttr(default_factory=list)
@@ -57,7 +57,7 @@ def at_rest_problem(system: str, grains: int, seed: int) -> Problem:
     else:
         pack = prepared(seed, grains, int(system[0]))
         sim = Simulation(pack.scene, dt=0.01, seed=seed, start=pack.state)
-    kept = _Kept(stop="residual", tolerance=1e-12, sweeps=100_000)
+    kept = Kept(stop="residual", tolerance=1e-12, sweeps=100_000)
     ContactDynamics(sim.model, kept, sim.dt, seed).advance(sim.state.copy())
     problem = kept._problems[0]
     solution = GaussSeidel(stop="residual", tolerance=1e-12, sweeps=100_000).solve(

@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import PrivateAttr
 from scipy.optimize import brentq
 from scipy.sparse import block_diag, csr_array
 
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats
+from hardgrain.papers.unger2002.stability import Kept
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import ContactLaw, Cylinder, Drum, Grains, Material, Piston, Plane
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.matrices import LocalForm, global_form
-from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.contact_dynamics import ContactDynamics
 
 __all__ = ["EXPERIMENT"]
@@ -357,23 +356,11 @@ def _of_coupled(count: int) -> list[Claim]:
 
 
 # ---------------------------------------------------------------------- walls
-class _Kept(GaussSeidel):
-    """Keeps the problem that it is given."""
-
-    _problems: list[Problem] = PrivateAttr(default_factory=list)
-
-    def solve(  # type: ignore[override]  # steps only
-        self, problem: Problem, *, seed: int, step: int
-    ) -> Solution:
-        self._problems.append(problem)
-        return super().solve(problem, seed=seed, step=step)
-
-
 def effective_masses(scene: Scene, speed: float) -> Floats:
     """1/W of a scene's only contact, along its normal and its two tangents; W must be diagonal."""
     sim = Simulation(scene, dt=DT)
     sim.state.velocity[0, 2] = -speed
-    kept = _Kept(sweeps=1)
+    kept = Kept(sweeps=1)
     ContactDynamics(sim.model, kept, DT, 0).advance(sim.state.copy())
     form, _ = global_form(kept._problems[0])
     w = form.local().delassus.toarray()
