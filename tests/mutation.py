@@ -146,7 +146,9 @@ class Copy:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {
-            "PYTHONPATH": str(self.root / "src"),
+            "PYTHONPATH": os.pathsep.join(
+                filter(None, [str(self.root / "src"), os.environ.get("PYTHONPATH")])
+            ),
             "HARDGRAIN_CACHE": str(self.cache),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
