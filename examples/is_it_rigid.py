@@ -1,7 +1,7 @@
 """Is my packing rigid? Disks at rest under a heavy lid get ten per cent more gravity.
 
 Scaled with their load, the forces that held them hold them again: rigid grains stay where they are.
-With a few sweeps a step they sag and ring instead, as the run has foretold. Three packings show how
+With a few sweeps a step they sag and ring instead, as the run has predicted. Three packings show how
 much of that is chance.
 """
 
@@ -84,8 +84,8 @@ def main(quick: bool = False, folder: Path = Path("results/is_it_rigid")) -> Non
         rigid, also = load(packing, RIGID)
         told, time = said.rigidity, DT * np.arange(soft.size)
         heard = ringing(time, soft, told.damping_time)
-        print(f"ω = {heard.frequency:.4g}, foretold {told.frequency:.4g}")
-        print(f"τ = {heard.damping_time:.3g}, foretold {told.damping_time:.3g}")
+        print(f"ω = {heard.frequency:.4g}, predicted {told.frequency:.4g}")
+        print(f"τ = {heard.damping_time:.3g}, predicted {told.damping_time:.3g}")
         draw(time, soft, rigid, heard, folder / "is_it_rigid.png")
         off.append(
             (heard.frequency / told.frequency - 1.0, heard.damping_time / told.damping_time - 1.0)
@@ -96,7 +96,7 @@ def main(quick: bool = False, folder: Path = Path("results/is_it_rigid")) -> Non
 
     mean, spread = 100.0 * np.mean(off, axis=0), 100.0 * np.std(off, axis=0, ddof=1)
     for name, m, s in zip(("ω", "τ"), mean, spread, strict=True):
-        print(f"{name} against what was foretold: {m:+.1f} % on average, ± {s:.1f} % a packing")
+        print(f"{name} against what was predicted: {m:+.1f} % on average, ± {s:.1f} % a packing")
     # Packings of 300 disks gave ω 3.0 ± 0.7 % lower and τ 3 ± 5 % longer: the limits are five
     # standard errors of a mean over three from there.
     assert abs(mean[0]) < 5.0

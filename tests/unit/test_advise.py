@@ -21,7 +21,7 @@ def box(solver: hg.GaussSeidel, **options: Any) -> hg.Scenario:
     return hg.Scenario(scene=scene, solver=solver, **given)
 
 
-def test_soft_run_is_foretold_with_a_remedy() -> None:
+def test_soft_run_is_predicted_with_a_remedy() -> None:
     advice = hg.advise(box(hg.GaussSeidel(sweeps=20)))
     r = advice.rigidity
     assert advice.foreseen

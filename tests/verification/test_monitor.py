@@ -1,4 +1,4 @@
-"""The monitor foretells how a run rings and sags, and is silent where there is nothing to say."""
+"""The monitor predicts how a run rings and sags, and is silent where there is nothing to say."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def row(n: int, force: float = 0.05, *, at_wall: bool = True) -> Scene:
 
 
 @pytest.mark.parametrize(("particles", "sweeps"), [(50, 40), (30, 20)])
-def test_chain_rings_as_foretold(particles: int, sweeps: int) -> None:
+def test_chain_rings_as_predicted(particles: int, sweeps: int) -> None:
     """ω within 1 %, as the fit of the paper's experiment; τ within 2 %, its noise."""
     sim = hg.Simulation(row(particles), dt=1.0, solver=hg.GaussSeidel(sweeps=sweeps), seed=1)
     found = sim.run(until=400, progress=False).rigidity
@@ -53,7 +53,7 @@ def test_chain_rings_as_foretold(particles: int, sweeps: int) -> None:
     assert found.damping_time == pytest.approx(np.mean([f.damping_time for f in fits]), rel=0.02)
 
 
-def test_chain_sags_as_foretold() -> None:
+def test_chain_sags_as_predicted() -> None:
     """From contacts without force to all of them loaded; the wall's contact is twice as stiff."""
     n, sweeps, force = 30, 50, 0.01
     sim = hg.Simulation(row(n, force), dt=1.0, solver=hg.GaussSeidel(sweeps=sweeps), seed=1)
@@ -156,8 +156,8 @@ def test_drawn_contacts_have_their_q_in_packings_too() -> None:
     assert 2.0 * hg.GaussSeidel(order="drawn").q * slowest(w) == pytest.approx(mu)
 
 
-def test_piston_rings_as_foretold() -> None:
-    """300 disks. Measured over packings and sweeps: ω is foretold 3 to 5 % too high, as a packing
+def test_piston_rings_as_predicted() -> None:
+    """300 disks. Measured over packings and sweeps: ω is predicted 3 to 5 % too high, as a packing
     takes q a little below the chain's; τ 4 to 15 % too short, by that and by what is left of
     other modes."""
     packing = prepared(0, 300, 2)

@@ -1,4 +1,4 @@
-"""Packings under a piston: at rest to rounding, elastic for small loads, foretold by the sweeps."""
+"""Packings under a piston: at rest to rounding, elastic for small loads, predicted by the sweeps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_small_loads_move_it_in_proportion(packing: Packing) -> None:
     assert np.allclose(one, two, rtol=0.0, atol=1e-4 * np.abs(one).max())
 
 
-def test_sweeps_of_one_step_foretell_the_ringing(packing: Packing) -> None:
+def test_sweeps_of_one_step_predict_the_ringing(packing: Packing) -> None:
     excited, sweeps = struck(packing), 20
     rate = excited.rate()
     tau = chain.step_damping_time(rate, sweeps)

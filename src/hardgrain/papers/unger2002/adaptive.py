@@ -36,7 +36,7 @@ MOST = 20_000  # sweeps
 
 @dataclass(frozen=True)
 class Watched:
-    """A run, and what its monitor foretold."""
+    """A run, and what its monitor predicted."""
 
     position: Floats  # (steps,) of the last disk [d]
     sweeps: Floats  # (steps,)

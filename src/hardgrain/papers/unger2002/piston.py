@@ -73,7 +73,7 @@ class Measured:
     misfit: Floats  # (sweeps,) rms of data minus fit [rms of the data about their mean]
     rate: float  # µ₁ that fits all ω and τ best
     rate_of_sweeps: float  # µ₁ from the sweeps of a single step
-    rate_of_monitor: float  # µ₁ as every run foretells it from its contact network
+    rate_of_monitor: float  # µ₁ as every run predicts it from its contact network
     example: Floats  # (steps,) displacement with the second number of sweeps
     fitted: Ringing
     begin: float  # of the fitted part of the example [dt]
@@ -156,11 +156,11 @@ def measure(plan: Plan, job: tuple[int, bool]) -> Measured:
     best = _best_rate(plan.sweeps, omega, tau)
     return Measured(
         packing.height, packing.overlap, packing.residual, plan.sweeps, omega, tau, misfit, best,
-        rate, _foretold(packing), *example, linear, jumped,
+        rate, _predicted(packing), *example, linear, jumped,
     )  # fmt: skip
 
 
-def _foretold(packing: Packing) -> float:
+def _predicted(packing: Packing) -> float:
     model, _ = packing.scene.build(0)
     return 2.0 * theory.q("random") * network(model, packing.state, DT).rate
 
@@ -240,7 +240,7 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
                 ratio_error,
                 n,
                 theory=Expected.by_chance(1.0, ratio_error, n),
-                note="nothing is fitted: how fast sweeps converge foretells how the packing rings",
+                note="nothing is fitted: how fast sweeps converge predicts how the packing rings",
             )
         )
     return claims
@@ -326,7 +326,7 @@ def _conditions(struck_: list[Measured], plan: Plan) -> list[Claim]:
                     0.05, 0.0, "more than a graph would hide", "the values (18) and (20) cannot be"
                     " adopted", side="at least",
                 ),
-                note=f"{ratio:.3f} of the chain's. What the monitor of every run foretells is"
+                note=f"{ratio:.3f} of the chain's. What the monitor of every run predicts is"
                 f" {min(monitor):.3f} to {max(monitor):.3f} of the measured ω",
             )
         )  # fmt: skip
