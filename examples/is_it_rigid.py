@@ -1,8 +1,8 @@
 """Is my packing rigid? Disks at rest under a heavy lid get ten per cent more gravity.
 
 Scaled with their load, the forces that held them hold them again: rigid grains stay where they are.
-With a few sweeps a step they sag and ring instead, as the run has predicted. Three packings show how
-much of that is chance.
+With a few sweeps a step they sag and ring instead, as the run has predicted. Three packings show
+how much of that is chance.
 """
 
 from __future__ import annotations

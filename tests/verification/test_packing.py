@@ -1,4 +1,4 @@
-"""Packings under a piston: at rest to rounding, elastic for small loads, predicted by the sweeps."""
+"""Packings under a piston: at rest to rounding, elastic for small loads, ringing as predicted."""
 
 from __future__ import annotations
 
