@@ -180,7 +180,11 @@ def jit(function: F) -> F:
 
 
 def pjit(function: F) -> F:
-    """Like `jit`, with `numba.prange` loops spread over the threads."""
+    """Like `jit`, with `numba.prange` loops spread over the threads.
+
+    Numba spreads array expressions too, `a.sum()` among them, and adds up by threads. For the same
+    bits on any number of them, sums over a kernel's parts are plain loops.
+    """
     return _kernel(function, parallel=True)
 
 

@@ -3,10 +3,13 @@
 As a script, `python cases.py run|resume CASE FILE [JSON [STEP]]` is the process that the tests
 start, interrupt and kill. JSON holds changes of the scenario's own fields. After STEP it waits for
 a file of the name signalled beside FILE: a test that is late finds it still going.
+`python cases.py threads COUNT…` prints what two steps of a large crowd give on these numbers of
+threads, for every stopping rule.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import time
@@ -196,6 +199,27 @@ def _crowd(dim: int, cells: list[int], stop: Any, tolerance: float, **scene: Any
     )
 
 
+def by_threads(counts: list[int]) -> list[dict[str, Any]]:
+    """Two steps of 22500 touching disks, for every stopping rule and number of threads."""
+    crowd = _crowd(2, [150, 150], stop="sweeps", tolerance=1.0)
+    # coarse, so that each rule is met within the cap of twelve sweeps in one of the steps at least
+    rules = {"sweeps": 1.0, "local": 0.5, "global": 0.02, "residual": 0.2}
+    told = []
+    for stop, tolerance in rules.items():
+        for threads in counts:
+            rule = {"stop": stop, "tolerance": tolerance, "cutoff": 2.0, "threads": threads}
+            solver = crowd.solver.model_copy(update=rule)
+            sim = hg.Simulation(crowd.model_copy(update={"solver": solver}))
+            steps = [sim.step() for _ in range(2)]
+            given = {name: [getattr(s, name) for s in steps] for name in GIVEN}
+            bits = hashlib.sha256(sim.state.velocity.tobytes()).hexdigest()
+            told.append({"stop": stop, "threads": threads, "velocity": bits, **given})
+    return told
+
+
+GIVEN = ("candidates", "sweeps", "converged", "residual", "residual_rms")
+
+
 def until(steps: int) -> dict[str, Any]:
     return {"stop": hg.Stop(steps=steps), "seed": 5}
 
@@ -249,4 +273,7 @@ def main(action: str, name: str, path: str, changes: str = "{}", halt: str = "0"
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "threads":
+        print(json.dumps(by_threads([int(n) for n in sys.argv[2:]])))
+    else:
+        main(*sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -69,6 +70,23 @@ def test_threads_do_not_show(name: str, tmp_path: Path) -> None:
         assert run(name, path, changes, NUMBA_NUM_THREADS=threads) == two
     with RunFile(tmp_path / "two.h5") as file:
         assert file.history["candidates"].min() > 4096  # enough for several blocks and threads
+
+
+def test_threads_do_not_show_in_any_stopping_rule() -> None:
+    """Ten blocks and more, which threads share unevenly: what is summed over them has one order."""
+    counts = ("1", "2", "3", "4", "7")
+    child = subprocess.run(
+        [sys.executable, str(SCRIPT), "threads", *counts],
+        env=os.environ | {"NUMBA_NUM_THREADS": counts[-1]},
+        check=True, timeout=LAST, capture_output=True, text=True,
+    )  # fmt: skip
+    told = json.loads(child.stdout)
+    for rule in ("sweeps", "local", "global", "residual"):
+        runs = [t for t in told if t["stop"] == rule]
+        assert [str(t.pop("threads")) for t in runs] == list(counts)
+        assert min(runs[0]["candidates"]) > 10 * 4096
+        assert any(runs[0]["converged"])  # the rule ended the sweeps, not only their cap
+        assert all(t == runs[0] for t in runs), rule
 
 
 def test_threads_do_not_show_in_the_rigid_solver(tmp_path: Path) -> None:

@@ -175,6 +175,19 @@ def change_block(p, before, low, high, tolerance, cutoff):
     return broken, total
 
 
+@device
+def summed(part, column):
+    """Sum of a column, block after block.
+
+    Inside a `pjit` kernel the threads would share an array's own `sum`, and their number would
+    show in its bits.
+    """
+    total = 0.0
+    for i in range(part.shape[0]):
+        total += part[i, column]
+    return total
+
+
 @pjit
 def change_blocks(p, before, tolerance, cutoff):
     """`change_block` on all threads, in fixed blocks that are combined in order."""
@@ -185,7 +198,7 @@ def change_blocks(p, before, tolerance, cutoff):
         low, high = i * BLOCK, min(m, (i + 1) * BLOCK)
         broken, total = change_block(p, before, low, high, tolerance, cutoff)
         part[i, 0], part[i, 1] = broken, total
-    return part[:, 0].sum(), part[:, 1].sum()
+    return summed(part, 0), summed(part, 1)
 
 
 @device
@@ -227,7 +240,7 @@ def residual_blocks(p):
     for i in range(blocks):
         if not part[i, 0] <= worst:
             worst = part[i, 0]
-    return worst, part[:, 1].sum(), part[:, 2].sum(), part[:, 3].sum()
+    return worst, summed(part, 1), summed(part, 2), summed(part, 3)
 
 
 @jit
