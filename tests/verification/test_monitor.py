@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 import hardgrain as hg
-from hardgrain.measure.rigidity import extent, network, rigidity
+from hardgrain.measure.rigidity import ACCURACY, ROUNDS, extent, network, rigidity
 from hardgrain.papers.fit import Floats, damped_sine
 from hardgrain.papers.unger2002 import chain as fig4
 from hardgrain.papers.unger2002.packing import DT, Packing, loaded, prepared, ring
 from hardgrain.papers.unger2002.row import LOAD as LINEAR
 from hardgrain.papers.unger2002.row import at_rest, shape, wavenumber
 from hardgrain.run.monitor import STEP_WORK
+from hardgrain.scene.model import Model, State
 from hardgrain.scene.scene import Scene
 from hardgrain.theory import chain
 
@@ -69,22 +72,29 @@ def test_chain_sags_as_predicted() -> None:
     assert found.sound_speed == pytest.approx(chain.sound_speed(sweeps), rel=0.01)
 
 
+def actions(model: Model, state: State) -> Floats:
+    """What unit forces at the loaded contacts do to the bodies, shape (bodies · dofs, dim · m).
+
+    Of each contact its normal, then its tangents; every body has dim forces, then its torques.
+    """
+    c, n, dim = state.contacts, model.n, model.dim
+    columns = []
+    for k in np.flatnonzero(c.normal_impulse() != 0.0):
+        i, j, normal = c.first[k], c.second[k], c.normal[k]
+        for d in (normal, *null_space(normal[None]).T):
+            column = np.zeros((model.bodies, 3 * dim - 3))
+            column[j, :dim], column[i, :dim] = d, -d
+            turn = np.cross(*(np.append(a, 0.0)[:3] for a in (normal, d)))  # in 2D about z alone
+            for grain in (i, j) if j < n else (i,):
+                column[grain, dim:] = -model.radius[grain] * turn[-1 if dim == 2 else 0 :]
+            columns.append(column.ravel())
+    return np.array(columns).T
+
+
 def delassus(packing: Packing) -> Floats:
     """W of the loaded contacts, all sticking: rows in pairs, normal and tangent of each contact."""
     model, _ = packing.scene.build(0)
-    c, n = packing.state.contacts, model.n
-    columns = []
-    for k in np.flatnonzero(c.normal_impulse() != 0.0):
-        i, j, (x, y) = c.first[k], c.second[k], c.normal[k]
-        for d in ((x, y), (-y, x)):
-            column = np.zeros((model.bodies, 3))
-            column[j, :2], column[i, :2] = d, (-d[0], -d[1])
-            turn = x * d[1] - y * d[0]  # 0 along the normal, 1 across
-            column[i, 2] = -model.radius[i] * turn
-            if j < n:
-                column[j, 2] = -model.radius[j] * turn
-            columns.append(column.ravel())
-    h = np.array(columns).T
+    h = actions(model, packing.state)
     inverse = np.hstack([model.inv_mass, model.inv_inertia]).ravel()
     w: Floats = h.T @ (inverse[:, None] * h)
     return w
@@ -107,6 +117,31 @@ def test_slowest_mode_is_that_of_the_matrix() -> None:
     assert found.length == pytest.approx(size.max(), rel=0.1)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_mode_that_the_load_excites_is_that_of_dense_matrices(dim: int) -> None:
+    """K = Σ h hᵀ/W over normals and tangents, and the same rounds of inverse iteration by its
+    pseudo-inverse, for grains of unequal sizes in a corner; solves are told to be right to 1 %."""
+    down, size = [0.3, 0.2, -1.0][3 - dim :], [3.0] * (dim - 1) + [6.0]
+    scene = hg.Scene(
+        dimension=dim, gravity=down, contacts=[hg.ContactLaw(friction=0.5)],
+        grains=[hg.Grains(count=12, diameter=hg.Uniform(min=0.8, max=1.2),
+                          place=hg.Deposit(min=[0.0] * dim, max=size))],
+        walls=[hg.Box(min=[0.0] * dim, max=size)],
+    )  # fmt: skip
+    sim = hg.Simulation(scene, dt=0.02, solver=hg.GaussSeidel(sweeps=100), seed=1)
+    sim.run(until=300, progress=False)
+    c, root = sim.state.contacts, np.sqrt(np.hstack([sim.model.inv_mass, sim.model.inv_inertia]))
+    h = root.reshape(-1, 1) * actions(sim.model, sim.state)
+    stiff = h / (h * h).sum(axis=0) @ h.T
+    pushed = c.normal_impulse() != 0.0
+    frames = [np.vstack([n, null_space(n[None]).T]) for n in c.normal[pushed]]
+    x = h @ np.einsum("kea,ka->ke", frames, c.impulse[pushed]).ravel()
+    for _ in range(ROUNDS):
+        x = np.linalg.pinv(stiff, rcond=1e-9) @ x
+        x /= np.linalg.norm(x)
+    assert network(sim.model, sim.state, sim.dt).rate == pytest.approx(x @ stiff @ x, rel=ACCURACY)
+
+
 Order = Literal["random", "sequential", "symmetric"]
 
 
@@ -117,7 +152,7 @@ def test_q_of_a_chain_serves_in_packings(order: Order) -> None:
     By the decay of an error under plain Gauss–Seidel sweeps on the matrix, whose contacts are
     numbered as in a run. Symmetric sweeps have q = 1 in a chain but not here.
     """
-    w = delassus(prepared(0, 100, 2))
+    w = delassus(packings()[0])
     rng, pairs = np.random.default_rng(1), np.arange(len(w)).reshape(-1, 2)
     error, energy = rng.normal(size=len(w)), []
     sweeps = round(5.0 / slowest(w))
@@ -138,7 +173,7 @@ def test_drawn_contacts_have_their_q_in_packings_too() -> None:
 
     Judged by the standard error over twelve sets of draws, about a hundredth.
     """
-    w = delassus(prepared(0, 100, 2))
+    w = delassus(packings()[0])
     root = np.sqrt(np.diag(w))
     values, vectors = np.linalg.eigh(w / root[:, None] / root)
     mu, x = next((v, x) for v, x in zip(values, vectors.T) if v > 1e-9)
@@ -156,21 +191,31 @@ def test_drawn_contacts_have_their_q_in_packings_too() -> None:
     assert 2.0 * hg.GaussSeidel(order="drawn").q * slowest(w) == pytest.approx(mu)
 
 
-def test_piston_rings_as_predicted() -> None:
-    """300 disks. Measured over packings and sweeps: ω is predicted 3 to 5 % too high, as a packing
-    takes q a little below the chain's; τ 4 to 15 % too short, by that and by what is left of
-    other modes."""
-    packing = prepared(0, 300, 2)
-    model, _ = packing.scene.build(0)
-    found = network(model, packing.state, DT)
-    for sweeps in (20, 80):
+@pytest.mark.parametrize("sweeps", [20, 80])
+def test_piston_rings_as_predicted(sweeps: int) -> None:
+    """On average over four packings of 100 disks, for one packing rings as its contacts happen to.
+
+    Nothing is fitted but q, which is the chain's to a tenth (see above): ω ~ √q is right to 5 %,
+    τ ~ 1/q to 10 %. Chance comes on top: the standard error over packings, about 1 % and 2 %.
+    """
+    ratios = []
+    for packing in packings():
+        model, _ = packing.scene.build(0)
+        found = network(model, packing.state, DT)
         r = rigidity(model, found, sweeps, chain.q("random"), DT, converged=False)
         tau = r.damping_time / DT
         y = ring(packing, sweeps, int(6 * tau) + 30)
         t = np.arange(y.size, dtype=float)
         fit = damped_sine(t[int(tau) :], y[int(tau) :])
-        assert r.frequency * DT == pytest.approx(fit.frequency, rel=0.08)
-        assert tau == pytest.approx(fit.damping_time, rel=0.2)
+        ratios.append([r.frequency * DT / fit.frequency, tau / fit.damping_time])
+    noise = np.std(ratios, axis=0, ddof=1) / math.sqrt(len(ratios))
+    assert (noise < 0.05).all()
+    assert (np.abs(np.mean(ratios, axis=0) - 1.0) < [0.05, 0.1] + 4.0 * noise).all()
+
+
+@cache
+def packings() -> list[Packing]:
+    return [prepared(seed, 100, 2) for seed in range(4)]
 
 
 def test_too_little_work_falls_back_on_a_chain() -> None:
