@@ -69,6 +69,18 @@ def _indeterminacy(folder: Path) -> dict[str, Path]:
     return {"indeterminacy.png": folder / "settling-box-forces" / "network.png"}
 
 
+def _scaling(folder: Path) -> dict[str, Path]:
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.scaling import FRICTION, SIZES, draw, measured
+
+    both = measured(SIZES, FRICTION, quick=False)
+    for scaling in both.values():
+        for figure in scaling.figures({}, ""):
+            print(f"{figure.what}: {figure.value:.3g}  {figure.detail}")
+    draw(both[2], both[3], folder / "rigid-scaling")
+    return {"rigid-scaling.png": folder / "rigid-scaling.png"}
+
+
 def _viewer(folder: Path) -> dict[str, Path]:
     """A screenshot of the viewer in a real browser, headless."""
     from playwright.sync_api import sync_playwright
@@ -103,6 +115,11 @@ def _viewer(folder: Path) -> dict[str, Path]:
 SOURCES = {
     "force-network": Source("hardgrain demo", (), _demo),
     "indeterminacy": Source("hardgrain forces settling-box.h5", (), _indeterminacy),
+    "rigid-scaling": Source(
+        "python -m benchmarks scaling",
+        ("benchmarks/scaling.py", "benchmarks/rigid_packings.py"),
+        _scaling,
+    ),
     "viewer": Source("hardgrain view biaxial.h5", (), _viewer),
     "quick_start": _example("quick_start"),
     "is_it_rigid": _example("is_it_rigid"),
