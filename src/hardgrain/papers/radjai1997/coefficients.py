@@ -36,7 +36,7 @@ def run(quick: bool) -> Outcome:
         ("blocks", [(mu, plane, block) for mu, plane in ((0.04, 0.1), (0.01, 0.1), (0.01, 0.2))
                     for block in (0.0, 0.001, 0.01, 0.03, 0.1, 0.3)]),
     ):  # fmt: skip
-        rows = [_point(job) for job in jobs]
+        rows = [_point(job, ranged=not quick) for job in jobs]
         outcome.tables[name] = {k: np.array([row[k] for row in rows]) for k in rows[0]}
     _disks(outcome)
     _plane(outcome)
@@ -50,14 +50,17 @@ def _state(mu: float, plane: float, block: float = BLOCK, **options: Any) -> Sol
     return steady_state(SIZE, DRIVE, BRAKE, mu, plane, block, **options)
 
 
-def _point(coefficients: tuple[float, float, float]) -> dict[str, float]:
+def _point(coefficients: tuple[float, float, float], ranged: bool) -> dict[str, float]:
+    """A row of the tables; ``ranged``: with the least and greatest µ_g of all solutions."""
     found = _state(*coefficients)
-    low, high = found.friction_range
     mu, plane, block = coefficients
     first, second, third = found.modes
-    return {"mu": mu, "mu_plane": plane, "mu_block": block, "friction": found.friction,
-            "least": low, "greatest": high, "acceleration": found.acceleration,
-            "mode_1": first, "mode_2": second, "mode_3": third}  # fmt: skip
+    row = {"mu": mu, "mu_plane": plane, "mu_block": block, "friction": found.friction,
+           "acceleration": found.acceleration, "mode_1": first, "mode_2": second,
+           "mode_3": third}  # fmt: skip
+    if ranged:
+        row["least"], row["greatest"] = found.friction_range
+    return row
 
 
 def _change(is_low: Callable[[float], bool], low: float, high: float) -> float:
