@@ -19,8 +19,10 @@ Along an axis with a single cell fields are means over the cell instead, with sh
 within count, lines are clipped, and g has one dimension less. A grid of one column is a profile,
 one of a single cell the stress of a region (`stress`).
 
-At a wall the Gaussian reaches w deep into nothing: densities and stresses fall off there, ratios of
-them, such as velocities, do not.
+At a wall the Gaussian reaches w deep into nothing, and these sums fall to half. `room` is the share
+of the kernel that lies between the walls; divided by it, densities and stresses that are uniform
+stay so up to the wall. (Where they grow towards it, they are those at about 0.8 w before it.)
+Ratios, such as velocities, need no such care.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chndtr, ndtr
 
+from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import ends
 from hardgrain.measure.region import Block, as_region, images
@@ -39,7 +44,7 @@ from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import slabs
 from hardgrain.scene.model import Floats
 
-__all__ = ["Grid", "Smear", "contact_stress_field", "grid_of"]
+__all__ = ["Grid", "Smear", "contact_stress_field", "grid_of", "room"]
 
 CUT = 6.0  # [width] beyond that a Gaussian is nothing: 10⁻⁸ of it
 SHORT = 1e-5  # [width] below that length a line is a point
@@ -110,6 +115,39 @@ def grid_of(
     if not least <= width <= most:
         raise InputError(f"width is {width:g}; give a length from {least:.3g} to {most:.3g}")
     return Grid(box, tuple(int(k) for k in cells), float(width))
+
+
+def room(grid: Grid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
+    """The share of the kernel that lies between the walls, and whether its middle does, (*shape).
+
+    Planes and cylinders count, each exactly, together as if they were at right angles. Walls that
+    cross an axis with a single cell do not: along it a field is a mean over all of the cell.
+    """
+    node = np.stack(np.meshgrid(*grid.centres, indexing="ij"), axis=-1)
+    sharp = [a for a in range(len(grid.shape)) if a not in grid.smooth]
+    share, within = np.ones(grid.shape), np.ones(grid.shape, dtype=bool)
+    for kind, point, axis, size in zip(*snap.walls):
+        r = node - point
+        if kind == PLANE and not axis[sharp].any():
+            gap = r @ axis
+            share *= ndtr(gap / grid.width)
+        elif kind in (INSIDE, OUTSIDE) and (
+            np.allclose(np.abs(axis[sharp]), 1.0) if snap.dim == 3 else not sharp
+        ):
+            period = snap.model.periodic
+            r -= period * np.round(np.divide(r, period, out=np.zeros_like(r), where=period > 0.0))
+            if snap.dim == 3:
+                r -= (r @ axis)[..., None] * axis
+            away = np.square(r).sum(axis=-1)
+            gap = size - np.sqrt(away)
+            # the square of the way from the axis to a point of the kernel is χ² distributed
+            inner = chndtr((size / grid.width) ** 2, 2.0, away / grid.width**2)
+            share *= inner if kind == INSIDE else 1.0 - inner
+            gap = gap if kind == INSIDE else -gap
+        else:
+            continue
+        within &= gap >= 0.0
+    return share, within
 
 
 # ---------------------------------------------------------------------- from sources to nodes

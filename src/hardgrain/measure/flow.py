@@ -11,6 +11,10 @@ values on the grid. From these, with grains of density ρ_s and mean diameter d,
 
     temperature T = C_aa/dim,   shear rate γ̇ = √(2 D:D), D the symmetric traceless part of G,
     pressure p = σ_aa/dim with σ = contacts + ρ C,   inertial number I = γ̇ d √(ρ_s/p).
+
+Far from all grains these ratios are those of two tails of the kernel, of 10⁻⁸ and less: they would
+show the few fastest grains nearby as a flow where there is none. Where the mean density is below
+the share ``mask`` of its greatest value, there is no velocity, nor what follows from it.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, axis_number, moments, of_run, only_run
-from hardgrain.measure.coarse import Grid, Smear, grid_of, line_stress
+from hardgrain.measure.coarse import Grid, Smear, grid_of, line_stress, room
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshots
 from hardgrain.measure.stress import stress_units
@@ -36,12 +40,14 @@ if TYPE_CHECKING:
 __all__ = ["Fields", "FlowRate", "fields", "flow_rate"]
 
 BLOCKS = 10  # of time, whose scatter gives the error of a mean rate
+# Of the greatest density. Above a flat surface, velocities end 1.9 widths of the kernel beyond it.
+MASK = 0.03
 
 
 # ---------------------------------------------------------------------- fields
 @dataclass(frozen=True)
 class Fields:
-    """Time-averaged fields; NaN where no grain is near."""
+    """Time-averaged fields; NaN outside of the walls, and for velocities where no grain is near."""
 
     grid: Grid
     frames: int  # averaged over
@@ -50,6 +56,7 @@ class Fields:
     velocity: Floats  # V (dim, *shape)
     gradient: Floats  # G (dim, dim, *shape), ∂V_a/∂x_b [1/time]
     fluctuation: Floats  # C (dim, dim, *shape) [velocity²]
+    moving_stress: Floats  # ρ C (dim, dim, *shape), of moving grains, also where they are few
     contact_stress: Floats | None  # (dim, dim, *shape), compression positive; None: not asked for
     diameter: float  # mean, of the grains
     grain_density: float  # mass of all grains over their volume
@@ -79,8 +86,7 @@ class Fields:
         """σ of contacts and of moving grains (dim, dim, *shape)."""
         if self.contact_stress is None:
             raise InputError("these fields were averaged without contacts; use contacts=True")
-        moving = np.where(self.density > 0.0, self.density * self.fluctuation, 0.0)
-        return self.contact_stress + moving
+        return self.contact_stress + self.moving_stress
 
     @property
     def pressure(self) -> Floats:
@@ -104,17 +110,24 @@ def fields(
     region: Any = None,
     *,
     contacts: bool = False,
+    mask: float = MASK,
+    walls: bool = True,
 ) -> Fields:
     """Density, velocity, its gradient and fluctuations, averaged over frames; all unless told.
 
-    ``contacts``: stress as well, over those frames that stored contacts. The grid is that of
+    ``contacts``: stress as well, over those frames that stored contacts. ``mask``: share of the
+    greatest density below which there is no velocity. Without ``walls`` densities and stresses are
+    the bare sums, which fall off at walls but whose integrals are exact. The grid is that of
     `coarse.grid_of` over the first and the last frame.
     """
+    if not 0.0 <= mask < 1.0:
+        raise InputError(f"mask is {mask:g}; give a share of the greatest density, from 0 to 1")
     grid = grid_of(source, frames, cells, width, region)
     dim, count = len(grid.shape), 0
     carried = np.zeros((2 + dim + dim * dim, *grid.shape))
     slope = np.zeros((dim, 1 + dim, *grid.shape))
     pushed = np.zeros((dim, dim, *grid.shape))
+    share, within = np.zeros(grid.shape), np.zeros(grid.shape, dtype=bool)
     for snap in moments(source, frames, contacts=contacts):
         smear, v, m = Smear(grid, snap), snap.velocity, snap.mass[:, None]
         momentum = np.hstack([m, m * v])
@@ -123,8 +136,11 @@ def fields(
         slope += smear.points(momentum, slope=True)
         if contacts:
             pushed += line_stress(smear)
+        between, inside = room(grid, snap) if walls else (np.ones(grid.shape), True)
+        share += between
+        within |= inside
         count += 1
-    carried, slope = carried / count, slope / count
+    share = np.where(within, share, math.nan)  # walls may move: what they leave free on average
     rho = carried[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         v = carried[1 : 1 + dim] / rho
@@ -133,15 +149,18 @@ def fields(
         mean = v[:, None] * v[None] + grid.width**2 * np.einsum(
             "ac...,bc...->ab...", gradient, gradient
         )
+    density, fluctuation = rho / share, second - mean
+    near = density > mask * np.nanmax(density, initial=0.0)
     return Fields(
         grid,
         count,
-        rho,
-        carried[-1],
-        v,
-        gradient,
-        second - mean,
-        pushed / count if contacts else None,
+        density,
+        carried[-1] / share,
+        np.where(near, v, math.nan),
+        np.where(near, gradient, math.nan),
+        np.where(near, fluctuation, math.nan),
+        np.where(rho > 0.0, density * fluctuation, 0.0 * share),
+        pushed / share if contacts else None,
         2.0 * float(snap.radius.mean()),
         float(snap.mass.sum() / snap.volume.sum()),
     )
@@ -298,8 +317,11 @@ def _of_fields(name: str, words: str, shown: Sequence[str], contacts: bool) -> N
         grid: Sequence[int] | None = None,
         width: float | None = None,
         region: Any = None,
+        mask: float = MASK,
+        walls: bool = True,
     ) -> xr.Dataset:
-        return _labelled(fields(source, frames, grid, width, region, contacts=contacts), shown)
+        options: dict[str, Any] = {"contacts": contacts, "mask": mask, "walls": walls}
+        return _labelled(fields(source, frames, grid, width, region, **options), shown)
 
 
 _of_fields(
