@@ -7,6 +7,7 @@ writer process that the tests watch, kill and starve.
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import resource
@@ -22,8 +23,9 @@ import numpy as np
 import pytest
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.io import runfile
-from hardgrain.io.runfile import Frame, RunFile, RunWriter
+from hardgrain.io import layout, runfile
+from hardgrain.io.runfile import Frame, RunFile, RunWriter, Steps
+from hardgrain.scene.lawtable import N_PARAMETERS
 from hardgrain.scene.model import Contacts
 
 HEADER = {"scenario": 'title = "Böschung"\n', "seed": "7", "note": ""}
@@ -37,7 +39,17 @@ def make_model(n: int = 10, w: int = 2, dim: int = 2) -> dict[str, np.ndarray]:
         "radius": np.linspace(0.1, 1, n),
         "inv_mass": np.ones((n + w, dim)),
         "inv_inertia": np.ones((n + w, ns)),
+        "mass": np.ones(n + w),
+        "inertia": np.ones(n + w),
         "material": np.zeros(n + w, np.int32),
+        "group": np.zeros(n, np.int32),
+        "laws": np.zeros((1, 1, N_PARAMETERS)),
+        "periodic": np.zeros(dim),
+        "gravity": np.ones(dim),
+        "wall_kind": np.zeros(w, np.int32),
+        "wall_axis": np.ones((w, dim)),
+        "wall_size": np.zeros(w),
+        "wall_offset": np.zeros((w, dim)),
     }
 
 
@@ -63,9 +75,10 @@ def make_contacts(k: int, dim: int = 2) -> Contacts | None:
         return None
     rng = np.random.default_rng(1000 + k)
     m, ns = int(rng.integers(0, 30)), 1 if dim == 2 else 3
-    pairs = rng.integers(0, 10, (2, m)).astype(np.int32)
+    pairs = np.array([(i, j) for j in range(10) for i in range(j)], np.int32)
+    pairs = pairs[np.sort(rng.choice(len(pairs), m, replace=False))]
     return Contacts(
-        *pairs,
+        *np.ascontiguousarray(pairs.T),
         normal=rng.normal(size=(m, dim)),
         gap=rng.normal(size=m),
         impulse=rng.normal(size=(m, dim)),
@@ -73,8 +86,11 @@ def make_contacts(k: int, dim: int = 2) -> Contacts | None:
     )
 
 
-def make_history(k: int) -> np.ndarray:
-    return k + np.arange(3 * (k % 4)).reshape(-1, 3) / 7
+def make_steps(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Steps:
+    steps = k % 4
+    table = k + np.arange(3 * steps).reshape(-1, 3) / 7
+    force = k + np.arange(steps * w * dim).reshape(steps, w, dim) / 9
+    return Steps(table, force, k + np.arange(steps * w).reshape(steps, w) / 11)
 
 
 def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, overwrite: bool = False) -> RunWriter:
@@ -93,7 +109,7 @@ def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, overwrite: bool = F
 def add(writer: RunWriter, frames: int, **size: int) -> None:
     for k in range(len(writer), len(writer) + frames):
         contacts = make_contacts(k, size.get("dim", 2))
-        writer.append(make_frame(k, **size), make_history(k), contacts)
+        writer.append(make_frame(k, **size), make_steps(k, **size), contacts)
 
 
 def same(a: object, b: object) -> None:
@@ -116,9 +132,12 @@ def check(path: Path, first: int = 0, **size: int) -> int:
             assert (contacts is None) == (expected is None)
             if contacts is not None:
                 same(expected, contacts)
-        table = np.concatenate([make_history(k) for k in range(len(run))])
-        for column, name in zip(table.T, COLUMNS, strict=True):
-            assert np.array_equal(run.history[name], column)
+        steps = [vars(make_steps(k, **size)).values() for k in range(len(run))]
+        parts = [np.concatenate(part) for part in zip(*steps, strict=True)]
+        flat = [part.reshape(len(part), int(np.prod(part.shape[1:]))) for part in parts]
+        history = run.history
+        for column, name in zip(np.hstack(flat).T, history, strict=True):
+            assert np.array_equal(history[name], column)
         return len(run)
 
 
@@ -142,9 +161,9 @@ def main(path: Path, frames: int, action: str) -> None:
             resumable = False
     writer = RunWriter.resume(path)[0] if resumable else start(path, overwrite=True)
     if action == "blind":
-        runfile._reserve = lambda file, size: None
+        runfile.reserve = lambda file, size: None
     if action in ("limit", "blind"):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (550_000, 550_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (750_000, 750_000))
     try:
         while frames > 0 and not (action == "endless" and path.with_name("enough").exists()):
             add(writer, 1)
@@ -183,8 +202,51 @@ def test_round_trip(tmp_path: Path, n: int, w: int, dim: int) -> None:
     with h5py.File(path) as h5:
         assert h5["committed/frames"][()] == len(h5["frames/time"]) == 7
         assert h5["history"].dtype.names == COLUMNS
-        described = [name for name in runfile._ABOUT if name in h5]
+        described = [name for name in layout.ABOUT if name in h5]
         assert all(h5[name].attrs["unit"] and h5[name].attrs["description"] for name in described)
+
+
+FORCES = [f"force_wall{k}_{axis}" for k in range(2000) for axis in "xyz"]
+
+
+def test_thousands_of_walls(tmp_path: Path) -> None:
+    """Walls are rows of arrays; as columns of a table they overran a limit of HDF5 at some 440."""
+    path, size = tmp_path / "run.h5", {"n": 3, "w": 2000, "dim": 3}
+    with start(path, **size) as writer:
+        add(writer, 4, **size)
+    with RunWriter.resume(path)[0] as writer:
+        add(writer, 1, **size)
+    assert check(path, **size) == 5
+    with RunFile(path) as run:
+        works = [f"work_by_wall{k}" for k in range(2000)]
+        assert list(run.history) == [*COLUMNS, *FORCES, *works]
+
+
+def test_a_file_of_the_format_before(tmp_path: Path) -> None:
+    """Read as it is; resumed, it becomes one of the present format with the same content."""
+    old, new = tmp_path / "old.h5", tmp_path / "new.h5"
+    with gzip.open(Path(__file__).parent / "data" / "format-1.h5.gz") as file:
+        old.write_bytes(file.read())
+    shutil.copy(old, new)
+    RunWriter.resume(new)[0].close()
+    with RunFile(old) as run, RunFile(new) as again:
+        assert (run.format, again.format) == (1, 2)
+        assert list(run.step) == [0, 10, 20, 25]
+        assert list(again.step) == list(run.step)
+        assert run.wall_names == again.wall_names == ["left", "right", "bottom", "top"]
+        assert run.header == again.header
+        for k in range(len(again)):
+            same(run[k], again[k])
+            assert (run.contacts(k) is None) == (again.contacts(k) is None) == (k == 1)
+        same(run.contacts(-1), again.contacts(-1))
+        history, others = run.history, again.history
+        assert list(history) == list(others)
+        assert list(history)[-2:] == ["work_by_bottom", "work_by_top"]
+        for name, column in history.items():
+            assert np.array_equal(column, others[name]), name
+        weight = run[-1].wall_force[2]
+        assert [history[f"force_bottom_{axis}"][-1] for axis in "xy"] == weight.tolist()
+        assert weight[1] < 0.0
 
 
 def test_special_numbers_keep_their_bits(tmp_path: Path) -> None:
@@ -192,7 +254,7 @@ def test_special_numbers_keep_their_bits(tmp_path: Path) -> None:
     odd = [np.nan, -0.0, np.inf, 5e-324, np.nextafter(1, 2), -np.pi]
     frame.position.flat[: len(odd)] = odd
     with start(path) as writer:
-        writer.append(frame, make_history(0), make_contacts(0))
+        writer.append(frame, make_steps(0), make_contacts(0))
     with RunFile(path) as run:
         same(frame, run[0])
 
@@ -206,7 +268,8 @@ def test_large_rows_are_split_into_chunks(tmp_path: Path) -> None:
         chunks = h5["frames/position"].chunks
         assert chunks[0] == 1
         assert 500_000 < 8 * np.prod(chunks) < 1_100_000
-    data = 8 * (100_002 * (3 + 4 + 3 + 3) * 2 + 100_001 + 100_002 * 6.5)
+    model = 100_002 * (3 + 3 + 1 + 1 + 0.5) + 100_001 * 1.5
+    data = 8 * (100_002 * (3 + 4 + 3 + 3) * 2 + model)
     assert path.stat().st_size < 1.05 * data + 2_000_000
 
 
@@ -444,10 +507,10 @@ def test_bad_paths_for_reading(tmp_path: Path) -> None:
         h5["x"] = 1.0
     start(young).close()
     with start(tmp_path / "loose") as writer:
-        writer.append(make_frame(0), make_history(0), None)
+        writer.append(make_frame(0), make_steps(0), None)
     newer = shutil.copy(young, tmp_path / "newer")
     with h5py.File(newer, "r+") as h5:
-        h5.attrs[runfile._MARK] = 99
+        h5.attrs[layout.MARK] = 99
     for name, words in {
         "absent": "does not exist",
         ".": "is a folder",

@@ -23,8 +23,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.io.runfile import SLACK, reserve
 from hardgrain.io.solid import coordination, quaternion, spins, stress, xyz
+from hardgrain.io.swmr import SLACK, reserve
 from hardgrain.io.wall_surfaces import wall_surfaces
 from hardgrain.measure.snapshot import Run, Snapshot
 

@@ -21,8 +21,9 @@ import numpy as np
 import hardgrain
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError, SoftRunWarning
+from hardgrain.io.layout import MODEL
 from hardgrain.io.packings import is_packing, read_packing
-from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter
+from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter, Steps
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
@@ -46,12 +47,8 @@ __all__ = ["Simulation"]
 
 Until = int | Condition | Stop | Sequence[int | Condition]
 Observer = Callable[["Simulation", StepReport], object]
+_Row = tuple[Floats, Floats, Floats]  # of a step: columns of the history, wall forces, wall works
 
-# Arrays of the model that a run file keeps. They and the scenario give the model back.
-_KEPT = (
-    "radius", "inv_mass", "inv_inertia", "mass", "inertia", "material", "group", "laws",
-    "periodic", "gravity", "wall_kind", "wall_axis", "wall_size", "wall_offset",
-)  # fmt: skip
 _COLUMNS = tuple(f.name for f in fields(StepReport))
 # Energy that contacts may create by rounding and unfinished sweeps before it is worth a warning.
 _CREATED = 1e-3
@@ -256,9 +253,9 @@ class Simulation:
         writer, checkpoint = RunWriter.resume(path)
         with writer:
             with RunFile(path) as file:
-                history = file.history
+                history, columns = file.history, list(file.columns)
             sim = cls._from_checkpoint(checkpoint, scene, path)
-            if list(history) != sim._columns():
+            if columns != sim._columns():
                 raise _kept_less(path, checkpoint)
             sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
             summary = sim._loop(sim.conditions(until), writer, progress)
@@ -277,7 +274,7 @@ class Simulation:
             raise _kept_less(path, checkpoint)
         sim.scenario, sim.dt = scenario, scenario.dt
         sim.model, _ = scenario.scene.build(scenario.seed, _grains(frame, checkpoint.model))
-        for name in _KEPT:
+        for name in MODEL:
             if not np.array_equal(getattr(sim.model, name), checkpoint.model[name]):
                 raise InputError(
                     f"{path} holds another {name} than its scenario gives with hardgrain"
@@ -313,7 +310,7 @@ class Simulation:
                 line.hidden = line.quiet
                 return self._loop(conditions, writer, line)
         output = self.scenario.output
-        rows: list[list[float]] = []
+        rows: list[_Row] = []
 
         def reason() -> str | None:
             return next((_name(c) for c in conditions if c(self)), None)
@@ -381,7 +378,7 @@ class Simulation:
         return RunWriter.create(
             path,
             header=header,
-            model={name: getattr(self.model, name) for name in _KEPT},
+            model={name: getattr(self.model, name) for name in MODEL},
             columns=self._columns(),
             wall_names=self.model.wall_names,
             springs=self.engine.springs,
@@ -391,26 +388,23 @@ class Simulation:
 
     def _columns(self) -> list[str]:
         """Columns of the history."""
-        axes = "xyz"[: self.model.dim]
-        names = self.model.wall_names
-        walls = [f"force_{name}_{a}" for name in names for a in axes]
-        walls += [f"work_by_{name}" for name in names]
-        return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *walls]
+        return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS)]
 
-    def _history_row(self, report: StepReport) -> list[float]:
-        row = [float(getattr(report, name)) for name in _COLUMNS]
-        walls = [*self.engine.wall_force.ravel().tolist(), *self._wall_work.tolist()]
-        return [*row, *self.monitor.columns, *walls]
+    def _history_row(self, report: StepReport) -> _Row:
+        row = [*(float(getattr(report, name)) for name in _COLUMNS), *self.monitor.columns]
+        return np.array(row), self.engine.wall_force.copy(), self._wall_work
 
-    def _write(self, writer: RunWriter, rows: list[list[float]], with_contacts: bool) -> None:
+    def _write(self, writer: RunWriter, rows: list[_Row], with_contacts: bool) -> None:
         s = self.state
         frame = Frame(
             s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
             self.engine.wall_force, self.engine.wall_torque,
             {**asdict(self.totals), **self.monitor.scalars},
         )  # fmt: skip
-        contacts = s.contacts if with_contacts else None
-        writer.append(frame, np.array(rows).reshape(-1, len(self._columns())), contacts)
+        shapes = (len(self._columns()),), frame.wall_force.shape, frame.wall_force.shape[:1]
+        parts = zip(*rows) if rows else ([], [], [])
+        steps = Steps(*(np.reshape(part, (len(rows), *row)) for part, row in zip(parts, shapes)))
+        writer.append(frame, steps, s.contacts if with_contacts else None)
 
     # ------------------------------------------------------------------ the closing word
     def _summary(self, ended: str | None, conditions: list[Condition], path: str | None) -> Summary:

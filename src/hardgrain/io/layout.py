@@ -1,0 +1,300 @@
+"""What a run file holds: name, type, shape, unit and meaning of every dataset, in one place.
+
+Files are made by this layout and checked against it; files of format 1, in which `/history` had a
+column for each component of each wall, are read as if they had it.
+
+Every array has a checksum, CRC-32. That of an array which never changes is its attribute
+`checksum`. Those of the arrays that grow are in `/frames/checksum`, a column for each: all rows up
+to and including the frame, so `crc32(rows of frame k, checksum of frame k - 1)` is that of frame
+k, and any frame can be checked alone. HDF5's own checksums are of whole chunks, which are written
+anew whenever a row is added; a run killed within that write would lose earlier frames with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "MARK", "MODEL", "Layout", "Rows", "checksum",
+    "datasets", "ends", "starts", "table", "wall_names",
+]  # fmt: skip
+
+Array = NDArray[Any]
+
+FORMAT = 2
+FORMATS = (1, 2)  # that can be read
+MARK = "hardgrain_run_file"  # root attribute that makes an HDF5 file a run file; holds the format
+
+# Chunks [bytes]. Small rows share a chunk: 16 KiB keeps a file of ten grains below 1 MB, and the
+# chunk that grows is rewritten with every frame. Large rows are split at 1 MiB.
+_SMALL_CHUNK = 16 << 10
+_LARGE_CHUNK = 1 << 20
+
+COMMITTED = ("frames", "bytes", "finished")
+_ROW_KEYS = ("contact_offset", "contact_count", "history_end")
+
+# Arrays that do not change during a run. They and the scenario give `scene.model.Model` back.
+MODEL = (
+    "radius", "inv_mass", "inv_inertia", "mass", "inertia", "material", "group", "laws",
+    "periodic", "gravity", "wall_kind", "wall_axis", "wall_size", "wall_offset",
+)  # fmt: skip
+
+# Unit in words and meaning of every dataset.
+ABOUT = {
+    "frames/step": ("count", "steps done"),
+    "frames/time": ("time", "simulated time"),
+    "frames/position": ("length", "centre of each body, not wrapped at periodic boundaries"),
+    "frames/orientation": ("radian (2D) or none (3D)", "angle, or unit quaternion (x, y, z, w)"),
+    "frames/velocity": ("length / time", "velocity of each body"),
+    "frames/spin": ("radian / time", "angular velocity of each body"),
+    "frames/wall_force": ("force", "total force of the grains on each wall"),
+    "frames/wall_torque": ("force length", "total torque of the grains on each wall"),
+    "frames/scalars": ("mixed", "running sums needed for an exact resume"),
+    "frames/contact_offset": ("row", "first row of this frame in /contacts"),
+    "frames/contact_count": ("count", "contact rows of this frame, -1: contacts not stored"),
+    "frames/history_end": ("row", "rows of /history and /walls up to and including this frame"),
+    "frames/checksum": ("none", "CRC-32 of all rows up to this frame, of each growing dataset"),
+    "contacts/first": ("index", "grain on which -impulse acts"),
+    "contacts/second": ("index", "grain or wall body on which +impulse acts"),
+    "contacts/normal": ("none", "unit vector from first to second at the start of the last step"),
+    "contacts/gap": ("length", "gap at the start of the last step, negative: overlap"),
+    "contacts/impulse": (
+        "force time",
+        "impulse of the last step on second, zero if it stayed open; divide by dt: force",
+    ),
+    "contacts/torque": ("force length time", "torque impulse of the last step on second"),
+    "contacts/spring": ("length", "tangential elongation of a soft contact, on second"),
+    "history": ("mixed", "solver history, one row per step"),
+    "walls/force": ("force", "total force of the grains on each wall, one row per step"),
+    "walls/work": ("energy", "work of each wall on the grains, one row per step"),
+    "walls/name": ("none", "names of the walls, in the order of all arrays of walls"),
+    "committed/frames": ("count", "complete frames: trust these and nothing beyond"),
+    "committed/bytes": ("byte", "length that the complete frames need, 0: that in the superblock"),
+    "committed/finished": ("flag", "1 once the run has reached its end"),
+    "model/radius": ("length", "radius of each grain"),
+    "model/inv_mass": ("1 / mass", "inverse mass per axis of each body, 0: axis locked or driven"),
+    "model/inv_inertia": ("1 / (mass length^2)", "inverse moment of inertia of each body"),
+    "model/material": ("index", "material of each body"),
+    "model/periodic": ("length", "period along each axis, 0: not periodic"),
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A dataset that grows along its first axis: type and shape of a row, and chunks."""
+
+    kind: Any  # a NumPy dtype
+    row: tuple[int, ...]
+    chunks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, kind: Any, row: tuple[int, ...] = (), rows: int | None = None) -> Rows:
+        """Chunks of `rows` rows, or of as many as fit."""
+        kind = np.dtype(kind)
+        size = kind.itemsize * math.prod(row)
+        if size > _LARGE_CHUNK:
+            part = math.ceil(row[0] / math.ceil(size / _LARGE_CHUNK))
+            return cls(kind, row, (1, part, *row[1:]))
+        return cls(kind, row, (rows or max(1, _SMALL_CHUNK // max(size, 1)), *row))
+
+    def block(self, values: Any) -> Array:
+        """Values in the type and row shape of the dataset; columns become fields of a table."""
+        if self.kind.names:
+            flat = np.ascontiguousarray(values, self.kind[0]).reshape(-1, len(self.kind.names))
+            return np.asarray(flat.view(self.kind)).reshape(-1)
+        array: Array = np.ascontiguousarray(values, self.kind)
+        return array.reshape(len(array), *self.row)
+
+    def growth(self, start: int, rows: int) -> int:
+        """Space in whole chunks that `rows` more rows take [bytes]."""
+        first, *rest = self.chunks
+        new = math.ceil((start + rows) / first) - math.ceil(start / first)
+        across = math.prod(math.ceil(n / c) for n, c in zip(self.row, rest, strict=True))
+        return int(new * across * math.prod(self.chunks) * self.kind.itemsize)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The sizes and names on which the layout of a run file depends."""
+
+    grains: int
+    bodies: int
+    dim: int
+    turns: int  # components of a spin
+    walls: tuple[str, ...]
+    columns: tuple[str, ...]  # of the history
+    scalars: tuple[str, ...]
+    springs: bool
+
+    @classmethod
+    def of(
+        cls,
+        model: Mapping[str, Array],
+        walls: Sequence[str],
+        columns: Sequence[str],
+        scalars: Sequence[str],
+        springs: bool,
+    ) -> Layout:
+        """Sizes are those of radius (n,), inv_mass (nb, dim) and inv_inertia (nb, ns)."""
+        (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
+        names = tuple(walls), tuple(columns), tuple(scalars)
+        return cls(len(model["radius"]), nb, dim, ns, *names, springs)
+
+    def rows(self) -> dict[str, Rows]:
+        """All datasets that grow, by path; what would have no columns does not exist."""
+        nb, dim, ns, w = self.bodies, self.dim, self.turns, len(self.walls)
+        some = min(max(self.grains, 512), 1 << 14)
+        found = {
+            "frames/step": Rows.of("i8"),
+            "frames/time": Rows.of("f8"),
+            "frames/position": Rows.of("f8", (nb, dim)),
+            "frames/orientation": Rows.of("f8", (nb, 1 if dim == 2 else 4)),
+            "frames/velocity": Rows.of("f8", (nb, dim)),
+            "frames/spin": Rows.of("f8", (nb, ns)),
+            "frames/wall_force": Rows.of("f8", (w, dim)),
+            "frames/wall_torque": Rows.of("f8", (w, ns)),
+            "frames/scalars": Rows.of(_columns(self.scalars)),
+            "frames/contact_offset": Rows.of("i8"),
+            "frames/contact_count": Rows.of("i8"),
+            "frames/history_end": Rows.of("i8"),
+            "contacts/first": Rows.of("i4", (), some),
+            "contacts/second": Rows.of("i4", (), some),
+            "contacts/normal": Rows.of("f8", (dim,), some),
+            "contacts/gap": Rows.of("f8", (), some),
+            "contacts/impulse": Rows.of("f8", (dim,), some),
+            "contacts/torque": Rows.of("f8", (ns,), some),
+            "history": Rows.of(_columns(self.columns), (), 256),
+            "walls/force": Rows.of("f8", (w, dim)),
+            "walls/work": Rows.of("f8", (w,)),
+        }
+        if self.springs:
+            found["contacts/spring"] = Rows.of("f8", (dim,), some)
+        found = {n: r for n, r in found.items() if 0 not in r.row and r.kind.itemsize}
+        return found | {"frames/checksum": Rows.of(_columns(found, "u4"))}
+
+    def make(self, h5: Any, header: Mapping[str, str], model: Mapping[str, Array]) -> None:
+        """Create every group and dataset of an empty run file."""
+        h5.attrs[MARK] = FORMAT
+        for name, text in header.items():
+            _keep(h5, f"header/{name}", _text(text))
+        for name, array in model.items():
+            _keep(h5, f"model/{name}", np.asarray(array))
+        _keep(h5, "walls/name", _text(self.walls))
+        for name in COMMITTED:
+            h5.create_dataset(f"committed/{name}", data=np.int64(0))
+        for name, r in self.rows().items():
+            shape, most = (0, *r.row), (None, *r.row)
+            h5.create_dataset(name, shape, r.kind, maxshape=most, chunks=r.chunks)
+        h5.require_group("contacts")
+        for name, (unit, about) in ABOUT.items():
+            if name in h5:
+                h5[name].attrs["unit"], h5[name].attrs["description"] = unit, about
+
+
+def _columns(names: Sequence[str] | Mapping[str, Any], kind: str = "f8") -> Any:
+    return np.dtype([(name, kind) for name in names])
+
+
+def _text(text: str | Sequence[str]) -> Array:
+    """Text, or several, as UTF-8 of a fixed length: what has none HDF5 keeps out of our sight."""
+    code = [t.encode() for t in ([text] if isinstance(text, str) else text)]
+    length = max(map(len, code), default=1) or 1
+    array = np.array(code, dtype=h5py.string_dtype("utf-8", length))
+    return array.reshape(()) if isinstance(text, str) else array
+
+
+def _keep(h5: Any, name: str, array: Array) -> None:
+    """An array that will not change, with its checksum."""
+    data = h5.create_dataset(name, data=array, dtype=array.dtype)
+    data.attrs["checksum"] = np.uint32(checksum(array))
+
+
+def datasets(h5: Any) -> dict[str, Any]:
+    """The datasets that grow, by path, as if the file were of the present format."""
+    nested = {f"{g}/{name}": data for g in ("frames", "contacts") for name, data in h5[g].items()}
+    if int(h5.attrs[MARK]) == 1:
+        return nested | _former(h5)
+    walls = {f"walls/{n}": data for n, data in h5["walls"].items() if n != "name"}
+    return nested | walls | {"history": h5["history"]}
+
+
+def wall_names(h5: Any) -> list[str]:
+    """Names of the walls, in the order of all arrays of walls."""
+    if int(h5.attrs[MARK]) == 1:
+        return [str(name) for name in h5["frames"].attrs["wall_names"]]
+    return [name.decode() for name in h5["walls/name"][()]]
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """Some columns of a table, to read as a dataset of their own."""
+
+    data: Any
+    dtype: Any
+    names: tuple[str, ...]
+    row: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.data), *self.row)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, rows: slice) -> Array:
+        found = self.data[rows]
+        if self.dtype.names:
+            part = np.empty(len(found), self.dtype)
+            for name in self.names:
+                part[name] = found[name]
+            return part
+        columns = np.array([found[name] for name in self.names]).reshape(-1, len(found))
+        return np.ascontiguousarray(columns.T).reshape(len(found), *self.row)
+
+
+def _former(h5: Any) -> dict[str, Any]:
+    """History and walls of a file of format 1, which kept both in one table."""
+    data, walls, dim = h5["history"], wall_names(h5), h5["model/inv_mass"].shape[1]
+    force = tuple(f"force_{name}_{axis}" for name in walls for axis in "xyz"[:dim])
+    work = tuple(f"work_by_{name}" for name in walls)
+    rest = tuple(name for name in data.dtype.names if name not in {*force, *work})
+    found = {"history": _Fields(data, _columns(rest), rest, ())}
+    if walls and {*force, *work} <= {*data.dtype.names}:
+        found["walls/force"] = _Fields(data, np.dtype("f8"), force, (len(walls), dim))
+        found["walls/work"] = _Fields(data, np.dtype("f8"), work, (len(walls),))
+    return found
+
+
+def checksum(rows: Array, before: int = 0) -> int:
+    """CRC-32 of rows that follow others of the checksum `before`."""
+    return crc32(np.ascontiguousarray(rows).data, before)
+
+
+def table(name: str) -> str:
+    """frames, contacts, history or walls: datasets of one table have equally many rows."""
+    return name.split("/")[0]
+
+
+def ends(data: Mapping[str, Any], frames: int) -> dict[str, int]:
+    """Rows of each table that belong to the first `frames` frames."""
+    if frames == 0:
+        return {"frames": 0, "contacts": 0, "history": 0, "walls": 0}
+    return {name: int(rows[-1]) for name, rows in starts(data, frames).items()}
+
+
+def starts(data: Mapping[str, Any], frames: int) -> dict[str, Array]:
+    """Row of each table at which each frame begins, and at last where the last one ends."""
+    offset, count, steps = (data[f"frames/{name}"][:frames] for name in _ROW_KEYS)
+    contacts = np.append(offset, offset[-1] + max(count[-1], 0))
+    history = np.append(0, steps)
+    return {
+        "frames": np.arange(frames + 1), "contacts": contacts, "history": history, "walls": history
+    }  # fmt: skip
