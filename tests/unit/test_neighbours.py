@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hardgrain as hg
 from hardgrain.contact.neighbours import find_pairs, merge_pairs
-from hardgrain.contact.pairs import SAFETY, PairList, wall_geometry
+from hardgrain.contact.pairs import MOST, SAFETY, PairList, wall_geometry
 
 
 def brute_force(x, reach, periodic):
@@ -189,3 +189,31 @@ def test_a_list_is_kept_only_while_it_is_safe():
     assert pairs.keep(x, walls, all_over, all_over)
     found = set(zip(pairs.first.tolist(), pairs.second.tolist()))
     assert found == {(0, 1), (0, 2), (1, 2)}
+
+
+def crowd(side):
+    """Disks on a grid, almost touching, at rest."""
+    place = hg.Grid(min=[0, 0], max=[1.02 * side] * 2, spacing=0.01)
+    scene = hg.Scene(grains=[hg.Grains(count=side * side, place=place)])
+    return hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(sweeps=5))
+
+
+def test_one_fast_grain_does_not_lend_its_reach_to_all():
+    """It alone meets whatever lies on its way; if all it passes did, each would meet each."""
+    sim = crowd(40)
+    n = sim.model.n
+    sim.state.velocity[n // 2, 0] = 50 / sim.scenario.dt  # diameters in a step
+    found = sim.engine.detector.find(sim.state, sim.state.velocity)
+    own = np.count_nonzero((found.first == n // 2) | (found.second == n // 2))
+    assert own == n - 1
+    # within a radius of a disk on a square grid lie 8 others: 4 pairs for each
+    assert len(found) - own <= 4 * n
+
+
+def test_a_step_in_which_all_meet_all_is_refused():
+    """By name, before memory is gone; up to MOST pairs a grain are as good as any."""
+    sim = crowd(50)
+    assert sim.model.n * (sim.model.n - 1) // 2 > MOST * sim.model.n
+    sim.state.velocity[:, 0] = 100 / sim.scenario.dt
+    with pytest.raises(hg.RunError, match=r"too long: grain 0 may cross 100 of its diameters"):
+        sim.step()

@@ -2,16 +2,18 @@
 
 A pair is a candidate if it could close within the step. Two bodies approach by no more than the sum
 of their travels, and a grain at rest may be hit within the step and then move as fast as the
-grains around it. So each body's reach is dt times the largest free speed among its near
-neighbours, plus a small share of its radius:
+grains around it, up to a radius. So each body's reach is dt times its own free speed or the largest
+among its near neighbours, plus a small share of its radius:
 
-    near_i  = 0.1 r_i + dt |v*_i|                         (who counts as a near neighbour)
-    reach_i = 0.005 r_i + dt max(|v*_j|, j near i or i)   (candidates: gap < reach_i + reach_j)
+    near_i  = 0.1 r_i + dt |v*_i|                                    (who is a near neighbour)
+    reach_i = 0.005 r_i + max(dt |v*_i|, min(r_i, dt max |v*_j|, j near i))
+                                                        (candidates: gap < reach_i + reach_j)
 
-(plus the range of cohesion, where there is any). Pushes that are passed on through several grains,
-and rebounds, can make a grain faster than that. Once the impulses are known, `overlooked` looks
-again with the velocities that they give, and the step is solved once more if a pair would close
-that was no candidate.
+(plus the range of cohesion, where there is any). A grain that crosses many diameters in a step has
+all that lie that near for neighbours; were its reach theirs, each would look at each. Pushes that
+are passed on through several grains, rebounds, and hits by such a grain can make a grain faster
+than its reach says. Once the impulses are known, `overlooked` looks again with the velocities that
+they give, and the step is solved once more if a pair would close that was no candidate.
 
 Both rules look at the present state only and the list of pairs (`contact.pairs`) is sorted, so the
 candidates and their order do not depend on when the list was made: a resumed run has the same bits.
@@ -37,6 +39,7 @@ __all__ = ["Detector", "refuse_overlaps"]
 
 NEAR = 0.1  # [radius] larger: more grains count as able to push; smaller: pushes may be missed
 MARGIN = 0.005  # [radius] larger: more open candidates to sweep over; smaller: more misses
+PASSED = 1.0  # [radius] reach by the speed of others at most; larger: one fast grain costs more
 ALLOWED = 1e-9  # [radius] overlap that rounding may give to input meant to touch
 
 
@@ -65,7 +68,7 @@ class Detector:
         near[:n] += NEAR * model.radius
         self._keep_list(state, near)
         index, _, _ = self._narrow(state, near)
-        reach = dt * self._neighbourhood_max(index, speed)
+        reach = self._travel(speed, self._neighbourhood_max(index, speed))
         reach[:n] += self._margin
         self._keep_list(state, np.maximum(near, reach))
         return self._contacts(state, reach, state.contacts)
@@ -78,7 +81,7 @@ class Detector:
         ``spread``: for how many grains ahead of a fast one it is foreseen that the push passes on.
         """
         n, dt = self.model.n, self.dt
-        speed = self._speed(velocity)
+        speed = around = self._speed(velocity)
         reach = dt * speed
         reach[:n] += self._margin
         if (reach <= self._reach).all():
@@ -87,8 +90,8 @@ class Detector:
         self._keep_list(state, reach)
         for _ in range(spread):
             index, _, _ = self._narrow(state, reach)
-            speed = self._neighbourhood_max(index, speed)
-            reach = np.maximum(reach, dt * speed)
+            around = self._neighbourhood_max(index, around)
+            reach = np.maximum(reach, self._travel(speed, around))
             self._keep_list(state, reach)
         more = self._contacts(state, reach, contacts)
         if len(more) == len(contacts):
@@ -129,6 +132,12 @@ class Detector:
         """Largest speed of each grain and its neighbours in the given rows of the list."""
         pairs = self._pairs
         return neighbourhood_max(pairs.first[index], pairs.second[index], speed, self.model.n)
+
+    def _travel(self, own: Floats, around: Floats) -> Floats:
+        """How far each body may go in a step by its own speed or, if hit, by one around it."""
+        passed = self.dt * around
+        passed[: self.model.n] = np.minimum(passed[: self.model.n], PASSED * self.model.radius)
+        return np.maximum(self.dt * own, passed)
 
     def _keep_list(self, state: State, reach: Floats) -> None:
         self._pairs.keep(state.position, self._walls, reach, 2.0 * reach)

@@ -169,16 +169,20 @@ def _search(
     periodic: Floats,
     first: Ints,
     second: Ints,
+    most: int,
 ) -> int:
     """Fill first and second with the pairs within reach, unsorted, now and then one twice.
 
     x (n, 3), reach, order (number of the grain) and level: sorted by bucket; start: where each
     bucket begins. Returns the number of pairs; those for which there is no room are not written.
+    Ends with the first grain after which there are more than ``most``.
     """
     per_length, cells, stride, base = grid
     lx, ly, lz = periodic[0], periodic[1], periodic[2] if periodic.shape[0] == 3 else 0.0
     m, room = 0, first.shape[0]
     for s in range(x.shape[0]):
+        if m > most:
+            break
         px, py, pz = _wrap(x[s, 0], lx), _wrap(x[s, 1], ly), _wrap(x[s, 2], lz)
         for k in range(level[s], largest.shape[0]):
             h = (reach[s] + largest[k]) * WIDER
@@ -229,12 +233,15 @@ def _sort_pairs(first: Ints, second: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 @jit
-def find_pairs(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints, Ints]:
+def find_pairs(
+    position: Floats, reach: Floats, periodic: Floats, most: int = 2**62
+) -> tuple[Ints, Ints]:
     """All pairs of grains i < j whose centres are closer than reach_i + reach_j.
 
     position: shape (n, dim) or longer [length]; reach: shape (n,) [length]; periodic: shape (dim,)
     [length], zero along axes that are not periodic. Returns first and second, each of shape (m,),
-    sorted by (first, second).
+    sorted by (first, second). If more than ``most`` are met, the search is given up and what is
+    returned, of shape (most + 1,), means nothing.
     """
     n, dim = reach.shape[0], position.shape[1]
     level, largest, count = _find_levels(reach)
@@ -260,7 +267,9 @@ def find_pairs(position: Floats, reach: Floats, periodic: Floats) -> tuple[Ints,
     while m > room:  # a second time with the room the first was short of
         room = m
         first, second = np.empty(room, np.int32), np.empty(room, np.int32)
-        m = _search(x, reach, order, level, start, largest, grid, periodic, first, second)
+        m = _search(x, reach, order, level, start, largest, grid, periodic, first, second, most)
+        if m > most:
+            return np.empty(most + 1, np.int32), np.empty(most + 1, np.int32)
     return _sort_pairs(first[:m], second[:m], n)
 
 

@@ -8,15 +8,23 @@ depend on when it was made.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 
 from hardgrain.contact.geometry import INSIDE, PLANE, Floats, Ints
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
+from hardgrain.errors import RunError
 from hardgrain.scene.model import Model, State
 
 __all__ = ["PairList", "Walls", "wall_geometry"]
 
 SAFETY = 0.15  # [radius] larger: longer lists, made less often
+
+# Pairs for each grain, on average, beyond which a step is refused. Dense packings list about ten; a
+# thousand means that all grains cross several diameters in a step, which no contact could survive,
+# and that lists would soon need all memory. Up to 2000 grains have no more pairs than this.
+MOST = 1000
 
 Walls = tuple[Ints, Floats, Floats, Floats]  # kind, point, axis, size, see `contact.geometry`
 
@@ -69,10 +77,23 @@ class PairList:
         self.safety[n:] += SAFETY * float(model.radius.mean())
         extent = model.radius + self.safety[:n]
         x, period = self.origin[:n], model.periodic
-        pairs = find_pairs(x, extent, period)
+        pairs = find_pairs(x, extent, period, MOST * n)
+        if pairs[0].size > MOST * n:
+            self._refuse(reach)
         wall_pairs = find_wall_pairs(x, extent, period, *walls, self.safety[n:])
         self.first, self.second = merge_pairs(*pairs, *wall_pairs)
         return True
+
+    def _refuse(self, reach: Floats) -> NoReturn:
+        """Say that the step is too long, and for which grain most."""
+        radius = self.model.radius
+        travel = reach[: radius.size] / (2.0 * radius)
+        i = int(travel.argmax())
+        raise RunError(
+            f"the step is too long: grain {i} may cross {travel[i]:.3g} of its diameters in it, and"
+            f" more than {MOST} pairs for each grain could meet; lower dt, so that grains cross a"
+            " small part of their diameters in a step"
+        )
 
     def turning_speed(self, state: State, walls: Walls) -> Floats:
         """Bound on the speed that turning gives to a wall's surface where grains can be, (w,)."""
