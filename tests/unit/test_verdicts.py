@@ -158,6 +158,31 @@ def test_rest_without_gravity_needs_a_speed(tmp_path: Path) -> None:
     assert sim.run(hg.AtRest(speed=1e-3, steps=4), progress=False).steps == 4
 
 
+def pressed(loose: int, **motion: Any) -> hg.Scene:
+    """Three grains between a floor and a piston, and some that nothing touches; no gravity."""
+    lid = hg.Plane(name="lid", point=[0, 3], normal=[0, -1], piston=hg.Piston(mass=1.0, force=1.0))
+    column = hg.Grains(place=hg.At(positions=[[0, 0.5 + k] for k in range(3)]), lock=["x"])
+    apart = hg.Grains(place=hg.At(positions=[[5.0 + 2 * k, 1.5] for k in range(loose)]), **motion)
+    return hg.Scene(grains=[column, apart], walls=[hg.Plane(point=[0, 0], normal=[0, 1]), lid])
+
+
+def test_a_loose_grain_that_spins_does_not_keep_a_packing_awake(tmp_path: Path) -> None:
+    """Also where the run is stopped and goes on; but a gas beside three that touch is not at rest,
+    and one that a force pushes counts as well."""
+    rest, file = hg.AtRest(speed=1e-3, steps=50), tmp_path / "run.h5"
+    sim = hg.Simulation(pressed(1, spin=3.0), dt=0.01)
+    ended = sim.run([rest, 200], output=file, every=10, progress=False)
+    assert (ended.ended, ended.steps) == ("at rest", 50)
+    assert sim.kinetic > 0.1
+    hg.Simulation(pressed(1, spin=3.0), dt=0.01).run(
+        25, output=file, every=10, overwrite=True, progress=False
+    )
+    _, resumed = hg.Simulation.resume(file, [rest, 200], progress=False)
+    assert (resumed.ended, resumed.steps) == ("at rest", 50)
+    for awake in (pressed(4, spin=3.0), pressed(1, spin=3.0, force=[1e-9, 0.0])):
+        assert hg.Simulation(awake, dt=0.01).run([rest, 100], progress=False).steps == 100
+
+
 @pytest.mark.parametrize(
     "twice",
     [{"dt": 0.1}, {"seed": 2}, {"solver": hg.GaussSeidel()}, {"title": "a"}, {"units": "SI"}],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import fields, replace
 from typing import Any
 
@@ -26,7 +25,7 @@ def closing_word(run: RunFile) -> Summary:
     sim = Simulation._from_checkpoint(checkpoint, None, run.path)
     done = run.history["step"] <= checkpoint.frame.step
     history = {name: column[done] for name, column in run.history.items()}
-    sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
+    sim._recall_speeds(history)
     if len(history["step"]):
         kinds: dict[str, Any] = {"int": int, "float": float, "bool": bool}
         sim.report = StepReport(

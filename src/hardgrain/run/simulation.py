@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hardgrain
 from hardgrain.contact.detect import refuse_overlaps
@@ -33,7 +34,7 @@ from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
 from hardgrain.run.summary import CONVERGED, Summary, Totals
 from hardgrain.run.unique import uniqueness
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, State
+from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.spec import Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -109,6 +110,7 @@ class Simulation:
         self.report: StepReport | None = None
         self._speeds = array("d")  # root-mean-square speed after every step
         self._mass = float(self.model.mass[: self.model.n].sum())
+        self._pushed = _pushed(self.model)
         self._compiled = compile_seconds()
         self._updates = 0.0
         self._interrupted = False
@@ -184,7 +186,8 @@ class Simulation:
         t.worst_residual = max(t.worst_residual, report.residual)
         t.fastest = max(t.fastest, report.fastest)
         self._updates += self.engine.updates(report)
-        self._speeds.append(self._speed(report.kinetic))
+        report = replace(report, speed=self._speed(report.kinetic))
+        self._speeds.append(report.speed)
         self.report = report
         self._news = None
         if self.engine.softness is None and self.monitor.due(report):
@@ -206,7 +209,26 @@ class Simulation:
         return work
 
     def _speed(self, kinetic: float) -> float:
-        return math.sqrt(2.0 * kinetic / self._mass)
+        """Root-mean-square speed of what bears a force or is pushed, see `AtRest`."""
+        s, m, mass = self.state, self.model, self._mass
+        if not self._pushed[: m.n].all():
+            c, some = s.contacts, self._pushed.copy()
+            loaded = c.impulse.any(axis=1)
+            some[c.first[loaded]] = some[c.second[loaded]] = True
+            bearing = float(m.mass[: m.n][some[: m.n]].sum())
+            if 2.0 * bearing > mass:
+                mass = bearing
+                kinetic = float(
+                    kinetic_energy(
+                        s.velocity[some], s.spin[some], m.inv_mass[some], m.inv_inertia[some]
+                    )
+                )
+        return math.sqrt(2.0 * kinetic / mass)
+
+    def _recall_speeds(self, history: dict[str, Floats]) -> None:
+        """Those of the steps that a file tells of; earlier versions kept the energy alone."""
+        found = history.get("speed", np.sqrt(2.0 * history["kinetic"] / self._mass))
+        self._speeds = array("d", found.tolist())
 
     def quiet(self, speed: float, steps: int) -> bool:
         """Whether the root-mean-square speed was below ``speed`` in each of the last ``steps``."""
@@ -257,7 +279,7 @@ class Simulation:
             sim = cls._from_checkpoint(checkpoint, scene, path)
             if columns != sim._columns():
                 raise _kept_less(path, checkpoint)
-            sim._speeds = array("d", [sim._speed(k) for k in history["kinetic"]])
+            sim._recall_speeds(history)
             summary = sim._loop(sim.conditions(until), writer, progress)
         return sim, summary
 
@@ -488,6 +510,15 @@ class Simulation:
                 f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"
                 " passed through another; use a smaller dt"
             )
+
+
+def _pushed(model: Model) -> NDArray[np.bool_]:
+    """Which bodies gravity or a force may ever push, or a drive move; shape (nb,)."""
+    found = np.zeros(model.bodies, dtype=bool)
+    found[: model.n] = model.gravity.any()
+    for bodies in [*(d.bodies for d in model.drives), *(p.body for p in model.pressures)]:
+        found[bodies] = True
+    return found
 
 
 def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:

@@ -40,7 +40,9 @@ class AtRest(Spec):
     """When the root-mean-square speed stays below ``speed`` for ``steps`` steps in a row.
 
     The speed is √(2 T / m) with T the kinetic and rotational energy and m the mass of the grains.
-    Without a ``speed`` it is 10⁻⁴ √(g d), which needs gravity.
+    Grains that nothing pushes, neither a contact nor gravity nor any other force, are left out as
+    long as they are less than half of the mass: in a packing without gravity, those that lie loose
+    drift and spin on for ever. Without a ``speed`` it is 10⁻⁴ √(g d), which needs gravity.
     """
 
     speed: Positive | None = None

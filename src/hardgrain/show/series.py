@@ -55,6 +55,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "created": ("energy", "energy created in a step"),
     "elastic": ("energy", "elastic energy"),
     "settled": ("1", "geometry at the end found"),
+    "speed": ("length/time", "root-mean-square speed of what bears a force"),
     "network_grains": ("1", "grains in the largest cluster"),
     "network_length": ("length", "length of the largest cluster"),
     "network_diffusion_length": ("length", "diffusion length"),

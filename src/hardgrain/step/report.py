@@ -38,6 +38,7 @@ class StepReport:
     created: float  # energy that impulses gave where the laws let them only take, see `ledger`
     elastic: float = 0.0  # energy in the springs of soft contacts at the end of the step
     settled: bool = True  # the geometry at the end of the step was found, where it was asked for
+    speed: float = 0.0  # root mean square, of what bears a force, see `run.stop.AtRest`
 
 
 @dataclass(frozen=True)
