@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -24,7 +25,7 @@ import pytest
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.io import layout, runfile
-from hardgrain.io.runfile import Frame, RunFile, RunWriter, Steps
+from hardgrain.io.runfile import Record, RunFile, RunWriter, Steps
 from hardgrain.scene.lawtable import N_PARAMETERS
 from hardgrain.scene.model import Contacts
 
@@ -53,10 +54,10 @@ def make_model(n: int = 10, w: int = 2, dim: int = 2) -> dict[str, np.ndarray]:
     }
 
 
-def make_frame(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Frame:
+def make_frame(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Record:
     rng = np.random.default_rng(k)
     ns = 1 if dim == 2 else 3
-    return Frame(
+    return Record(
         step=10 * k,
         time=k / 3,
         position=rng.normal(size=(n + w, dim)),
@@ -93,7 +94,7 @@ def make_steps(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Steps:
     return Steps(table, force, k + np.arange(steps * w).reshape(steps, w) / 11)
 
 
-def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, overwrite: bool = False) -> RunWriter:
+def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, **options: bool) -> RunWriter:
     names = [f"wall{i}" for i in range(w)]
     return RunWriter.create(
         path,
@@ -102,7 +103,7 @@ def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, overwrite: bool = F
         columns=COLUMNS,
         wall_names=names,
         scalars=("work", "loss"),
-        overwrite=overwrite,
+        **options,
     )
 
 
@@ -127,7 +128,7 @@ def check(path: Path, first: int = 0, **size: int) -> int:
     """Every frame from `first` on is complete and right; returns how many there are in all."""
     with RunFile(path) as run:
         for k in range(first, len(run)):
-            same(make_frame(k, **size), run[k])
+            same(make_frame(k, **size), run[k].record)
             expected, contacts = make_contacts(k, size.get("dim", 2)), run.contacts(k)
             assert (contacts is None) == (expected is None)
             if contacts is not None:
@@ -194,7 +195,7 @@ def test_round_trip(tmp_path: Path, n: int, w: int, dim: int) -> None:
         for name, array in make_model(n, w, dim).items():
             assert run.model[name].dtype == array.dtype
             assert np.array_equal(run.model[name], array)
-        same(run[-1], run[6])
+        same(run[-1].record, run[6].record)
         assert [frame.step for frame in run] == list(run.step)
         assert run.time[2] == 2 / 3
         with pytest.raises(IndexError):
@@ -236,7 +237,7 @@ def test_a_file_of_the_format_before(tmp_path: Path) -> None:
         assert run.wall_names == again.wall_names == ["left", "right", "bottom", "top"]
         assert run.header == again.header
         for k in range(len(again)):
-            same(run[k], again[k])
+            same(run[k].record, again[k].record)
             assert (run.contacts(k) is None) == (again.contacts(k) is None) == (k == 1)
         same(run.contacts(-1), again.contacts(-1))
         history, others = run.history, again.history
@@ -249,6 +250,47 @@ def test_a_file_of_the_format_before(tmp_path: Path) -> None:
         assert weight[1] < 0.0
 
 
+def test_a_frame_has_grains_in_its_rows_and_walls_by_name(tmp_path: Path) -> None:
+    path, kept = tmp_path / "run.h5", make_frame(0)
+    with start(path) as writer:
+        writer.append(kept, make_steps(0), make_contacts(0))
+    with RunFile(path) as run:
+        frame, names = run[0], run.wall_names
+    assert len(frame) == 10
+    assert frame.id.tolist() == list(range(10))
+    for name in ("position", "orientation", "velocity", "spin"):
+        rows = getattr(kept, name)
+        np.testing.assert_array_equal(getattr(frame, name), rows[:10])
+        for k, wall in enumerate(names):
+            np.testing.assert_array_equal(getattr(frame.walls[wall], name), rows[10 + k])
+    np.testing.assert_array_equal(frame.walls[names[1]].force, kept.wall_force[1])
+    np.testing.assert_array_equal(frame.walls[names[1]].torque, kept.wall_torque[1])
+    np.testing.assert_array_equal(frame.state(Contacts.none(2)).position, kept.position)
+
+
+def test_grains_that_are_not_there_have_no_row(tmp_path: Path) -> None:
+    """Contacts name rows of the frame; the checkpoint knows everyone."""
+    path = tmp_path / "run.h5"
+    status = np.array([0, -1, 0, 2, 0, 0, 0, 0, 1, 0], np.int32)
+    kept = replace(make_frame(0), status=status)
+    contacts = Contacts(
+        *np.array([[0, 2, 4, 9], [2, 4, 11, 10]], np.int32),
+        normal=np.ones((4, 2)), gap=np.arange(4.0), impulse=np.ones((4, 2)), torque=np.ones((4, 1)),
+    )  # fmt: skip
+    with start(path, status=True) as writer:
+        writer.append(kept, make_steps(0), contacts)
+    with RunFile(path) as run:
+        frame, found, whole = run[0], run.contacts(0), run.checkpoint(0)
+    assert frame.id.tolist() == [0, 2, 4, 5, 6, 7, 9]
+    np.testing.assert_array_equal(frame.position, kept.position[frame.id])
+    np.testing.assert_array_equal(frame.walls["wall1"].position, kept.position[11])
+    assert found is not None
+    assert whole is not None
+    assert (found.first.tolist(), found.second.tolist()) == ([0, 1, 2, 6], [1, 2, 8, 7])
+    same(whole.record, kept)
+    same(whole.contacts, contacts)
+
+
 def test_special_numbers_keep_their_bits(tmp_path: Path) -> None:
     path, frame = tmp_path / "run.h5", make_frame(0)
     odd = [np.nan, -0.0, np.inf, 5e-324, np.nextafter(1, 2), -np.pi]
@@ -256,7 +298,7 @@ def test_special_numbers_keep_their_bits(tmp_path: Path) -> None:
     with start(path) as writer:
         writer.append(frame, make_steps(0), make_contacts(0))
     with RunFile(path) as run:
-        same(frame, run[0])
+        same(frame, run[0].record)
 
 
 def test_large_rows_are_split_into_chunks(tmp_path: Path) -> None:
@@ -291,7 +333,7 @@ def test_read_while_the_run_goes_on(tmp_path: Path) -> None:
         try:
             with RunFile(path) as run:
                 last = len(run) - 1
-                same(make_frame(last), run[last])
+                same(make_frame(last), run[last].record)
                 lengths.append(len(run))
                 run.refresh()
                 assert len(run) > last
@@ -360,7 +402,7 @@ def test_resume_continues_a_closed_file_in_place(tmp_path: Path) -> None:
     inode = path.stat().st_ino
     writer, checkpoint = RunWriter.resume(path)
     with writer:
-        same(checkpoint.frame, make_frame(3))
+        same(checkpoint.record, make_frame(3))
         same(checkpoint.contacts, make_contacts(3))
         assert checkpoint.header == HEADER
         assert np.array_equal(checkpoint.model["radius"], make_model()["radius"])
@@ -375,7 +417,7 @@ def test_resume_goes_back_to_the_last_contacts(tmp_path: Path) -> None:
         add(writer, 6)
     writer, checkpoint = RunWriter.resume(path)
     with writer:
-        assert checkpoint.frame.step == 30
+        assert checkpoint.record.step == 30
         assert len(writer) == 4
         assert check(path) == 4
         add(writer, 1)
@@ -389,7 +431,7 @@ def test_resume_beside_an_open_reader(tmp_path: Path) -> None:
     with RunFile(path) as run:
         with RunWriter.resume(path)[0] as writer:
             add(writer, 1)
-        same(run[3], make_frame(3))
+        same(run[3].record, make_frame(3))
         run.refresh()
         assert len(run) == 5
 

@@ -419,7 +419,7 @@ def _step_of(path: Path, step: int | None) -> tuple[GlobalForm, dict[str, str]]:
     """The problem of the step that begins after ``step`` steps, and words about it."""
     import numpy as np
 
-    from hardgrain.io.runfile import Checkpoint, RunFile
+    from hardgrain.io.runfile import RunFile
     from hardgrain.run.simulation import Simulation
     from hardgrain.solve.matrices import global_form
     from hardgrain.step.contact_dynamics import ContactDynamics
@@ -430,14 +430,13 @@ def _step_of(path: Path, step: int | None) -> tuple[GlobalForm, dict[str, str]]:
             step = int(steps[-1])
         if step > steps[-1]:
             raise InputError(f"--step is {step}; {path} has {steps[-1]} steps")
-        frame, contacts = 0, None
+        checkpoint = None
         for frame in range(int(np.searchsorted(steps, step, side="right")) - 1, -1, -1):
-            contacts = run.contacts(frame)
-            if contacts is not None:
+            checkpoint = run.checkpoint(frame)
+            if checkpoint is not None:
                 break
-        if contacts is None:
+        if checkpoint is None:
             raise InputError(f"--step is {step}; {path} stores no contacts up to there")
-        checkpoint = Checkpoint(run[frame], contacts, run.header, run.model)
     sim = Simulation._from_checkpoint(checkpoint, None, path)
     engine = sim.engine
     if not isinstance(engine, ContactDynamics):

@@ -37,7 +37,7 @@ class LammpsDump(TextFile):
             flags[2] = "pp"
         bounds = "".join(f"{a!r} {b!r}\n" for a, b in zip(box.low.tolist(), box.high.tolist()))
         columns = [
-            np.arange(1, n + 1), snap.model.group + 1, snap.radius, snap.mass,
+            snap.id + 1, snap.model.group + 1, snap.radius, snap.mass,
             *(x - images(snap, box) * box.length).T, *x.T,
             *xyz(snap.velocity).T, *spins(snap.spin).T,
         ]  # fmt: skip

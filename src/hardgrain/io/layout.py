@@ -55,6 +55,7 @@ ABOUT = {
     "frames/orientation": ("radian (2D) or none (3D)", "angle, or unit quaternion (x, y, z, w)"),
     "frames/velocity": ("length / time", "velocity of each body"),
     "frames/spin": ("radian / time", "angular velocity of each body"),
+    "frames/status": ("none", "0: there, -1: not yet, k > 0: taken out by the k-th removal"),
     "frames/wall_force": ("force", "total force of the grains on each wall"),
     "frames/wall_torque": ("force length", "total torque of the grains on each wall"),
     "frames/scalars": ("mixed", "running sums needed for an exact resume"),
@@ -132,7 +133,8 @@ class Layout:
     walls: tuple[str, ...]
     columns: tuple[str, ...]  # of the history
     scalars: tuple[str, ...]
-    springs: bool
+    springs: bool  # contacts have an elongation
+    status: bool  # grains may be absent
 
     @classmethod
     def of(
@@ -142,11 +144,12 @@ class Layout:
         columns: Sequence[str],
         scalars: Sequence[str],
         springs: bool,
+        status: bool,
     ) -> Layout:
         """Sizes are those of radius (n,), inv_mass (nb, dim) and inv_inertia (nb, ns)."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
         names = tuple(walls), tuple(columns), tuple(scalars)
-        return cls(len(model["radius"]), nb, dim, ns, *names, springs)
+        return cls(len(model["radius"]), nb, dim, ns, *names, springs, status)
 
     def rows(self) -> dict[str, Rows]:
         """All datasets that grow, by path; what would have no columns does not exist."""
@@ -175,6 +178,8 @@ class Layout:
             "walls/force": Rows.of("f8", (w, dim)),
             "walls/work": Rows.of("f8", (w,)),
         }
+        if self.status:
+            found["frames/status"] = Rows.of("i4", (self.grains,))
         if self.springs:
             found["contacts/spring"] = Rows.of("f8", (dim,), some)
         found = {n: r for n, r in found.items() if 0 not in r.row and r.kind.itemsize}

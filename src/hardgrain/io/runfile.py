@@ -5,7 +5,8 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, k steps, float
     /header/<name>       text: scenario, seed, versions, units, ...
     /model/<name>        what does not change: radius, inverse masses, materials, ...
     /frames/<name>       (T, ...): step, time, position, orientation, velocity, spin, wall forces,
-                         scalars; and which contact and history rows belong to the frame
+                         scalars; and which contact and history rows belong to the frame;
+                         status (T, n) where grains come or go
     /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame;
                          spring where contacts have one (soft particles)
     /history             (k,) table with one row per step and named columns
@@ -21,6 +22,10 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, k steps, float
     frames = xarray.open_dataset("run.h5", group="frames", engine="h5netcdf")  # of a closed file
     start, count = f["frames/contact_offset"][k], f["frames/contact_count"][k]
     gap = f["contacts/gap"][start:start + count]
+
+Rows of bodies are the grains by their number, then the walls in the order of `walls/name`. Where
+grains come or go, every grain has its row from the first frame on; those that are not there (a
+status other than 0) stand where they left, or are not placed yet.
 
 The file is laid out in full under another name and then renamed, so it is never seen half made.
 From then on HDF5 writes it in SWMR mode (single writer, multiple readers), in which whatever is on
@@ -48,6 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.io.frame import Frame, Record
 from hardgrain.io.layout import (
     COMMITTED,
     FORMAT,
@@ -75,31 +81,11 @@ from hardgrain.io.swmr import (
     reserve,
     words,
 )
-from hardgrain.scene.model import Contacts, State
+from hardgrain.scene.model import Contacts, some_bodies
 
-__all__ = ["Checkpoint", "Frame", "RunFile", "RunWriter", "Steps"]
+__all__ = ["Checkpoint", "Frame", "Record", "RunFile", "RunWriter", "Steps"]
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """State of all bodies after `step` steps."""
-
-    step: int
-    time: float
-    position: Array  # (nb, dim) [length]
-    orientation: Array  # (nb, 1) [rad] or (nb, 4) unit quaternion (x, y, z, w)
-    velocity: Array  # (nb, dim) [length/time]
-    spin: Array  # (nb, ns) [rad/time]
-    wall_force: Array  # (w, dim) [force], by the grains on each wall
-    wall_torque: Array  # (w, ns) [force × length]
-    scalars: Mapping[str, float]  # sums that an exact resume needs
-
-    def state(self, contacts: Contacts) -> State:
-        """The state of a run at this frame."""
-        bodies = (self.position, self.velocity, self.spin, self.orientation)
-        return State(self.step, self.time, *bodies, contacts)
 
 
 @dataclass(frozen=True)
@@ -115,8 +101,8 @@ class Steps:
 class Checkpoint:
     """All that a run file knows about the frame from which the run goes on."""
 
-    frame: Frame
-    contacts: Contacts
+    record: Record
+    contacts: Contacts  # bodies by the rows of the record
     header: dict[str, str]
     model: dict[str, Array]
 
@@ -124,7 +110,7 @@ class Checkpoint:
 class RunWriter:
     """Writes a run file, frame by frame; use as a context manager."""
 
-    def __init__(self, path: Path, h5: Any, lock: IO[bytes], last: Frame | None = None) -> None:
+    def __init__(self, path: Path, h5: Any, lock: IO[bytes], last: Record | None = None) -> None:
         """Take over a laid-out file in SWMR mode; callers use `create` or `resume`."""
         self.path = path
         self._h5 = h5
@@ -152,13 +138,15 @@ class RunWriter:
         columns: Sequence[str],
         wall_names: Sequence[str],
         springs: bool = False,
+        status: bool = False,
         scalars: Sequence[str] = (),
         overwrite: bool = False,
     ) -> RunWriter:
         """Start a new run file.
 
         `model` holds the arrays of `layout.MODEL`. `columns` names the history columns, `scalars`
-        the keys of `Frame.scalars`; with `springs`, contacts have an elongation.
+        the keys of `Record.scalars`; with `springs`, contacts have an elongation; with `status`,
+        grains may be absent.
         """
         path = Path(path)
         if path.is_dir():
@@ -170,7 +158,7 @@ class RunWriter:
         if not path.parent.is_dir():
             raise InputError(f"the folder {path.parent} does not exist; create it first.")
 
-        layout = Layout.of(model, wall_names, columns, scalars, springs)
+        layout = Layout.of(model, wall_names, columns, scalars, springs, status)
 
         def fill(h5: Any) -> None:
             layout.make(h5, header, model)
@@ -193,9 +181,8 @@ class RunWriter:
             lock = stack.enter_context(claim(path))
             with RunFile(path) as run:
                 last = run._last_with_contacts()
-                contacts = run.contacts(last)
-                assert contacts is not None
-                checkpoint = Checkpoint(run[last], contacts, run.header, run.model)
+                checkpoint = run.checkpoint(last)
+                assert checkpoint is not None
                 whole = last == len(run) - 1 and run.format == FORMAT
             h5 = reopen(path, lock) if whole else None
             if h5 is not None:
@@ -203,9 +190,9 @@ class RunWriter:
             else:
                 with RunFile(path) as run:
                     h5, lock = build(path, *run._copier(last + 1))
-            return cls(path, h5, lock, checkpoint.frame), checkpoint
+            return cls(path, h5, lock, checkpoint.record), checkpoint
 
-    def append(self, frame: Frame, steps: Steps, contacts: Contacts | None = None) -> None:
+    def append(self, frame: Record, steps: Steps, contacts: Contacts | None = None) -> None:
         """Add one frame, the steps since the last one, and its contacts."""
         if self._lock is None:
             raise RunError(f"{self.path} is closed and takes no more frames.")
@@ -262,7 +249,7 @@ class RunWriter:
         """Number of complete frames."""
         return self._end["frames"]
 
-    def _blocks(self, frame: Frame, steps: Steps, contacts: Contacts | None) -> dict[str, Array]:
+    def _blocks(self, frame: Record, steps: Steps, contacts: Contacts | None) -> dict[str, Array]:
         """New rows of every dataset that grows."""
         one: dict[str, Any] = vars(frame) | {
             "scalars": [frame.scalars[name] for name in self._scalars],
@@ -369,9 +356,12 @@ class RunFile:
         return self._frames
 
     def __getitem__(self, k: int) -> Frame:
+        return Frame(self._record(k), self.wall_names)
+
+    def _record(self, k: int) -> Record:
         k = self._index(k)
         value: dict[str, Any] = {}
-        for f in fields(Frame):
+        for f in fields(Record):
             name = f"frames/{f.name}"  # without walls there is no dataset: HDF5 has no empty chunks
             value[f.name] = self._rows(name, k)[0] if name in self._data else np.empty(0)
         with self._reading(f"frame {k}"):
@@ -380,13 +370,34 @@ class RunFile:
             value["wall_torque"] = value["wall_torque"].reshape(-1, self._shape["inv_inertia"][1])
             names = _columns(self._data, "frames/scalars")
             value["scalars"] = {name: float(value["scalars"][name]) for name in names}
-        return Frame(**value)
+            if "frames/status" not in self._data:
+                del value["status"]
+        return Record(**value)
 
     def __iter__(self) -> Iterator[Frame]:
         return (self[k] for k in range(len(self)))
 
     def contacts(self, k: int) -> Contacts | None:
-        """Contacts of frame k, None where they were not stored."""
+        """Contacts of frame k, None where they were not stored.
+
+        Bodies are the rows of the frame, and after its n grains n + 0, n + 1, … the walls.
+        """
+        found = self._contacts(k)
+        if found is None or "frames/status" not in self._data:
+            return found
+        status = self._rows("frames/status", self._index(k))[0]
+        bodies = some_bodies(np.flatnonzero(status == 0), len(status), self._shape["inv_mass"][0])
+        return found.among(bodies[1])
+
+    def checkpoint(self, k: int) -> Checkpoint | None:
+        """All that a run needs to go on from frame k, None where its contacts were not stored."""
+        contacts = self._contacts(k)
+        if contacts is None:
+            return None
+        return Checkpoint(self._record(k), contacts, self.header, self.model)
+
+    def _contacts(self, k: int) -> Contacts | None:
+        """The same with all bodies by their rows in the file."""
         k = self._index(k)
         with self._reading(f"frame {k}"):
             stored = self._data["frames/contact_count"][k] >= 0
@@ -403,7 +414,7 @@ class RunFile:
 
     @property
     def model(self) -> dict[str, Array]:
-        """Arrays that do not change during the run."""
+        """Arrays that do not change during the run, grains by their number, then walls."""
         with self._reading("the model"):
             return {name: data[()] for name, data in self._h5["model"].items()}
 
@@ -497,8 +508,8 @@ class RunFile:
         """Function that writes the first `frames` frames to another file, and their size."""
         header, model = self.header, self.model
         scalars = _columns(self._data, "frames/scalars")
-        springs = "contacts/spring" in self._data
-        layout = Layout.of(model, self.wall_names, self.columns, scalars, springs)
+        kinds = "contacts/spring" in self._data, "frames/status" in self._data
+        layout = Layout.of(model, self.wall_names, self.columns, scalars, *kinds)
         rows = {n: r for n, r in layout.rows().items() if n != "frames/checksum"}
         if not rows.keys() <= self._data.keys():
             raise InputError(

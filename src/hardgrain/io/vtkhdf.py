@@ -73,7 +73,7 @@ class VtkHdf:
     def _grains(self, snap: Snapshot) -> None:
         n, tensor = snap.n, stress(snap)
         data: dict[str, Array] = {
-            "id": np.arange(n, dtype=np.int32),
+            "id": snap.id,
             "set": snap.model.group.astype(np.int32),
             "material": snap.model.material[:n].astype(np.int32),
             "radius": snap.radius,
@@ -102,8 +102,8 @@ class VtkHdf:
             "tangential_force": np.linalg.norm(snap.tangential_force, axis=1),
             "force": xyz(snap.force),
             "gap": c.gap,
-            "first": c.first.astype(np.int32),
-            "second": c.second.astype(np.int32),
+            "first": snap.model.number[c.first],
+            "second": snap.model.number[c.second],
         }
         cells = np.arange(2 * m), np.arange(0, 2 * m + 1, 2)
         self._series["contacts"].append(snap.time, ends, *cells, cell_data=data)

@@ -54,7 +54,7 @@ class ExtendedXyz(TextFile):
         box, n = cell(snap), snap.n
         x, (a, b, c) = xyz(snap.position), box.length.tolist()
         columns = [
-            range(1, n + 1), [self._kinds[k] for k in snap.model.group.tolist()],
+            snap.id + 1, [self._kinds[k] for k in snap.model.group.tolist()],
             snap.radius, snap.mass, *(x - images(snap, box) * box.length).T, *x.T,
             *xyz(snap.velocity).T, *spins(snap.spin).T, coordination(snap),
         ]  # fmt: skip

@@ -120,7 +120,7 @@ def _force_chains(snap: Snapshot, angle: float = 45.0) -> xr.Dataset:
         ),
         "longest": ((), sizes.max(initial=0), about("1", "grains in the longest")),
     }  # fmt: skip
-    return xr.Dataset(data, {"grain": range(snap.n)})
+    return xr.Dataset(data, {"grain": snap.id})
 
 
 @of_run("chain-lengths", "how long force chains are, over all frames", contacts=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, ends, of_run, only_run
-from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
+from hardgrain.measure.snapshot import Run, Snapshot, Source
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
@@ -54,21 +55,31 @@ class Displacement:
 def mean_square_displacement(
     run: Run, frames: Sequence[int] | None = None, *, drift: bool = True
 ) -> Displacement:
-    """Of all grains over all lags up to half of the frames, taken from the first on at equal times.
+    """Of all grains that are always there, over all lags up to half of the frames.
+
+    Frames are taken from the first on at equal times.
 
     ``drift``: with the motion that all grains share; else the mean displacement is taken off.
     """
     which = _regular(run, frames)
-    first = snapshot(run, which[0])
-    n, dim, most = first.n, first.dim, max(1, len(which) // 2)
+    always = reduce(np.intersect1d, (run[k].id for k in which))
+    n, dim, most = len(always), len(run.model["periodic"]), max(1, len(which) // 2)
+    if n == 0:
+        raise InputError("no grain is there in all of these frames; choose fewer")
+
+    def places(k: int, begin: int = 0, end: int = n) -> Floats:
+        frame = run[k]
+        found: Floats = frame.position[np.searchsorted(frame.id, always[begin:end])]
+        return found
+
     shift = np.zeros((len(which), dim))
     if not drift:
         for t, k in enumerate(which):
-            shift[t] = run[k].position[:n].mean(axis=0)
+            shift[t] = places(k).mean(axis=0)
     total, squares = np.zeros((most, dim)), np.zeros(most)
     size = max(1, MEMORY // (8 * dim * len(which)))
     for begin in range(0, n, size):
-        x = np.stack([run[k].position[begin : min(begin + size, n)] for k in which])
+        x = np.stack([places(k, begin, begin + size) for k in which])
         own = _lags(x - x[0] - (shift - shift[0])[:, None, :], most)
         total += own.sum(axis=1)
         squares += np.square(own.sum(axis=2)).sum(axis=1)
@@ -134,13 +145,13 @@ class NonAffine:
 
 
 def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> NonAffine:
-    """D²_min of every grain.
+    """D²_min of every grain that is there at both moments, in the order of their numbers.
 
     ``reach``: of its neighbours, else 2.5 mean diameters, at most half a period [length].
     """
+    both = np.intersect1d(before.id, now.id)
+    before, now = before.of(both), now.of(both)
     n, dim = before.n, before.dim
-    if now.n != n:
-        raise InputError(f"the moments have {n} and {now.n} grains; D²min needs the same ones")
     if reach is None:
         period = before.model.periodic
         halves = 0.5 * period[period > 0.0]
@@ -217,5 +228,6 @@ def _d2min(
         ),
         "neighbours": ("grain", found.neighbours, about("1", "neighbours")),
     }  # fmt: skip
-    coords = {"grain": range(now.n), "component": along, "direction": along}
+    both = np.intersect1d(before.id, now.id)
+    coords = {"grain": both, "component": along, "direction": along}
     return xr.Dataset(data, coords, {"from_time": before.time, "to_time": now.time})

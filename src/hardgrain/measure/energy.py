@@ -363,7 +363,7 @@ def _contact_dissipation(snap: Snapshot) -> xr.Dataset:
 
     d = dissipation(snap)
     data: dict[str, Any] = {
-        name: ("contact", getattr(d.contacts, name), about("1", f"{name} body"))
+        name: ("contact", snap.model.number[getattr(d.contacts, name)], about("1", f"{name} body"))
         for name in ("first", "second")
     }
     for kind in d.kinds:

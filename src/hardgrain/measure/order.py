@@ -107,7 +107,7 @@ def _mean(
 def _order(snap: Snapshot, order: int = 6, neighbours: Neighbours = "voronoi") -> xr.Dataset:
     import xarray as xr
 
-    grain = {"grain": np.arange(snap.n)}
+    grain = {"grain": snap.id}
     if snap.dim == 3:
         q = steinhardt(snap, l=order, neighbours=neighbours)
         return xr.Dataset({"order": ("grain", q, about("1", f"q_{order}"))}, grain)

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,10 +21,10 @@ from scipy.spatial import cKDTree
 from hardgrain.contact.pairs import Walls, wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.model import Contacts, Floats, Model, Rows, State, some_bodies
 from hardgrain.scene.scene import GrainArrays, Scene
 
-__all__ = ["Run", "Simulated", "Snapshot", "Source", "snapshot", "snapshots"]
+__all__ = ["Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots"]
 
 
 class Run(Protocol):
@@ -87,6 +87,11 @@ class Snapshot:
         return self.model.n
 
     @property
+    def id(self) -> NDArray[np.int32]:
+        """(n,) numbers that the grains keep throughout a run; their rows, if all are there."""
+        return self.model.id
+
+    @property
     def time(self) -> float:
         return self.state.time
 
@@ -114,6 +119,21 @@ class Snapshot:
     def spin(self) -> Floats:
         """(n, ns) of the grains, ns = 1 in 2D and 3 in 3D."""
         return self.state.spin[: self.n]
+
+    def of(self, id: NDArray[Any]) -> Snapshot:
+        """The same moment with some of its grains only, given by increasing numbers."""
+        if id.size == self.n:
+            return self
+        grains = np.searchsorted(self.id, id)
+        rows, renumber = some_bodies(grains, self.n, self.model.bodies)
+        s, whole = self.state, self.complete
+        bodies = (s.position[rows], s.velocity[rows], s.spin[rows], s.orientation[rows])
+        return replace(
+            self,
+            model=self.model.only(grains),
+            state=State(s.step, s.time, *bodies, s.contacts.among(renumber)),
+            complete=None if whole is None else partial(_only, whole, grains),
+        )
 
     @cached_property
     def wrapped(self) -> Floats:
@@ -239,21 +259,30 @@ def snapshot(source: Source, frame: int = -1) -> Snapshot:
 
 def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapshot]:
     """Frames of a run file one after the other; never more than one is held."""
-    model = Model(**run.model, wall_names=tuple(run.wall_names))
+    everyone = model_of(run)
     scenario = json.loads(run.header["scenario"])
-    low = _low(model.dim, scenario["scene"]["periodic"])
+    low = _low(everyone.dim, scenario["scene"]["periodic"])
     substeps = scenario["engine"].get("substeps", 0)
-    complete = cache(lambda: _with_loads(model, scenario))
+    whole = cache(lambda: _with_loads(everyone, scenario))
     for k in range(len(run)) if frames is None else frames:
         try:
             frame, rows = run[k], run.contacts(k)
         except IndexError:
             raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}") from None
-        state = frame.state(Contacts.none(model.dim) if rows is None else rows)
-        on_walls = frame.wall_force, frame.wall_torque
+        state = frame.state(Contacts.none(everyone.dim) if rows is None else rows)
         yield Snapshot(
-            model, state, scenario["dt"], low, rows is not None, *on_walls, substeps, complete
-        )
+            everyone.only(frame.id), state, scenario["dt"], low, rows is not None,
+            frame.wall_force, frame.wall_torque, substeps, partial(_only, whole, frame.id),
+        )  # fmt: skip
+
+
+def model_of(run: Run) -> Model:
+    """All grains that a run ever has, and its walls; without drives and pressures."""
+    return Model(**run.model, wall_names=tuple(run.wall_names))
+
+
+def _only(whole: Callable[[], Model], grains: Rows) -> Model:
+    return whole().only(grains)
 
 
 def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:

@@ -248,5 +248,5 @@ def _grain_stress(snap: Snapshot, volume: str = "grain") -> xr.Dataset:
             about("1", "of the major principal stress"),
         ),
     }  # fmt: skip
-    coords = {"grain": range(snap.n), "component": axes(snap.dim), "direction": axes(snap.dim)}
+    coords = {"grain": snap.id, "component": axes(snap.dim), "direction": axes(snap.dim)}
     return xr.Dataset(data, coords)

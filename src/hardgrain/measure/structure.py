@@ -263,7 +263,7 @@ def _numbers(snap: Snapshot) -> xr.Dataset:
             "contacts": ("grain", contact_numbers(snap), about("1", "contacts of a grain")),
             "rattler": ("grain", rattlers(snap), about("1", "rattler")),
         },
-        {"grain": np.arange(snap.n)},
+        {"grain": snap.id},
     )
 
 

@@ -314,5 +314,5 @@ def _voronoi(snap: Snapshot, region: Any = None) -> xr.Dataset:
             "packing_fraction": ("grain", _filled(snap, found), fraction),
             "neighbours": ("grain", found.neighbours, about("1", "neighbours of the cell")),
         },
-        {"grain": np.arange(snap.n)},
+        {"grain": snap.id},
     )

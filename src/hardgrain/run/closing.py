@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from hardgrain.io.runfile import Checkpoint, RunFile
+from hardgrain.io.runfile import RunFile
 from hardgrain.run.simulation import Simulation, _name
 from hardgrain.run.summary import Summary
 from hardgrain.step.report import StepReport
@@ -19,11 +19,10 @@ def closing_word(run: RunFile) -> Summary:
     All is as at the end of the run but the time spent, which no file keeps.
     """
     last = run._last_with_contacts()
-    contacts = run.contacts(last)
-    assert contacts is not None
-    checkpoint = Checkpoint(run[last], contacts, run.header, run.model)
+    checkpoint = run.checkpoint(last)
+    assert checkpoint is not None
     sim = Simulation._from_checkpoint(checkpoint, None, run.path)
-    done = run.history["step"] <= checkpoint.frame.step
+    done = run.history["step"] <= checkpoint.record.step
     history = {name: column[done] for name, column in run.history.items()}
     sim._recall_speeds(history)
     if len(history["step"]):

@@ -11,6 +11,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.errors import InputError, SoftRunWarning
 from hardgrain.io.layout import MODEL
 from hardgrain.io.packings import is_packing, read_packing
-from hardgrain.io.runfile import Checkpoint, Frame, RunFile, RunWriter, Steps
+from hardgrain.io.runfile import Checkpoint, Frame, Record, RunFile, RunWriter, Steps
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
@@ -291,7 +292,7 @@ class Simulation:
         scenario = stored_scenario(checkpoint.header, path)
         if scene is not None:
             scenario = scenario.model_copy(update={"scene": scene})
-        frame, rows = checkpoint.frame, checkpoint.contacts
+        frame, rows = checkpoint.record, checkpoint.contacts
         if not set(SCALARS) <= set(frame.scalars):
             raise _kept_less(path, checkpoint)
         sim.scenario, sim.dt = scenario, scenario.dt
@@ -303,7 +304,7 @@ class Simulation:
                     f" {hardgrain.__version__}; it was written by"
                     f" {checkpoint.header.get('hardgrain', 'another version')}"
                 )
-        sim.state = frame.state(rows)
+        sim.state = Frame(frame, sim.model.wall_names).state(rows)
         sim._set_up()
         sim.totals = Totals(
             **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
@@ -417,16 +418,24 @@ class Simulation:
         return np.array(row), self.engine.wall_force.copy(), self._wall_work
 
     def _write(self, writer: RunWriter, rows: list[_Row], with_contacts: bool) -> None:
+        record = self._record()
+        shapes = (len(self._columns()),), record.wall_force.shape, record.wall_force.shape[:1]
+        parts = zip(*rows) if rows else ([], [], [])
+        steps = Steps(*(np.reshape(part, (len(rows), *row)) for part, row in zip(parts, shapes)))
+        writer.append(record, steps, self.state.contacts if with_contacts else None)
+
+    def _record(self) -> Record:
         s = self.state
-        frame = Frame(
+        return Record(
             s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
             self.engine.wall_force, self.engine.wall_torque,
             {**asdict(self.totals), **self.monitor.scalars},
         )  # fmt: skip
-        shapes = (len(self._columns()),), frame.wall_force.shape, frame.wall_force.shape[:1]
-        parts = zip(*rows) if rows else ([], [], [])
-        steps = Steps(*(np.reshape(part, (len(rows), *row)) for part, row in zip(parts, shapes)))
-        writer.append(frame, steps, s.contacts if with_contacts else None)
+
+    @property
+    def frame(self) -> Frame:
+        """The grains, and the walls by name, as they are now."""
+        return Frame(deepcopy(self._record()), self.model.wall_names)
 
     # ------------------------------------------------------------------ the closing word
     def _summary(self, ended: str | None, conditions: list[Condition], path: str | None) -> Summary:
@@ -534,11 +543,12 @@ def _name(condition: Condition) -> str:
     )
 
 
-def _grains(frame: Frame, model: dict[str, Any]) -> GrainArrays:
-    n = model["radius"].size
-    return GrainArrays(
-        frame.position[:n], model["radius"], frame.velocity[:n], frame.spin[:n], model["group"]
-    )
+def _grains(frame: Frame | Record, model: dict[str, Any]) -> GrainArrays:
+    """Of a frame those that are there, of a record all."""
+    id = frame.id if isinstance(frame, Frame) else np.arange(model["radius"].size)
+    n = id.size
+    moving = (frame.velocity[:n], frame.spin[:n], model["group"][id])
+    return GrainArrays(frame.position[:n], model["radius"][id], *moving)
 
 
 def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays]:

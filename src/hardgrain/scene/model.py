@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+Rows = NDArray[np.integer[Any]]  # of arrays
 
-__all__ = ["Contacts", "Drive", "Floats", "Ints", "Model", "Pressure", "State"]
+__all__ = [
+    "Contacts",
+    "Drive",
+    "Floats",
+    "Ints",
+    "Model",
+    "Pressure",
+    "Rows",
+    "State",
+    "some_bodies",
+]
 
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
 
@@ -21,7 +33,7 @@ class Drive:
     """One component of the velocity, spin, force or torque of some bodies over time."""
 
     what: str  # VELOCITY, SPIN, FORCE or TORQUE
-    bodies: slice | NDArray[np.int64]
+    bodies: slice | Rows
     axis: int
     value: Callable[[float], float]
     constant: bool
@@ -67,6 +79,14 @@ class Model:
     lean: bool = field(default=False)
     # (materials, materials) which of scene.contacts holds for a pair, −1: the default
     law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    # (n,) number that a grain keeps throughout a run, increasing; its row, unless some are absent
+    id: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    everyone: int = 0  # grains that a run ever has
+
+    def __post_init__(self) -> None:
+        if not self.everyone:
+            object.__setattr__(self, "everyone", self.radius.size)
+            object.__setattr__(self, "id", np.arange(self.radius.size, dtype=np.int32))
 
     @property
     def dim(self) -> int:
@@ -81,6 +101,37 @@ class Model:
     def bodies(self) -> int:
         """Number of bodies, walls included."""
         return int(self.inv_mass.shape[0])
+
+    @property
+    def number(self) -> Ints:
+        """(nb,) of all bodies throughout a run: of grains their id, walls after all grains."""
+        walls = np.arange(self.bodies - self.n, dtype=np.int32)
+        return np.concatenate([self.id, self.everyone + walls])
+
+    def only(self, grains: Rows) -> Model:
+        """The same scene with some of its grains, given by increasing rows, and all walls."""
+        if grains.size == self.n:
+            return self
+        rows, renumber = some_bodies(grains, self.n, self.bodies)
+        bodies = ("inv_mass", "inv_inertia", "mass", "inertia", "material")
+        arrays = {name: getattr(self, name)[rows] for name in bodies}
+        arrays |= {name: getattr(self, name)[grains] for name in ("radius", "group", "id")}
+        drives, pressures = [], []
+        for drive in self.drives:
+            driven = renumber[drive.bodies]
+            drives.append(replace(drive, bodies=driven[driven >= 0]))
+        for p in self.pressures:
+            spans = tuple((int(renumber[a]), int(renumber[b]), k) for a, b, k in p.between)
+            pressures.append(replace(p, body=int(renumber[p.body]), between=spans))
+        return replace(self, **arrays, drives=tuple(drives), pressures=tuple(pressures))
+
+
+def some_bodies(grains: Rows, n: int, bodies: int) -> tuple[Rows, Ints]:
+    """Rows of some of n grains and of all walls; and the new number of each body, −1: left out."""
+    rows = np.concatenate([grains, np.arange(n, bodies)]).astype(np.int64)
+    renumber = np.full(bodies, -1, np.int32)
+    renumber[rows] = np.arange(rows.size, dtype=np.int32)
+    return rows, renumber
 
 
 @dataclass
@@ -114,6 +165,13 @@ class Contacts:
     def key(self, bodies: int) -> NDArray[np.int64]:
         """One number for each contact, increasing: its identity, shape (m,)."""
         return self.first.astype(np.int64) * bodies + self.second
+
+    def among(self, renumber: Ints) -> Contacts:
+        """Those of the bodies that have a new number, which it gives them; −1: left out."""
+        first, second = renumber[self.first], renumber[self.second]
+        kept = (first >= 0) & (second >= 0)
+        rest = {name: getattr(self, name)[kept] for name in self.__dataclass_fields__}
+        return Contacts(**(rest | {"first": first[kept], "second": second[kept]}))
 
     def normal_impulse(self) -> Floats:
         """P_n of every contact, shape (m,)."""

@@ -102,7 +102,7 @@ FIELDS: dict[str, Field] = {
     ),
     "radius": Field("radius", "length", "value", lambda s: s.radius),
     "mass": Field("mass", "mass", "value", lambda s: s.mass),
-    "id": Field("number of the grain", "1", "value", lambda s: np.arange(s.n, dtype=float)),
+    "id": Field("number of the grain", "1", "value", lambda s: s.id.astype(float)),
     "group": Field("set of grains", "1", "name", lambda s: s.model.group.astype(float)),
     "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
 }

@@ -53,6 +53,7 @@ def film_data(run: RunFile) -> str | None:
     fixed = scale(snapshots(run, few), look)
     tops = _tops(run, few)
     frames, parts = [], []
+    diameter = 2.0 * float(run.model["radius"].mean())
     for snap in snapshots(run, chosen):
         head, data = _frame(snap, look, fixed, tops)
         frames.append(head)
@@ -64,9 +65,9 @@ def film_data(run: RunFile) -> str | None:
             "low": low.tolist(),
             "high": high.tolist(),
             "flat": last.dim == 2,
-            "radius": np.round(last.radius, 6).tolist(),
-            "band": plane.BAND * 2.0 * float(last.radius.mean()),
-            "width": 0.45 * 2.0 * float(last.radius.mean()),
+            "radius": np.round(run.model["radius"], 6).tolist(),
+            "band": plane.BAND * diameter,
+            "width": 0.45 * diameter,
             "grain": GRAIN,
             "rim": RIM,
             "top": {"speed": tops[0], "pressure": tops[1], "force": fixed.force},
@@ -103,7 +104,7 @@ def _frame(
     seen = plane.see(snap, lines, fixed.box)
     low, high = fixed.box
     place = _share16((seen.center - low) / (high - low))
-    number = seen.grain.astype("<u2")
+    number = snap.id[seen.grain].astype("<u2")
     turn = snap.state.orientation[: snap.n, 0] / (2.0 * math.pi) % 1.0 if snap.dim == 2 else None
     third = _share8(seen.depth) if turn is None else _share8(turn[seen.grain])
     speed = _share8(grain_field(snap, "speed").value / (tops[0] or 1.0))[seen.grain]

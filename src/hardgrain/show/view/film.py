@@ -12,7 +12,7 @@ import numpy as np
 from hardgrain.contact.geometry import INSIDE, OUTSIDE, SEGMENT
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
-from hardgrain.measure.snapshot import Snapshot, snapshot
+from hardgrain.measure.snapshot import Snapshot, model_of, snapshot
 from hardgrain.scene.model import Contacts, Floats
 
 __all__ = ["Film"]
@@ -29,6 +29,7 @@ class Film:
         self._lock = threading.RLock()
         self._run = RunFile(self.path)
         self._first = snapshot(self._run, 0)
+        self._everyone = model_of(self._run)
         self._looked = time.monotonic()
         self._history: tuple[int, dict[str, Floats]] | None = None
         self.live = self._run.live
@@ -45,8 +46,8 @@ class Film:
 
     @property
     def n(self) -> int:
-        """Number of grains."""
-        return self._first.n
+        """Number of grains, those that are not always there included."""
+        return self._everyone.n
 
     @property
     def wall_names(self) -> tuple[str, ...]:
@@ -55,7 +56,7 @@ class Film:
     @property
     def diameter(self) -> float:
         """Mean diameter of the grains [length]."""
-        return 2.0 * float(self._first.radius.mean())
+        return 2.0 * float(self._everyone.radius.mean())
 
     def at(self, k: int, contacts: bool = True) -> Snapshot:
         """Frame k; its contacts are only read if asked for."""
@@ -65,6 +66,7 @@ class Film:
         state = frame.state(Contacts.none(self.dim) if rows is None else rows)
         return replace(
             self._first,
+            model=self._everyone.only(frame.id),
             state=state,
             stored=rows is not None,
             wall_force=frame.wall_force,
@@ -106,9 +108,10 @@ class Film:
         an end, and the periodic cell.
         """
         ends = [self.at(k, contacts=False).wrapped for k in {0, len(self) - 1}]
+        ends = [x for x in ends if len(x)] or [np.zeros((1, self.dim))]
         share = [OUTLIERS, 1.0 - OUTLIERS]
         box = np.array([np.quantile(x, share, axis=0) for x in ends])
-        reach = float(self._first.radius.max())
+        reach = float(self._everyone.radius.max())
         low, high = box[:, 0].min(axis=0) - reach, box[:, 1].max(axis=0) + reach
         for kind, point, axis, size in zip(*self._first.walls, strict=True):
             if kind == SEGMENT:

@@ -81,7 +81,7 @@ def find_contact(snap: Snapshot, pair: tuple[int, int]) -> int | None:
 def grain_facts(snap: Snapshot, i: int) -> Facts:
     """Numbers of a grain, with names."""
     facts = [
-        ("grain", str(i)),
+        ("grain", str(snap.id[i])),
         ("position", _vector(snap.wrapped[i])),
         ("velocity", _vector(snap.velocity[i])),
         ("spin", _vector(snap.spin[i])),
@@ -123,7 +123,7 @@ def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
 def body_name(snap: Snapshot, body: int) -> str:
     """Of a grain its number, of a wall its name."""
     if body < snap.n:
-        return f"grain {body}"
+        return f"grain {snap.id[body]}"
     return f"wall {snap.model.wall_names[body - snap.n]}"
 
 

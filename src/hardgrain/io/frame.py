@@ -1,0 +1,109 @@
+"""A frame of a run: as the file keeps it, and as it is read, grains apart from walls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.scene.model import Contacts, State
+
+__all__ = ["Frame", "Record", "WallFrame"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A frame as the file keeps it: all bodies, grains before walls, absent grains included."""
+
+    step: int
+    time: float
+    position: Array  # (nb, dim) [length]
+    orientation: Array  # (nb, 1) [rad] or (nb, 4) unit quaternion (x, y, z, w)
+    velocity: Array  # (nb, dim) [length/time]
+    spin: Array  # (nb, ns) [rad/time]
+    wall_force: Array  # (w, dim) [force], by the grains on each wall
+    wall_torque: Array  # (w, ns) [force × length]
+    scalars: Mapping[str, float]  # sums that an exact resume needs
+    # (n,) 0: there, −1: not yet, k > 0: taken out by the k-th removal; empty: all are there
+    status: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True)
+class WallFrame:
+    """One wall of a frame."""
+
+    position: Array  # (dim,) the point that it turns about [length]
+    orientation: Array  # (1,) [rad] or (4,) unit quaternion (x, y, z, w)
+    velocity: Array  # (dim,) [length/time]
+    spin: Array  # (ns,) [rad/time]
+    force: Array  # (dim,) of the grains on it [force]
+    torque: Array  # (ns,) [force × length]
+
+
+class Frame:
+    """The grains that are there after `step` steps, one in each row, and the walls by name.
+
+        frame.position            (n, dim) centres of the grains
+        frame.walls["lid"].force  (dim,)
+
+    ``id`` (n,) holds the numbers of the grains: where none comes or goes, those of the rows.
+    """
+
+    def __init__(self, record: Record, wall_names: Sequence[str]) -> None:
+        self.record = record
+        everyone = len(record.position) - len(wall_names)
+        self.step, self.time, self.scalars = record.step, record.time, record.scalars
+        self.wall_force, self.wall_torque = record.wall_force, record.wall_torque
+        self.id = np.arange(everyone, dtype=np.int32)
+        if record.status.size:
+            self.id = np.flatnonzero(record.status == 0).astype(np.int32)
+        self._rows = np.append(self.id, np.arange(everyone, len(record.position)))
+        self._names = tuple(wall_names)
+
+    def __len__(self) -> int:
+        """Number of grains."""
+        return len(self.id)
+
+    def __repr__(self) -> str:
+        grains = f"{len(self)} grain{'s' * (len(self) != 1)}"
+        walls = f"walls {', '.join(self._names)}" if self._names else "no walls"
+        return f"<Frame at step {self.step}, time {self.time:.6g}: {grains}, {walls}>"
+
+    @property
+    def position(self) -> Array:
+        """(n, dim) centres of the grains [length], not wrapped at periodic boundaries."""
+        return self.record.position[self.id]
+
+    @property
+    def orientation(self) -> Array:
+        """(n, 1) angles [rad], or (n, 4) unit quaternions (x, y, z, w)."""
+        return self.record.orientation[self.id]
+
+    @property
+    def velocity(self) -> Array:
+        """(n, dim) [length/time]"""
+        return self.record.velocity[self.id]
+
+    @property
+    def spin(self) -> Array:
+        """(n, ns) [rad/time]"""
+        return self.record.spin[self.id]
+
+    @property
+    def walls(self) -> dict[str, WallFrame]:
+        """Where each wall is, how it moves and what the grains do to it, by its name."""
+        r, first = self.record, len(self.record.position) - len(self._names)
+        arrays = [a[first:] for a in (r.position, r.orientation, r.velocity, r.spin)]
+        walls = zip(*arrays, self.wall_force, self.wall_torque, strict=True)
+        return {name: WallFrame(*wall) for name, wall in zip(self._names, walls)}
+
+    def state(self, contacts: Contacts) -> State:
+        """The state of a run at this frame: grains, then walls."""
+        r, rows = self.record, self._rows
+        bodies = (r.position[rows], r.velocity[rows], r.spin[rows], r.orientation[rows])
+        return State(self.step, self.time, *bodies, contacts)
