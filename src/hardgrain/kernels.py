@@ -165,7 +165,8 @@ def _in_folder() -> Iterator[None]:
 
 
 def _kernel(function: F, **options: Any) -> F:
-    dispatcher = numba.njit(**_OPTIONS, **options)(function)
+    # nogil: Ctrl-C is answered while a kernel runs (`run.interrupt`)
+    dispatcher = numba.njit(nogil=True, **_OPTIONS, **options)(function)
     # The key does not cover files elsewhere, such as a user's script: compiled at each start.
     if os.path.realpath(function.__code__.co_filename) in _FILES:
         with _in_folder():

@@ -1,5 +1,6 @@
 """The command in this process: fast, and its output is at hand."""
 
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,10 +33,13 @@ def hardgrain(
     def call(*arguments: Any) -> Result:
         monkeypatch.setattr(sys, "argv", ["hardgrain", *map(str, arguments)])
         code: Any = 0
+        handler = signal.getsignal(signal.SIGINT)
         try:
             main()
         except SystemExit as end:
             code = end.code or 0
+        finally:
+            signal.signal(signal.SIGINT, handler)
         out, err = capsys.readouterr()
         return Result(code, out, err)
 

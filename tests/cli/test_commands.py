@@ -137,6 +137,54 @@ def test_ctrl_c_ends_cleanly_and_resume_goes_on(scenario, tmp_path):
     assert f"after {steps + 7} steps" in on.stdout
 
 
+LONG_STEP = """
+dt = 1.0
+[scene]
+grains = [{ place = { kind = "at", positions = [[0, 0], [1, 0], [2, 0], [3, 0]] } }]
+[engine]
+kind = "soft-particles"
+stiffness = 1.0
+substeps = 1000000
+[stop]
+steps = 100000000
+"""
+
+
+def test_ctrl_c_is_answered_within_a_step_and_a_second_one_ends_it(tmp_path):
+    """A step of a second or so, again and again: most signals meet compiled code."""
+    (tmp_path / "long.toml").write_text(LONG_STEP)
+    with started(
+        [sys.executable, "-m", "hardgrain.cli", "run", "long.toml"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        until(lambda: _has_frames(tmp_path / "long.h5", 1), "a frame", process)
+        process.send_signal(signal.SIGINT)
+        said = iter(process.stderr.readline, "")
+        assert any("the run ends after the step in hand; Ctrl-C again" in line for line in said)
+        for _ in range(4):
+            process.send_signal(signal.SIGINT)
+        err = process.communicate(timeout=LAST)[1]
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    with hg.RunFile(tmp_path / "long.h5") as file:  # intact
+        assert not file.finished
+
+
+def test_ctrl_c_twice_in_python_ends_the_run_and_then_the_script(scenario, tmp_path):
+    sim = hg.Simulation(hg.load(scenario))
+
+    def press(sim, report):
+        if report.step == 5:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        sim.run(output=tmp_path / "a.h5", progress=press)
+    with hg.RunFile(tmp_path / "a.h5") as file:
+        assert file[-1].step == 5
+        assert not file.live
+
+
 def _has_frames(path: Path, count: int) -> bool:
     try:
         with hg.RunFile(path) as file:
@@ -168,7 +216,7 @@ def test_info_of_a_run_that_goes_on_or_was_cut(hardgrain, scenario):
     sim.run(output="test.h5", progress=look)
     assert "state:       running now\n" in seen[0]
     sim = hg.Simulation(hg.load(scenario))
-    sim.run(lambda s: sim._interrupted or setattr(sim, "_interrupted", True), output="cut.h5")
+    sim.run(lambda s: s.state.step == 1 and signal.raise_signal(signal.SIGINT), output="cut.h5")
     assert "interrupted; to go on: hardgrain resume cut.h5" in hardgrain("info", "cut.h5").out
 
 

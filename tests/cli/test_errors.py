@@ -1,8 +1,13 @@
 """Bad input ends in one sentence that names the field, the value and what is valid; exit code 2."""
 
 import copy
+import errno
 import json
+import os
+import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +15,8 @@ import h5py
 import pytest
 
 import hardgrain as hg
-from hardgrain.run.scenario import parse
+from hardgrain.cli import starter
+from hardgrain.run.scenario import _change, parse
 
 BASE = tomllib.loads((Path(__file__).parent / "scenario.toml").read_text())
 NAN = float("nan")
@@ -40,6 +46,10 @@ BAD = [
     (f"{GRAINS}.diameter", 1e-200, ["diameter is 1e-200", "other units"]),
     (f"{GRAINS}.count", 10**8, ["count", "100000000"]),
     (f"{GRAINS}.count", 1.5, ["scene.grains[0].count is 1.5", "a whole number"]),
+    (f"{GRAINS}.count", True, ["scene.grains[0].count is true", "a whole number"]),
+    (f"{GRAINS}.count", "20", ["scene.grains[0].count is '20'", "a whole number"]),
+    (f"{GRAINS}.diameter", 5e-324, ["scene.grains[0].diameter is 4.94066e-324", "1e-100"]),
+    (f"{GRAINS}.diameter", 1e200, ["scene.grains[0].diameter is 1e+200", "1e+100"]),
     (f"{GRAINS}.velocity", [1, 2, 3], ["scene.grains[0].velocity", "dimension 2 takes 2"]),
     (f"{GRAINS}.spin", "fast", ["scene.grains[0].spin is 'fast'", "a number or a list"]),
     (f"{GRAINS}.place", ..., ["scene.grains[0].place is missing", "'grid'"]),
@@ -51,7 +61,18 @@ BAD = [
     (f"{GRAINS}.cuont", 3, ["scene.grains[0].cuont is not a known key", "did you mean 'count'?"]),
     ("scene.grains", {}, ["scene.grains is a table", "[[scene.grains]]"]),
     ("scene.grains", [], ["scene.grains is empty", "at least one grain"]),
-    ("scene.gravity", [0, NAN], ["scene.gravity is [0.0, nan]", "finite number"]),
+    ("scene.gravity", [0, NAN], ["scene.gravity[1] is nan", "a finite number"]),
+    ("scene.gravity", ["0", "-1"], ["scene.gravity[0] is '0'", "a number"]),
+    ("scene.allow_overlaps", "yes", ["scene.allow_overlaps is 'yes'", "true or false"]),
+    (f"{WALL}.name", "a\0b", ["scene.walls[0].name is 'a\\x00b'", "without invisible"]),
+    (f"{WALL}.name", "ä" * 128, ["scene.walls[0].name is 'ä", "at most 255 bytes"]),
+    ("output.file", "a" * 300, ["output.file is 'a", "at most 255 bytes"]),
+    ("start", {"file": "a\0.h5"}, ["start.file is 'a\\x00.h5'", "without invisible"]),
+    (
+        "engine",
+        {"kind": "soft-particles", "stiffness": 1, "substeps": 10**8},
+        ["engine.substeps is 100000000", "at most 1e+06"],
+    ),
     ("scene.gravity", [0, -1, 0], ["scene.gravity", "dimension 2 takes 2"]),
     ("scene.dimension", 3, ["scene.gravity is [0.0, -1.0]", "dimension 3 takes 3"]),
     ("scene.dimension", 4, ["scene.dimension is 4", "2 or 3"]),
@@ -106,6 +127,38 @@ def test_bad_value(path, value, words):
         assert word in said
 
 
+def test_number_that_python_does_not_write():
+    said = sentence(changed(f"{GRAINS}.count", 10**5000))
+    assert "scene.grains[0].count is too large a number; give" in said
+
+
+def leaves(data: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*way, key))
+        else:
+            yield (*way, key), value
+
+
+DRIVEN = {"spin", "force", "pressure", "velocity", "torque"}  # a text is a function of time
+
+
+@pytest.mark.parametrize("name", starter.names())
+def test_no_number_may_be_a_text_or_a_truth(name):
+    """Of every number in every starter."""
+    data = tomllib.loads(starter.text(name))
+    for way, value in leaves(data):
+        if isinstance(value, str):
+            continue
+        texts = () if DRIVEN.intersection(way) else ("x", str(value))
+        for junk in (1 if isinstance(value, bool) else True, *texts):
+            bad = copy.deepcopy(data)
+            _change(bad, ".".join(map(str, way)), junk)
+            with pytest.raises(hg.InputError):
+                parse(bad)
+
+
 def test_overlapping_grains_name_the_worst_pair():
     data = changed(f"{GRAINS}.place", {"kind": "at", "positions": [[1, 1], [3, 1], [3.2, 1]]})
     del data["scene"]["grains"][0]["count"]
@@ -147,6 +200,18 @@ def test_missing_scenario(hardgrain):
 def test_scenario_that_is_no_toml(hardgrain, scenario):
     scenario.write_text("dt = = 3\n")
     refused(hardgrain("run", scenario), "test.toml is not valid TOML", "line 1")
+
+
+def test_number_with_thousands_of_digits(hardgrain, scenario):
+    scenario.write_text(scenario.read_text().replace("seed = 3", "seed = " + "9" * 5000))
+    refused(hardgrain("run", scenario), "test.toml is not valid TOML", "digits")
+
+
+@pytest.mark.parametrize("command", ["run -o", "new silo -o", "info", "plot", "advise"])
+def test_name_too_long_for_a_file(hardgrain, scenario, command):
+    first, *rest = command.split()
+    told = [scenario] if first == "run" else []
+    refused(hardgrain(first, *told, *rest, "a" * 300), "aaaa", "File name too long")
 
 
 def test_scenario_that_is_no_text(hardgrain, scenario):
@@ -199,6 +264,56 @@ def test_unwritable_folder(hardgrain, scenario):
     refused(last_line(hardgrain("run", scenario, "-o", "/proc/a.h5")), "/proc/a.h5")
     refused(hardgrain("demo", "-o", "/proc/demo"), "/proc/demo")
     refused(hardgrain("new", "silo", "-o", "nowhere/a.toml"), "nowhere/a.toml")
+
+
+def test_no_starter_is_left_half_written(hardgrain, monkeypatch):
+    def full(self, *args, **kwargs):
+        self.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    result = hardgrain("new", "silo")
+    assert (result.code, result.err) == (
+        1, "error: silo.toml cannot be written: No space left on device\n"
+    )  # fmt: skip
+    assert list(Path().iterdir()) == []
+
+
+COMMAND = [sys.executable, "-m", "hardgrain.cli"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device here")
+@pytest.mark.parametrize("arguments", [["new", "--list"], ["--help"]])
+def test_output_that_cannot_be_written(arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: the output: No space left on device\n"
+
+
+def test_terminal_without_unicode(tmp_path):
+    """Signs that it cannot show are written with letters."""
+    done = subprocess.run(
+        [*COMMAND, "measure", "--list"], cwd=tmp_path, capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"|T|/(muN)" in done.stdout
+    assert b"Falk-Langer" in done.stdout
+    said = "−1·10⁻⁶ ≤ √2 … café ☃".encode("ascii", "plainly")
+    assert said == b"-1*10-6 <= sqrt2 ... cafe ?"
+
+
+def test_errors_of_a_run_that_has_begun_are_not_the_inputs(hardgrain, scenario, monkeypatch):
+    def fails(self, state):
+        raise hg.InputError("length is 3.95e+151; give less")
+
+    monkeypatch.setattr("hardgrain.run.monitor.Monitor.look", fails)
+    result = hardgrain("run", scenario)
+    assert result.code == 1
+    assert "error: the run failed after step 1: length is 3.95e+151" in result.err
 
 
 def test_threads_beyond_the_machine(hardgrain, scenario):

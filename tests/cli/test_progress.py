@@ -4,14 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import hardgrain as hg
 from hardgrain import parallel
 from hardgrain.cli import starter, warmup
 from hardgrain.kernels import cache_folder
-from hardgrain.run.progress import PERIOD, Progress, duration
+from hardgrain.run.progress import PERIOD, Progress, duration, span
 
 from ..warm import warmed
 
@@ -29,12 +31,19 @@ def sim(scenario):
     return hg.Simulation(hg.load(scenario))
 
 
+def paced(until, clock):
+    """A progress of a run whose k-th step was done at clock[k] [s]."""
+    progress = Progress(until)
+    for step, now in enumerate(clock):
+        progress.pace.note(now, step)
+    return progress
+
+
 def test_line_tells_the_state_and_the_time_left(sim):
-    progress = Progress([hg.Steps(steps=10), hg.Time(time=100.0)])
-    progress._first = 0.0, 0
+    progress = paced([hg.Steps(steps=10), hg.Time(time=100.0)], [4.0 * k for k in range(6)])
     for _ in range(5):
         report = sim.step()
-    line = progress.line(sim, report, 20.0)
+    line = progress.line(sim, report)
     assert " 50%" in line
     for part in (
         "step 5",
@@ -50,12 +59,67 @@ def test_line_tells_the_state_and_the_time_left(sim):
 
 def test_at_rest_has_no_time_left_or_at_most_one(sim):
     report = sim.step()
-    free = Progress([hg.AtRest()])
-    free._first = 0.0, 0
-    assert "left" not in free.line(sim, report, 20.0)
-    capped = Progress([hg.AtRest(), hg.Steps(steps=2)])
-    capped._first = 0.0, 0
-    assert "at most 20 s left" in capped.line(sim, report, 20.0)
+    assert "left" not in paced([hg.AtRest()], [0.0, 20.0]).line(sim, report)
+    capped = paced([hg.AtRest(), hg.Steps(steps=2)], [0.0, 20.0]).line(sim, report)
+    assert "about 20 s left unless at rest before" in capped
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_line_fits_the_terminal_with_its_residual(sim, columns):
+    """Even of a long run that is hard to foresee."""
+    for _ in range(5):
+        report = sim.step()
+    report = replace(report, step=1_234_567, time=12345.678, sweeps=100_000, residual=1e-4)
+    clock = [0.0, *(3600.0 + 7200.0 * k for k in range(9))]
+    progress = paced([hg.Steps(steps=50)], clock)
+    line = progress.line(sim, report, columns)
+    assert len(line) <= columns
+    assert "residual 1e-04" in line
+    assert "step 1234567" in line
+    assert columns == 60 or " left" in line
+
+
+@pytest.mark.parametrize("growth", [-0.8, 0.0, 1.0, 4.0])
+@pytest.mark.parametrize("done", [0.1, 0.3, 0.7])
+def test_time_left_is_within_what_was_said(growth, done):
+    """Of a run whose steps take the longer the later they are, or the shorter."""
+    steps = 2000
+    cost = 0.1 * (1.0 + growth * np.arange(steps) / steps)
+    clock = np.concatenate([[0.0], np.cumsum(cost)])
+    now = int(done * steps)
+    low, high = paced([], clock[: now + 1]).pace.left(steps - now)
+    true = clock[-1] - clock[now]
+    assert low * 0.99 <= true <= high * 1.01  # halves of whole steps, and marks every 0.1 s
+    assert high / low < 3.0  # and it says something
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (50, 58, "about 54 s"),
+        (20 * 60, 46 * 60, "20 to 46 min"),
+        (3600, 9000, "60 to 150 min"),
+        (8, 90, "8 s to 1 min 30 s"),
+    ],
+)
+def test_span(low, high, words):
+    assert span(low, high) == words
+
+
+def test_a_log_gets_lines_ever_more_seldom(sim, capsys, monkeypatch):
+    clock = iter(np.arange(0.0, 3600.0, 0.5))
+    monkeypatch.setattr("hardgrain.run.progress.time.perf_counter", lambda: next(clock))
+    report = sim.step()
+    with Progress([hg.Steps(steps=10)]) as progress:
+        for _ in range(7000):
+            progress(sim, report)
+    lines = capsys.readouterr().err.splitlines()
+    assert 20 < len(lines) < 60
+    assert all("step 1 " in line and "residual" in line for line in lines)
+    with Progress(quiet=True) as progress:
+        for _ in range(100):
+            progress(sim, report)
+    assert capsys.readouterr().err == ""
 
 
 def test_live_line_in_a_terminal_is_not_redrawn_at_every_step(hardgrain, scenario, monkeypatch):

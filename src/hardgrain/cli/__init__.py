@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hardgrain.cli.terminal import Terminal
+
 __all__ = ["main"]
 
 
@@ -9,17 +14,49 @@ def main() -> None:
     """Run the command ``hardgrain``; every error that we foresee ends in one sentence."""
     import sys
 
+    from hardgrain.cli.terminal import Terminal
+
+    terminal = Terminal()
+    code = _call(terminal)
+    try:
+        sys.stdout.flush()  # a full disk is noticed here at the latest
+    except OSError as error:
+        sys.stdout = None  # or Python tries again, with a traceback
+        code = code or _say(f"the output: {error.strerror}", 1)
+    terminal.interrupted = True  # from here on there is nothing left to interrupt
+    sys.exit(code)
+
+
+def _call(terminal: Terminal) -> int:
+    """The exit code of the command, after what there is to say."""
     from hardgrain.cli.app import app
     from hardgrain.errors import HardgrainError
 
     try:
         app(prog_name="hardgrain")
-    except HardgrainError as error:
-        print(f"error: {str(error).rstrip('.')}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
-    except MemoryError:
-        print("error: the memory of this machine is not enough for this scene", file=sys.stderr)
-        sys.exit(1)
+    except SystemExit as end:
+        if terminal.interrupted:
+            return _say("interrupted", 130, "")
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException as error:
+        if terminal.interrupted:  # whatever the interruption became on its way
+            return _say("interrupted", 130, "")
+        if isinstance(error, HardgrainError):
+            return _say(str(error).rstrip("."), error.exit_code)
+        if isinstance(error, MemoryError):
+            return _say("the memory of this machine is not enough for this scene", 1)
+        if isinstance(error, OSError):  # a name too long, a full disk, a folder without a right
+            name = str(error.filename or "the output")
+            name = name if len(name) <= 60 else f"{name[:57]}..."
+            return _say(f"{name}: {error.strerror or error}", 2 if error.filename else 1)
+        raise
+    return 0
+
+
+def _say(text: str, code: int, kind: str = "error: ") -> int:
+    import contextlib
+    import sys
+
+    with contextlib.suppress(OSError):
+        print(f"{kind}{text}", file=sys.stderr)
+    return code

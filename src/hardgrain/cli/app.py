@@ -14,7 +14,7 @@ from hardgrain.cli.fclib import fclib
 from hardgrain.cli.forces import forces
 from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
-from hardgrain.cli.options import LastFrame, Quiet, RunFileArgument
+from hardgrain.cli.options import Changes, LastFrame, Quiet, RunFileArgument, changes_of
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
@@ -85,20 +85,23 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run file if there is one already.")
     ] = False,
+    changes: Changes = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """Run a scenario and write a run file.
 
-    Ctrl-C ends the run cleanly after the step in hand; `hardgrain resume` goes on with it.
+    Ctrl-C ends the run cleanly after the step in hand, a second one at once; `hardgrain resume`
+    goes on with it.
 
     \b
-    Example:
+    Examples:
       hardgrain run silo.toml -o silo-a.h5
+      hardgrain run silo.toml --set scene.contacts.0.friction=0.3 --set seed=7 -o silo-b.h5
     """
     from hardgrain.run.scenario import load
 
-    loaded = load(scenario)
+    loaded = load(scenario, changes_of(changes))
     path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
     if path.is_file() and not overwrite:
         raise InputError(
@@ -156,7 +159,7 @@ def resume(
             raise InputError(f"{file} holds no stop condition; give --steps or --time")
         until = stored.stop.conditions()
     _set_threads(threads)
-    with Progress(until, quiet) as progress:
+    with Progress(until, quiet, command=True) as progress:
         progress.tell(f"going on with {file}")
         _, summary = Simulation.resume(file, until, progress=progress)
     _close(summary, file, quiet)
@@ -165,6 +168,7 @@ def resume(
 @app.command()
 def advise(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
+    changes: Changes = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say before a run how soft it will be, which sweeps and step it needs, how long it takes.
@@ -186,7 +190,7 @@ def advise(
             typer.echo("compiling kernels, first run only (about half a minute)", err=True)
 
     with announce(compiling):
-        advice = judge(load(scenario))
+        advice = judge(load(scenario, changes_of(changes)))
     print(json.dumps(advice.as_dict(), indent=2) if as_json else advice)
 
 
@@ -323,7 +327,8 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
     from hardgrain.run.progress import Progress
     from hardgrain.run.simulation import Simulation
 
-    with Progress(scenario.stop.conditions() if scenario.stop else (), quiet) as progress:
+    until = scenario.stop.conditions() if scenario.stop else ()
+    with Progress(until, quiet, command=True) as progress:
         sim = Simulation(scenario)
         walls = len(sim.model.wall_names)
         progress.tell(
@@ -354,7 +359,7 @@ def _set_threads(threads: int | None) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    from hardgrain.io.whole import whole
+
+    with whole(path) as part:
+        part.write_text(text)

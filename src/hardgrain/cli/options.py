@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +13,9 @@ import typer
 from hardgrain.errors import InputError
 
 __all__ = [
-    "Bins", "Colour", "Frames", "Grid", "LastFrame", "Overwrite", "Quiet", "Region",
-    "RunFileArgument", "Settings", "View", "Width", "box_of", "frames_of", "one_of", "own", "told",
+    "Bins", "Changes", "Colour", "Frames", "Grid", "LastFrame", "Overwrite", "Quiet", "Region",
+    "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of", "frames_of", "one_of",
+    "own", "told",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -62,6 +64,30 @@ Settings = Annotated[
         " again.",
     ),
 ]
+
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Change a field of the scenario, such as scene.contacts.0.friction=0.3; may be given"
+        " again.",
+    ),
+]
+
+
+def changes_of(texts: list[str] | None) -> dict[str, Any]:
+    """Fields to change and their values, as TOML has them; what is no TOML is a text."""
+    found = {}
+    for text in texts or []:
+        field, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not field:
+            raise InputError(f"--set is {text!r}; write FIELD=VALUE, such as --set seed=7")
+        try:
+            found[field] = tomllib.loads(f"value = {value}")["value"]
+        except ValueError:
+            found[field] = value
+    return found
 
 
 def one_of(argument: Path | None, option: Path | None) -> Path | None:

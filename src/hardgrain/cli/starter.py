@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from hardgrain.errors import InputError
+from hardgrain.io.whole import whole
 
 __all__ = ["names", "text", "title", "write"]
 
@@ -38,7 +39,5 @@ def write(name: str, path: Path, *, overwrite: bool = False) -> None:
     content = text(name)
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already; choose another name with -o")
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    with whole(path) as part:
+        part.write_text(content, encoding="utf-8")

@@ -138,7 +138,7 @@ def drop(h5: Any, handles: Sequence[Any] = ()) -> None:
     try:
         os.dup2(null, h5.id.get_vfd_handle())
         h5.close()
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):  # ValueError: closed by an interruption already
         for handle in (h5, *handles):  # leave them to the end of the process
             handle.id.locked = True
     finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -14,17 +16,20 @@ from hardgrain.step.report import StepReport
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Line", "Progress", "bar", "duration"]
+__all__ = ["Line", "Pace", "Progress", "bar", "duration", "span"]
 
 PERIOD = 0.1  # between two looks of the line [s]; writing it more often would cost time
-BAR = 16  # width of the bar [characters]
+BAR = 10  # width of the bar [characters]
+# Between two lines of a log: a share of the time that has passed, within limits [s].
+LOG_SHARE, LOG_LEAST, LOG_MOST = 0.2, 5.0, 600.0
 
 
 class Line:
-    """A line on the standard error stream that changes, in a terminal only."""
+    """A line on the standard error stream that changes; in a log, one now and then."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
+        self._began: float | None = None
         self._next = 0.0
 
     def __enter__(self) -> Self:
@@ -47,19 +52,38 @@ class Line:
     ) -> None:
         self._open.close()
 
+    @property
+    def width(self) -> int | None:
+        """Columns that a line may take; None: as many as it likes."""
+        return None if self._live is None else self._console.width
+
     def due(self, now: float) -> bool:
-        """Whether there is a terminal, and time for another look since the last."""
-        if self._live is None or now < self._next:
+        """Whether it is time for another look since the last."""
+        if self.quiet:
             return False
-        self._next = now + PERIOD
+        if self._began is None:
+            self._began = now
+            self._next = now if self._live is not None else now + LOG_LEAST
+        if now < self._next:
+            return False
+        pause = PERIOD
+        if self._live is None:
+            pause = min(max(LOG_SHARE * (now - self._began), LOG_LEAST), LOG_MOST)
+        self._next = now + pause
         return True
 
     def show(self, line: str) -> None:
-        """Put another line in the place of the last, where there is a terminal."""
+        """Put another line in the place of the last; in a log, below it."""
         from rich.text import Text
 
         if self._live is not None:
             self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+        else:
+            self.tell(line)
+
+    def tell(self, line: str) -> None:
+        """Print a line that stays."""
+        self._console.print(line, soft_wrap=True, markup=False)
 
 
 class Progress(Line):
@@ -68,15 +92,20 @@ class Progress(Line):
         with Progress(until=[Time(time=10)]) as progress:
             sim.run(until=Time(time=10), progress=progress)
 
-    In a terminal it is one line that changes; elsewhere only compilation is announced, once.
-    ``until`` are the run's stop conditions, from which the time left is estimated.
+    In a terminal it is one line that changes; in a log a line after some seconds, and further ones
+    ever more seldom. ``until`` are the run's stop conditions, from which the time left is
+    estimated. With ``command`` the process is the run's own, and a second Ctrl-C ends it at
+    once.
     """
 
-    def __init__(self, until: Sequence[Condition] = (), quiet: bool = False) -> None:
+    def __init__(
+        self, until: Sequence[Condition] = (), quiet: bool = False, command: bool = False
+    ) -> None:
         super().__init__(quiet)
         self.until = list(until)
+        self.command = command
         self.hidden = False  # quiet of its own accord, so that warnings take another way
-        self._first: tuple[float, int] | None = None  # clock and step when the first step was done
+        self.pace = Pace()
 
     def __enter__(self) -> Self:
         from hardgrain.kernels import announce
@@ -88,10 +117,9 @@ class Progress(Line):
     def __call__(self, sim: Simulation, report: StepReport) -> None:
         """Take note of a step."""
         now = time.perf_counter()
-        if self._first is None:  # the first step compiles, so the clock starts after it
-            self._first = now, report.step
+        self.pace.note(now, report.step)
         if self.due(now):
-            self.show(self.line(sim, report, now))
+            self.show(self.line(sim, report, self.width))
 
     def compiling(self, name: str, count: int) -> None:
         """Take note of a kernel that starts to compile."""
@@ -99,36 +127,46 @@ class Progress(Line):
             some = "kernel" if count == 1 else "kernels"
             self.show(f"compiling kernels, first run only: {count} {some} so far ({name})")
         elif count == 1:
-            self._console.print("compiling kernels, first run only (about half a minute)")
+            self.tell("compiling kernels, first run only (about half a minute)")
 
-    def tell(self, line: str) -> None:
-        """Print a line that stays."""
-        self._console.print(line, soft_wrap=True, markup=False)
+    def heard(self, count: int) -> None:
+        """Answer Ctrl-C or a polite kill at once, whatever the step in hand is doing."""
+        if count == 1:
+            again = "; Ctrl-C again ends it at once" if self.command else ""
+            self.tell(f"interrupted: the run ends after the step in hand{again}")
+        elif self.command:  # as safe for the run file as a kill
+            os.write(2, b"ended at once; the run file is intact up to its last frame\n")
+            os._exit(130)
 
-    def line(self, sim: Simulation, report: StepReport, now: float) -> str:
-        """The line after a step, most telling figures first."""
+    def line(self, sim: Simulation, report: StepReport, width: int | None = None) -> str:
+        """The line after a step: in its order, as many figures as there is room for."""
         diameter = 2.0 * float(sim.model.radius.mean())
         share, steps_left = self._left(sim)
-        parts = [
-            f"step {report.step}",
-            f"time {report.time:.4g}",
-            f"kinetic {report.kinetic:.2e}",
-            f"overlap {sim.totals.worst_overlap / diameter:.0e} d",
+        sweeps = sim.engine.softness is None  # soft particles make none
+        parts = [  # (place in the line, text), the most telling first
+            (0, "" if share is None else bar(share)),
+            (1, f"step {report.step}"),
+            (5, f"residual {report.residual:.0e}" if sweeps else ""),
+            (3, self._time_left(steps_left)),
+            (4, f"{report.sweeps} sweeps" if sweeps else ""),
+            (2, f"time {report.time:.4g}"),
+            (6, f"kinetic {report.kinetic:.2e}"),
+            (7, f"overlap {sim.totals.worst_overlap / diameter:.0e} d"),
+            (8, str(sim.monitor.found) if report.sweeps else ""),
         ]
-        if sim.engine.softness is None:  # soft particles make no sweeps
-            parts.insert(2, f"{report.sweeps} sweeps")
-            parts.insert(4, f"residual {report.residual:.0e}")
-        if report.sweeps:
-            parts.append(str(sim.monitor.found))
-        if share is not None:
-            parts.insert(0, bar(share))
-        if steps_left is not None and self._first is not None:
-            start, first = self._first
-            if report.step > first and now - start > 1.0:
-                left = (now - start) / (report.step - first) * steps_left
-                most = "" if self._certain() else "at most "
-                parts.insert(3, f"{most}{duration(left)} left")
-        return "  ".join(parts)
+        chosen: list[tuple[int, str]] = []
+        room = math.inf if width is None else width + 2
+        for place, text in parts:
+            if text and len(text) + 2 <= room:
+                chosen.append((place, text))
+                room -= len(text) + 2
+        return "  ".join(text for _, text in sorted(chosen))
+
+    def _time_left(self, steps: float | None) -> str:
+        if steps is None or (found := self.pace.left(steps)) is None:
+            return ""
+        certain = all(isinstance(c, Steps | Time) for c in self.until)
+        return f"{span(*found)} left{'' if certain else ' unless at rest before'}"
 
     def _left(self, sim: Simulation) -> tuple[float | None, float | None]:
         """Share of the run that is done and steps still to do, where a condition counts them."""
@@ -138,9 +176,48 @@ class Progress(Line):
             return None, None
         return min(sim.state.step / total, 1.0), max(total - sim.state.step, 0.0)
 
-    def _certain(self) -> bool:
-        """Whether nothing but a number of steps or a time can end the run."""
-        return all(isinstance(c, Steps | Time) for c in self.until)
+
+class Pace:
+    """How long steps take, and so how long those to come may take.
+
+    Steps grow slower as grains meet: a mean over the run would promise too much. Three guesses are
+    made, from the mean cost of a step so far, from its cost in the later half of the run, and from
+    the trend between the two halves; the truth is said to lie between the least and the largest.
+    """
+
+    MARKS = 256  # of the past that are kept; beyond, every second one is forgotten
+    LEAST = 1.0  # [s] of steps before anything is said
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[float, int]] = []  # clock and step
+        self._now: tuple[float, int] | None = None
+
+    def note(self, now: float, step: int) -> None:
+        """Take note of the clock after a step; the first one, which may compile, starts it."""
+        self._now = now, step
+        if not self._marks or now - self._marks[-1][0] >= PERIOD:
+            self._marks.append(self._now)
+            if len(self._marks) > self.MARKS:
+                self._marks[1:-1] = self._marks[2:-1:2]
+
+    def left(self, steps: float) -> tuple[float, float] | None:
+        """Least and most seconds that so many more steps may take; None: too early to say."""
+        if self._now is None:
+            return None
+        (begin, first), (now, last) = self._marks[0], self._now
+        done = last - first
+        if done < 1 or now - begin < self.LEAST:
+            return None
+        mean = recent = (now - begin) / done
+        middle = min(self._marks, key=lambda mark: abs(mark[1] - 0.5 * (first + last)))
+        trend = mean
+        if first < middle[1] < last:
+            early = (middle[0] - begin) / (middle[1] - first)
+            recent = (now - middle[0]) / (last - middle[1])
+            growth = (recent - early) / (0.5 * done)  # of the cost of a step, with each step
+            trend = recent + growth * (0.25 * done + 0.5 * steps)
+        guesses = (mean, recent, max(trend, 0.0))
+        return steps * min(guesses), steps * max(guesses)
 
 
 def bar(share: float) -> str:
@@ -159,3 +236,13 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def span(low: float, high: float) -> str:
+    """About how long, or from how long to how long where the two differ: 20 to 50 min."""
+    if high <= 1.25 * low or duration(low) == duration(high):
+        return f"about {duration(0.5 * (low + high))}"
+    for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if low >= 2.0 * size:
+            return f"{low / size:.0f} to {high / size:.0f} {unit}"
+    return f"{duration(low)} to {duration(high)}"

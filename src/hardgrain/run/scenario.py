@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 import hardgrain
 from hardgrain.errors import InputError
 from hardgrain.run.stop import Stop
-from hardgrain.scene._base import Positive, Spec
+from hardgrain.scene._base import Count, FileName, Positive, Spec, Whole
 from hardgrain.scene.explain import explain
 from hardgrain.scene.scene import Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -38,9 +38,9 @@ Solver = Annotated[
 class Output(Spec):
     """What is written, and how often."""
 
-    file: str | None = None  # default: the scenario's name with .h5
-    every: Annotated[int, Field(ge=1)] = 100  # steps between frames
-    contacts_every: Annotated[int, Field(ge=1)] = 1  # frames between frames that hold contacts
+    file: FileName | None = None  # default: the scenario's name with .h5
+    every: Count = 100  # steps between frames
+    contacts_every: Count = 1  # frames between frames that hold contacts
 
 
 class Start(Spec):
@@ -56,8 +56,8 @@ class Start(Spec):
     spins; its types are the sets of grains.
     """
 
-    file: str
-    frame: int = -1
+    file: FileName
+    frame: Whole = -1
 
 
 class Scenario(Spec):
@@ -65,7 +65,7 @@ class Scenario(Spec):
 
     title: str = ""
     units: str = ""  # in words, for readers of the file; any consistent units will do
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
     dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # its square must be a number
     scene: Scene
     engine: Engine = RigidGrains()
@@ -99,8 +99,11 @@ def stored_scenario(header: Mapping[str, str], path: str | Path) -> Scenario:
         ) from None
 
 
-def load(path: str | Path) -> Scenario:
-    """Read a scenario from a TOML file."""
+def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario:
+    """Read a scenario from a TOML file.
+
+    ``changes`` replaces fields by their path: ``{"scene.contacts.0.friction": 0.3}``.
+    """
     path = Path(path)
     try:
         text = path.read_bytes().decode()
@@ -114,9 +117,34 @@ def load(path: str | Path) -> Scenario:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
         raise InputError(f"{path} is not valid TOML: {error}") from None
+    for field, value in (changes or {}).items():
+        _change(data, field, value)
     return parse(data)
+
+
+def _change(data: dict[str, Any], field: str, value: Any) -> None:
+    """Put a value into nested tables and lists; tables on the way are made where there is none."""
+    *way, last = field.split(".")
+    here: Any = data
+    for k, part in enumerate(way):
+        here = here.setdefault(part, {}) if isinstance(here, dict) else _entry(here, way[:k], part)
+    if isinstance(here, dict):
+        here[last] = value
+    else:
+        _entry(here, way, last)
+        here[int(last)] = value
+
+
+def _entry(here: Any, way: list[str], part: str) -> Any:
+    """An entry of a list by its number, from 0."""
+    at = ".".join(way)
+    if not isinstance(here, list):
+        raise InputError(f"{at} is {here!r}, not a table, so that it has no field {part!r}")
+    if not (part.isascii() and part.isdigit() and int(part) < len(here)):
+        raise InputError(f"{at} has {len(here)} entries, numbered from 0; it has no {part!r}")
+    return here[int(part)]
 
 
 def parse(data: dict[str, Any]) -> Scenario:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import platform
-import signal
 import sys
-import threading
 import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,12 +19,13 @@ from numpy.typing import NDArray
 
 import hardgrain
 from hardgrain.contact.detect import refuse_overlaps
-from hardgrain.errors import InputError, SoftRunWarning
+from hardgrain.errors import InputError, RunError, SoftRunWarning
 from hardgrain.io.layout import MODEL
 from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import Checkpoint, Frame, Record, RunFile, RunWriter, Steps
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
+from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
@@ -114,7 +112,6 @@ class Simulation:
         self._pushed = _pushed(self.model)
         self._compiled = compile_seconds()
         self._updates = 0.0
-        self._interrupted = False
         self._news: str | None = None  # that the run has turned soft in the last step
 
     def _take(
@@ -254,11 +251,12 @@ class Simulation:
         if every is not None:
             changed = Output(**{**self.scenario.output.model_dump(), "every": every})
             self.scenario = self.scenario.model_copy(update={"output": changed})
-        if output is None:
-            return self._loop(conditions, None, progress)
-        with self._create(output, overwrite) as writer:
-            self._write(writer, [], True)
-            return self._loop(conditions, writer, progress)
+        with _attended(conditions, progress) as (observer, interrupt):
+            if output is None:
+                return self._loop(conditions, None, observer, interrupt)
+            with self._create(output, overwrite) as writer:
+                self._write(writer, [], True)
+                return self._loop(conditions, writer, observer, interrupt)
 
     @classmethod
     def resume(
@@ -281,7 +279,9 @@ class Simulation:
             if columns != sim._columns():
                 raise _kept_less(path, checkpoint)
             sim._recall_speeds(history)
-            summary = sim._loop(sim.conditions(until), writer, progress)
+            conditions = sim.conditions(until)
+            with _attended(conditions, progress) as (observer, interrupt):
+                summary = sim._loop(conditions, writer, observer, interrupt)
         return sim, summary
 
     @classmethod
@@ -325,39 +325,49 @@ class Simulation:
         return conditions
 
     def _loop(
-        self, conditions: list[Condition], writer: RunWriter | None, progress: Observer | bool
+        self,
+        conditions: list[Condition],
+        writer: RunWriter | None,
+        progress: Observer,
+        interrupt: Interrupt,
     ) -> Summary:
         """Step, observe, write; the observers never change the state."""
-        if isinstance(progress, bool):
-            with Progress(conditions, quiet=not (progress and sys.stderr.isatty())) as line:
-                line.hidden = line.quiet
-                return self._loop(conditions, writer, line)
         output = self.scenario.output
         rows: list[_Row] = []
 
         def reason() -> str | None:
             return next((_name(c) for c in conditions if c(self)), None)
 
-        with self._catch_interrupt():
-            ended = reason()
-            while ended is None and not self._interrupted:
+        ended = reason()
+        while ended is None and not interrupt.asked:
+            with self._begun():
                 report = self.step()
-                ended = reason()
-                if writer is not None:
-                    rows.append(self._history_row(report))
-                    frame, off = divmod(self.state.step, output.every)
-                    last = ended is not None or self._interrupted
-                    if off == 0 or last:  # the last frame always has its contacts
-                        self._write(writer, rows, last or frame % output.contacts_every == 0)
-                        rows = []
-                if self._news is not None:
-                    self._warn(f"this run is {self._news}", progress)
-                progress(self, report)
+            ended = reason()
+            if writer is not None:
+                rows.append(self._history_row(report))
+                frame, off = divmod(self.state.step, output.every)
+                last = ended is not None or interrupt.asked
+                if off == 0 or last:  # the last frame always has its contacts
+                    self._write(writer, rows, last or frame % output.contacts_every == 0)
+                    rows = []
+            if self._news is not None:
+                self._warn(f"this run is {self._news}", progress)
+            progress(self, report)
         if writer is not None:
             if rows:  # interrupted at the last moment
                 self._write(writer, rows, True)
             writer.close(finished=ended is not None)
-        return self._summary(ended, conditions, None if writer is None else str(writer.path))
+        with self._begun():
+            path = None if writer is None else str(writer.path)
+            return self._summary(ended, conditions, path)
+
+    @contextmanager
+    def _begun(self) -> Iterator[None]:
+        """What was checked before a run is not to blame for what goes wrong in it."""
+        try:
+            yield
+        except InputError as error:
+            raise RunError(f"the run failed after step {self.state.step}: {error}") from error
 
     def _warn(self, text: str, progress: Observer) -> None:
         """A line of the progress; or, where there is none, a warning of Python's own."""
@@ -365,26 +375,6 @@ class Simulation:
             progress.tell(f"warning:     {text}")
         else:
             warnings.warn(text, SoftRunWarning, stacklevel=4)
-
-    @contextmanager
-    def _catch_interrupt(self) -> Iterator[None]:
-        """Turn Ctrl-C and a polite kill into a stop after the step; the second one is immediate."""
-        self._interrupted = False
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            self._interrupted = True
-
-        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for s, handler in before.items():
-                signal.signal(s, handler)
 
     # ------------------------------------------------------------------ output
     def _create(self, path: str | Path, overwrite: bool) -> RunWriter:
@@ -528,6 +518,20 @@ def _pushed(model: Model) -> NDArray[np.bool_]:
     for bodies in [*(d.bodies for d in model.drives), *(p.body for p in model.pressures)]:
         found[bodies] = True
     return found
+
+
+@contextmanager
+def _attended(
+    conditions: list[Condition], progress: Observer | bool
+) -> Iterator[tuple[Observer, Interrupt]]:
+    """Around a run: a progress line, unless there is a function in its place, and an open ear."""
+    with ExitStack() as stack:
+        if isinstance(progress, bool):
+            line = Progress(conditions, quiet=not (progress and sys.stderr.isatty()))
+            line.hidden = line.quiet
+            progress = stack.enter_context(line)
+        heard = progress.heard if isinstance(progress, Progress) else lambda count: None
+        yield progress, stack.enter_context(Interrupt(heard))
 
 
 def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:

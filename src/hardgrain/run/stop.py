@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hardgrain.errors import InputError
-from hardgrain.scene._base import Positive, Spec
+from hardgrain.scene._base import Count, NotNegative, Positive, Spec, Whole
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
@@ -21,7 +21,7 @@ __all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions"]
 class Steps(Spec):
     """After ``steps`` steps in all."""
 
-    steps: Annotated[int, Field(ge=0)]
+    steps: Annotated[Whole, Field(ge=0)]
 
     def __call__(self, sim: Simulation) -> bool:
         return sim.state.step >= self.steps
@@ -30,7 +30,7 @@ class Steps(Spec):
 class Time(Spec):
     """When the simulated time reaches ``time``; never before it, despite rounding."""
 
-    time: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+    time: NotNegative
 
     def __call__(self, sim: Simulation) -> bool:
         return sim.state.time >= self.time - 1e-9 * sim.dt
@@ -46,7 +46,7 @@ class AtRest(Spec):
     """
 
     speed: Positive | None = None
-    steps: Annotated[int, Field(ge=1)] = 50
+    steps: Count = 50
 
     def threshold(self, sim: Simulation) -> float:
         if self.speed is not None:
@@ -66,8 +66,8 @@ Condition = Callable[["Simulation"], bool]
 class Stop(Spec):
     """The stop table of a scenario: the run ends as soon as one of its conditions holds."""
 
-    steps: Annotated[int, Field(ge=0)] | None = None
-    time: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] | None = None
+    steps: Annotated[Whole, Field(ge=0)] | None = None
+    time: NotNegative | None = None
     at_rest: AtRest | None = None
 
     @model_validator(mode="after")

@@ -5,9 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
 
-__all__ = ["Finite", "NotNegative", "Numbers", "Positive", "Share", "Spec", "plain"]
+__all__ = [
+    "Count", "FileName", "Finite", "Flag", "Name", "NotNegative", "Numbers", "Positive", "Share",
+    "Spec", "Whole", "plain",
+]  # fmt: skip
 
 
 if TYPE_CHECKING:
@@ -40,10 +51,32 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-# Strict: neither true nor "1" is a number.
+def _name(text: str) -> str:
+    """A name that files and messages can hold."""
+    if not text.isprintable():
+        raise PydanticCustomError("name", "should be a name without invisible characters")
+    if len(text.encode(errors="replace")) > _LONGEST_NAME:
+        raise PydanticCustomError("name", f"should be a name of at most {_LONGEST_NAME} bytes")
+    return text
+
+
+def _file_name(text: str) -> str:
+    for part in text.split("/"):
+        _name(part)
+    return text
+
+
+_LONGEST_NAME = 255  # [byte], what file systems allow
+
+# Strict: neither true nor "1" is a number, and neither 1 nor "yes" is true.
 _number = Field(strict=True, allow_inf_nan=False)
 Finite = Annotated[float, _number, BeforeValidator(plain)]
 Positive = Annotated[float, _number, Field(gt=0.0), BeforeValidator(plain)]
 NotNegative = Annotated[float, _number, Field(ge=0.0), BeforeValidator(plain)]
 Share = Annotated[float, _number, Field(ge=0.0, le=1.0), BeforeValidator(plain)]
+Whole = Annotated[int, Field(strict=True), BeforeValidator(plain)]
+Count = Annotated[Whole, Field(ge=1)]
+Flag = Annotated[bool, Field(strict=True), BeforeValidator(plain)]
+Name = Annotated[str, AfterValidator(_name)]
+FileName = Annotated[str, AfterValidator(_file_name)]
 Numbers = Annotated[tuple[Finite, ...], BeforeValidator(plain)]

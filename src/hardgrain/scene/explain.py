@@ -92,7 +92,10 @@ def _short(value: Any) -> str:
     """A value as TOML would write it, cut where it is long."""
     if isinstance(value, dict):
         return "a table"
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except ValueError:  # Python writes no number with thousands of digits
+        return "too large a number"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable as table
+from hardgrain.scene._base import Finite, Flag, Name
 from hardgrain.scene.drive import TimeFunction, compile_function, is_constant
 from hardgrain.scene.model import (
     FORCE,
@@ -48,6 +49,7 @@ __all__ = ["GrainArrays", "Scene"]
 AXES = "xyz"
 _KINDS = {"plane": 0, "segment": 1, "inside": 2, "outside": 3}
 _PER_GRAIN = 2048  # memory that a run needs for each grain and its contacts [byte]
+_SMALLEST = 1e-100  # diameter [length]: squares, and cells of that size, are still numbers
 _COHESION_RANGE = 1e-4  # of the mean diameter: far above rounding, far below any gap that matters
 
 
@@ -66,14 +68,14 @@ class Scene(Spec):
     """Everything there is: grains, walls, materials, gravity, periods."""
 
     dimension: Literal[2, 3] = 2
-    gravity: list[float] | None = None  # default: none
-    periodic: dict[Literal["x", "y", "z"], tuple[float, float]] = {}
-    materials: dict[str, Material] = Field(default_factory=lambda: {"grain": Material()})
+    gravity: list[Finite] | None = None  # default: none
+    periodic: dict[Literal["x", "y", "z"], tuple[Finite, Finite]] = {}
+    materials: dict[Name, Material] = Field(default_factory=lambda: {"grain": Material()})
     contacts: list[ContactLaw] = []  # later entries win; without any: friction 0.3
     grains: list[Grains] = []
     walls: list[Wall] = []
     shock: Literal["g+", "g"] = "g+"  # eq. 34, or eq. 28 literally: removes overlaps, adds energy
-    allow_overlaps: bool = False
+    allow_overlaps: Flag = False
 
     # ------------------------------------------------------------------ preparation
     def place_grains(self, seed: int) -> GrainArrays:
@@ -95,6 +97,7 @@ class Scene(Spec):
                 count = len(spec.place.positions)
             try:
                 diameters = draw(spec.diameter, count, rng)
+                _check_sizes(diameters)
                 x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, position, radius)
             except InputError as error:  # say which set of grains it is about
                 raise InputError(f"{at}.{error}") from None
@@ -586,6 +589,15 @@ def _check_memory(count: int) -> None:
         raise InputError(
             f"scene.grains has counts of {count} in all; this machine's memory,"
             f" {memory / 2**30:.3g} GiB, is enough for about {memory // _PER_GRAIN}"
+        )
+
+
+def _check_sizes(diameters: Floats) -> None:
+    least, most = float(diameters.min()), float(diameters.max())
+    if least < _SMALLEST or most > 1.0 / _SMALLEST:
+        raise InputError(
+            f"diameter is {least if least < _SMALLEST else most:g}; give a number from"
+            f" {_SMALLEST:g} to {1.0 / _SMALLEST:g}, in other units if need be"
         )
 
 

@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hardgrain.scene._base import Finite, NotNegative, Positive, Share, Spec
+from hardgrain.scene._base import (
+    Count,
+    Finite,
+    Flag,
+    Name,
+    NotNegative,
+    Positive,
+    Share,
+    Spec,
+)
 from hardgrain.scene.drive import TimeFunction
 from hardgrain.scene.place import Placement
 from hardgrain.scene.sizes import Sizes
@@ -61,7 +70,7 @@ class ContactLaw(Spec):
 class Grains(Spec):
     """A set of disks or spheres of one material, how they are placed and what drives them."""
 
-    count: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
+    count: Annotated[Count, Field(le=100_000_000)] | None = None
     diameter: Sizes = 1.0
     material: str | None = None  # default: the first material
     place: Placement | None = None  # needed, unless grains come from a file
@@ -103,7 +112,7 @@ class Piston(Spec):
 
 
 class _WallBase(Spec):
-    name: str | None = None
+    name: Name | None = None
     material: str | None = None
     velocity: list[TimeFunction] | None = None  # prescribed
     spin: list[TimeFunction] | TimeFunction | None = None  # prescribed, about ``pivot``
@@ -150,7 +159,7 @@ class Box(Spec):
     open: list[str] = []
     pistons: dict[str, Piston] = {}
     material: str | None = None
-    name: str | None = None  # prefix of the sides' names, where a scene has several boxes
+    name: Name | None = None  # prefix of the sides' names, where a scene has several boxes
 
 
 class Drum(Spec):
@@ -162,9 +171,9 @@ class Drum(Spec):
     spin: TimeFunction = 0.0  # about the axis, counter-clockwise seen from its tip
     axis: Vector | None = None  # 3D; default y
     length: Positive | None = None  # 3D; default: endless, for a period along the axis
-    ends_turn: bool = False
+    ends_turn: Flag = False
     material: str | None = None
-    name: str = "drum"
+    name: Name = "drum"
 
 
 Wall = Annotated[Plane | Segment | Cylinder | Box | Drum, Field(discriminator="kind")]

@@ -7,10 +7,9 @@ and an update costs the same however many contacts there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
+from hardgrain.scene._base import Count
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.theory import chain
@@ -30,7 +29,7 @@ class GaussSeidel(IterativeSolver):
 
     kind: Literal["gauss-seidel"] = "gauss-seidel"
     order: Literal["random", "drawn", "sequential", "symmetric", "coloured"] = "random"
-    threads: Annotated[int, Field(ge=1)] | None = None
+    threads: Count | None = None
 
     @property
     def q(self) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from hardgrain.scene._base import NotNegative, Positive
+from hardgrain.scene._base import Count, NotNegative, Positive
 from hardgrain.solve.problem import Floats, Ints, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
 
@@ -36,7 +36,7 @@ class IterativeSolver(Solver):
     an error with ``on_cap = "error"``.
     """
 
-    sweeps: int = Field(default=100, ge=1, le=1_000_000_000)
+    sweeps: Annotated[Count, Field(le=1_000_000_000)] = 100
     stop: Literal["sweeps", "local", "global", "residual"] = "sweeps"
     tolerance: Positive = 1e-4
     cutoff: NotNegative = 0.0  # δ of the local rule [force; impulse, in a problem of matrices]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from hardgrain.scene._base import Positive
 from hardgrain.solve.iterative import IterativeSolver, relax
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.theory import chain
@@ -20,7 +21,7 @@ class Jacobi(IterativeSolver):
     """The parallel update, for study: unstable in packings unless ``relaxation`` is small."""
 
     kind: Literal["jacobi"] = "jacobi"
-    relaxation: Annotated[float, Field(gt=0.0, le=1.0)] = 0.3
+    relaxation: Annotated[Positive, Field(le=1.0)] = 0.3
 
     @property
     def q(self) -> float:

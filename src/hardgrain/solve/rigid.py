@@ -31,11 +31,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
+from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
@@ -77,8 +78,8 @@ class RigidSolver(Solver):
     """
 
     kind: Literal["rigid"] = "rigid"
-    tolerance: float = Field(default=1e-6, gt=0.0, lt=1.0)
-    sweeps: int = Field(default=50_000, ge=1, le=1_000_000_000)
+    tolerance: Annotated[Positive, Field(lt=1.0)] = 1e-6
+    sweeps: Annotated[Count, Field(le=1_000_000_000)] = 50_000
 
     @property
     def criterion(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hardgrain.scene._base import Finite, NotNegative, Positive, Spec
+from hardgrain.scene._base import Count, Finite, NotNegative, Positive, Spec
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from hardgrain.step.contact_dynamics import ContactDynamics
     from hardgrain.step.soft_particles import SoftParticleDynamics
 
-__all__ = ["Engine", "RigidGrains", "SoftParticles", "make_engine"]
+__all__ = ["MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
+
+# No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
+MOST_SUBSTEPS = 1_000_000
 
 
 class RigidGrains(Spec):
@@ -28,7 +31,7 @@ class RigidGrains(Spec):
     kind: Literal["contact-dynamics"] = "contact-dynamics"
     geometry: Literal["start", "end"] = "start"
     tolerance: Positive = 1e-9  # of the geometry at the end [smallest radius]
-    iterations: Annotated[int, Field(ge=1)] = 30  # solves of a step for it, at most
+    iterations: Count = 30  # solves of a step for it, at most
 
     @model_validator(mode="after")
     def _check(self) -> RigidGrains:
@@ -57,7 +60,7 @@ class SoftParticles(Spec):
     tangential: Literal["spring", "viscous"] = "spring"
     tangential_stiffness: Positive | None = None  # k_t of a spring; default: 2/7 of the stiffness
     tangential_damping: NotNegative | None = None  # γ_t [force time/length]; default: none
-    substeps: Annotated[int, Field(ge=1)] = 1
+    substeps: Annotated[Count, Field(le=MOST_SUBSTEPS)] = 1
 
     @model_validator(mode="after")
     def _check(self) -> SoftParticles:

@@ -56,7 +56,7 @@ from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import SPIN, VELOCITY, Contacts, Floats, Model, State
 from hardgrain.step import soft_kernel as kernel
-from hardgrain.step.engine import SoftParticles
+from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
 from hardgrain.step.ledger import kinetic_energy, overlaps
 from hardgrain.step.loads import Loads, turn
 from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
@@ -67,9 +67,6 @@ __all__ = ["SoftParticleDynamics", "admissible_step"]
 # Explicit steps are this much shorter than springs alone would bear. At 1, a dense gas of elastic
 # disks almost doubles its energy within some fifty collisions of each; at 2 it gains 3 %.
 MARGIN = 2.0
-
-# No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
-MOST_SUBSTEPS = 1_000_000
 
 # Laws of contact dynamics that have no meaning here, or none yet.
 _REFUSED = {

@@ -1,0 +1,56 @@
+"""What a terminal asks of a program: letters that it can show, and an ear for Ctrl-C."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import signal
+import sys
+import threading
+import unicodedata
+from types import FrameType
+
+__all__ = ["Terminal"]
+
+# What stands for signs that a terminal cannot show, where Unicode has no simpler form of them.
+_PLAIN = {
+    "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "µ": "mu", "μ": "mu", "√": "sqrt", "≤": "<=",
+    "≥": ">=", "≪": "<<", "≫": ">>", "≈": "~", "∝": "~", "→": "->", "°": " degrees", "⁄": "/",
+    "━": "=", "╌": "-", "τ": "tau", "ω": "omega", "κ": "kappa", "γ": "gamma", "δ": "delta",
+    "Δ": "Delta", "‘": "'", "’": "'", "“": '"', "”": '"',
+}  # fmt: skip
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Write what a stream has no code for with the letters that all have: −1·10⁻⁶ as -1*10-6."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = unicodedata.normalize("NFKD", error.object[error.start : error.end])
+    plain = "".join(_PLAIN.get(sign, sign) for sign in text)
+    return plain.encode("ascii", "ignore").decode() or "?", error.end
+
+
+class Terminal:
+    """For one command: both streams show any text, and Ctrl-C is obeyed to the very end.
+
+    The first raises KeyboardInterrupt. A second one ends the process at once, since an exception
+    might meet compiled code or the end of the program. During a run, the run listens itself
+    (`run.interrupt`).
+    """
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        codecs.register_error("plainly", _plainly)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="plainly")
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            os.write(2, b"interrupted\n")
+            os._exit(130)
+        self.interrupted = True
+        raise KeyboardInterrupt
