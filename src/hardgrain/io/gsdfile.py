@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
+from hardgrain.extras import needed
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, images, kinds, quaternion, spins, stress, xyz
 from hardgrain.measure.snapshot import Run, Snapshot
@@ -38,10 +39,10 @@ class GsdFile:
     """Writes snapshots as the frames of a GSD file."""
 
     def __init__(self, path: Path, run: Run) -> None:
-        import gsd.hoomd
+        hoomd = needed("gsd.hoomd")
 
         self._kinds = kinds(run)
-        self._file = gsd.hoomd.open(path, "w")
+        self._file = hoomd.open(path, "w")
         self._origin: Floats | None = None
 
     @staticmethod
@@ -51,14 +52,14 @@ class GsdFile:
 
     def append(self, snap: Snapshot) -> None:
         """Add a frame."""
-        import gsd.hoomd
+        hoomd = needed("gsd.hoomd")
 
         n, box = snap.n, cell(snap)
         if self._origin is None:
             self._origin = 0.5 * (box.low + box.high)
         origin = self._origin
         length = 2.0 * np.maximum(box.high - origin, origin - box.low)
-        frame, image = gsd.hoomd.Frame(), images(snap, box)
+        frame, image = hoomd.Frame(), images(snap, box)
         spin, turned = spins(snap.spin), quaternion(snap.state.orientation[:n])
         c = frame.configuration
         c.step, c.dimensions, c.box = snap.state.step, snap.dim, [*length, 0, 0, 0]
@@ -113,10 +114,10 @@ class GsdFile:
 
 def read_gsd(path: Path, frame: int) -> Foreign:
     """Grains of a frame of a GSD file."""
-    import gsd.hoomd
+    hoomd = needed("gsd.hoomd")
 
     try:
-        file = gsd.hoomd.open(path, "r")
+        file = hoomd.open(path, "r")
     except OSError:
         raise
     except Exception:  # gsd has several

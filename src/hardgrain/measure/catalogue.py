@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hardgrain.errors import InputError
+from hardgrain.extras import needed
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot, snapshots
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def measure(
 
     ``frames``: by their numbers; else all of a run, or the last for what has many values a frame.
     """
+    needed("xarray")
     import xarray as xr
 
     quantity = find(name)

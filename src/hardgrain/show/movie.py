@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
+from hardgrain.extras import needed
 from hardgrain.io.runfile import RunFile
 from hardgrain.io.whole import check_target, whole
 from hardgrain.measure.snapshot import snapshots
@@ -131,16 +132,15 @@ def make_movie(
 
 def _write_mp4(film: Film, images: Iterator[Image], path: Path, fps: float) -> None:
     """H.264 as every player and slide show reads it."""
+    ffmpeg = needed("imageio_ffmpeg")
     try:
-        from imageio_ffmpeg import get_ffmpeg_exe, write_frames
-
-        get_ffmpeg_exe()
-    except (ImportError, RuntimeError):
+        ffmpeg.get_ffmpeg_exe()
+    except RuntimeError:
         raise InputError(
-            "an .mp4 needs ffmpeg, which is not here; install it with: pip install imageio-ffmpeg,"
-            " or make a .gif"
+            "an .mp4 film needs the program ffmpeg, and imageio-ffmpeg finds none; install it, or"
+            " make a .gif"
         ) from None
-    writer: Generator[None, Image | None, None] = write_frames(
+    writer: Generator[None, Image | None, None] = ffmpeg.write_frames(
         str(path), (film.width, film.height), pix_fmt_in="rgba", fps=fps, codec="libx264",
         quality=None, macro_block_size=2, ffmpeg_log_level="error",
         output_params=["-crf", "20", "-preset", "fast", "-movflags", "+faststart"],

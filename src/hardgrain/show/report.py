@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import hardgrain
 from hardgrain.errors import HardgrainError, InputError
+from hardgrain.extras import needed
 from hardgrain.io.runfile import RunFile
 from hardgrain.io.whole import check_target
 from hardgrain.measure.catalogue import quantities
@@ -52,6 +53,7 @@ def write_report(run: RunFile | str | Path, path: str | Path) -> Path:
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path} does not end in .html, as a report must")
     check_target(path)
+    needed("xarray")
     if not isinstance(run, RunFile):
         with RunFile(run) as file:
             return write_report(file, path)

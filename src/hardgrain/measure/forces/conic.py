@@ -9,17 +9,19 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csc_matrix, csr_array, diags_array, eye_array, vstack
 
 from hardgrain.errors import RunError
+from hardgrain.extras import later
 from hardgrain.measure.forces.bounds import Bounds
 from hardgrain.measure.forces.rank import independent, null_vectors
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
+
+clarabel = later("clarabel")
 
 __all__ = ["conic_bounds", "equations", "feasible", "settings"]
 

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
@@ -39,12 +38,15 @@ from scipy.sparse import (
 )
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.extras import later
 from hardgrain.measure.forces.bounds import along_network, blocks, still, without_limit
 from hardgrain.measure.forces.conic import settings
 from hardgrain.measure.forces.program import Basis, Program
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
+
+clarabel = later("clarabel")
 
 __all__ = ["Choice", "Extremal", "extremal"]
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, csr_array, diags_array, eye_array
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.extras import later
 from hardgrain.measure.forces.conic import equations, settings
 from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.scene.model import Floats
+
+clarabel = later("clarabel")
 
 __all__ = ["Which", "interior", "member"]
 

@@ -7,12 +7,14 @@ of a thousand. Only costs change between two programs.
 
 from __future__ import annotations
 
-import highspy
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
 from hardgrain.errors import RunError
+from hardgrain.extras import later
 from hardgrain.scene.model import Floats
 
 __all__ = ["FEASIBLE", "Basis", "Program", "rays"]
@@ -21,14 +23,8 @@ FEASIBLE = 1e-9  # how far the constraints may be missed, in the unit of force
 
 Basis = tuple[NDArray[np.int8], NDArray[np.int8]]  # the status of each column and of each row
 
-_DONE = (
-    highspy.HighsModelStatus.kOptimal,
-    highspy.HighsModelStatus.kModelEmpty,
-    highspy.HighsModelStatus.kUnbounded,
-    highspy.HighsModelStatus.kInfeasible,
-)
-_STATUS = [highspy.HighsBasisStatus(i) for i in range(5)]
-_BASIC = int(highspy.HighsBasisStatus.kBasic)
+highspy = later("highspy")
+_DONE = ("kOptimal", "kModelEmpty", "kUnbounded", "kInfeasible")
 
 
 def rays(a: csc_array) -> Program:
@@ -71,7 +67,9 @@ class Program:
         self._costly = np.zeros(0, dtype=np.int32)
         if start is not None:
             basis = highspy.HighsBasis()
-            basis.col_status, basis.row_status = ([_STATUS[i] for i in part] for part in start)
+            basis.col_status, basis.row_status = (
+                [highspy.HighsBasisStatus(int(i)) for i in part] for part in start
+            )
             basis.valid = True
             self.basis = basis
 
@@ -90,11 +88,11 @@ class Program:
             return np.inf
         raise RunError(f"HiGHS ended a linear program with {h.modelStatusToString(status)}")
 
-    def _run(self) -> highspy.HighsModelStatus:
+    def _run(self) -> Any:
         """Go on from the last basis; if that leads nowhere, once more from the beginning."""
         h = self._solver
         h.run()
-        if h.getModelStatus() not in _DONE:
+        if h.getModelStatus().name not in _DONE:
             h.clearSolver()
             h.setOptionValue("simplex_strategy", 1)  # dual, which HiGHS trusts most
             h.setOptionValue("presolve", "on")
@@ -124,12 +122,12 @@ class Program:
         return np.array(self._solver.getSolution().col_dual)
 
     @property
-    def basis(self) -> highspy.HighsBasis:
+    def basis(self) -> Any:
         """Where the last program ended; the next one can start from there, too."""
         return self._solver.getBasis()
 
     @basis.setter
-    def basis(self, basis: highspy.HighsBasis) -> None:
+    def basis(self, basis: Any) -> None:
         self._solver.setBasis(basis)
 
     @property
@@ -142,7 +140,7 @@ class Program:
     @property
     def basic(self) -> NDArray[np.bool_]:
         """Which variables are in the basis of the last minimum (columns,)."""
-        return np.asarray(self.end[0] == _BASIC)
+        return np.asarray(self.end[0] == int(highspy.HighsBasisStatus.kBasic))
 
     @property
     def pivots(self) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hardgrain.errors import InputError
+from hardgrain.extras import needed
 from hardgrain.show.view.canvas import light
 from hardgrain.show.view.film import Film
 from hardgrain.show.view.page import Page
@@ -81,13 +82,7 @@ class Viewer:
 
 
 def _start(host: str, port: int, film: Film) -> Any:
-    try:
-        import viser
-    except ImportError:
-        raise InputError(
-            "the viewer needs viser, which is not installed: pip install viser"
-        ) from None
-
+    viser = needed("viser")
     # a browser that opens a connection and does not use it, a page that is closed: no news
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", "Queued a .* on a closed connection")
@@ -97,7 +92,7 @@ def _start(host: str, port: int, film: Film) -> Any:
         with _quiet():
             server.stop()
         raise InputError(f"port {port} is in use; choose another with --port")
-    server.request_share_url = _keep_private  # type: ignore[method-assign]
+    server.request_share_url = _keep_private
     server.gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
     )
