@@ -70,16 +70,18 @@ def make_frame(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Record:
     )
 
 
-def make_contacts(k: int, dim: int = 2) -> Contacts | None:
+def make_contacts(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Contacts | None:
     """Contacts of a frame: every third frame stores them, sometimes there are none."""
     if k % 3:
         return None
     rng = np.random.default_rng(1000 + k)
-    m, ns = int(rng.integers(0, 30)), 1 if dim == 2 else 3
-    pairs = np.array([(i, j) for j in range(10) for i in range(j)], np.int32)
-    pairs = pairs[np.sort(rng.choice(len(pairs), m, replace=False))]
+    pairs = [(i, j) for i in range(min(n, 10)) for j in range(i + 1, min(n + w, 12))]
+    m, ns = int(rng.integers(0, min(30, len(pairs) + 1))), 1 if dim == 2 else 3
+    rows = np.sort(rng.choice(len(pairs), m, replace=False)) if pairs else []
+    first, second = np.array(pairs, np.int32).reshape(-1, 2)[rows].T.copy()
     return Contacts(
-        *np.ascontiguousarray(pairs.T),
+        first,
+        second,
         normal=rng.normal(size=(m, dim)),
         gap=rng.normal(size=m),
         impulse=rng.normal(size=(m, dim)),
@@ -109,7 +111,7 @@ def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, **options: bool) ->
 
 def add(writer: RunWriter, frames: int, **size: int) -> None:
     for k in range(len(writer), len(writer) + frames):
-        contacts = make_contacts(k, size.get("dim", 2))
+        contacts = make_contacts(k, **size)
         writer.append(make_frame(k, **size), make_steps(k, **size), contacts)
 
 
@@ -129,7 +131,7 @@ def check(path: Path, first: int = 0, **size: int) -> int:
     with RunFile(path) as run:
         for k in range(first, len(run)):
             same(make_frame(k, **size), run[k].record)
-            expected, contacts = make_contacts(k, size.get("dim", 2)), run.contacts(k)
+            expected, contacts = make_contacts(k, **size), run.contacts(k)
             assert (contacts is None) == (expected is None)
             if contacts is not None:
                 same(expected, contacts)
@@ -293,7 +295,7 @@ def test_grains_that_are_not_there_have_no_row(tmp_path: Path) -> None:
 
 def test_special_numbers_keep_their_bits(tmp_path: Path) -> None:
     path, frame = tmp_path / "run.h5", make_frame(0)
-    odd = [np.nan, -0.0, np.inf, 5e-324, np.nextafter(1, 2), -np.pi]
+    odd = [-0.0, 5e-324, np.nextafter(1, 2), -np.pi]
     frame.position.flat[: len(odd)] = odd
     with start(path) as writer:
         writer.append(frame, make_steps(0), make_contacts(0))
@@ -539,6 +541,129 @@ def test_cut_short(tmp_path: Path, killed: bool) -> None:
             assert "\n" not in str(caught.value)
     cut.write_bytes(data)
     assert check(cut) == 150
+
+
+def other(h5: h5py.File, name: str, value: object) -> None:
+    """Another dataset in the place of one."""
+    del h5[name]
+    h5[name] = value
+
+
+# What is done to a file that HDF5 opens without complaint, and what must be said of it.
+EDITS = {
+    "no group": (lambda h5: h5.__delitem__("contacts"), "contacts is missing"),
+    "no dataset": (lambda h5: h5.__delitem__("frames/spin"), "frames/spin is missing"),
+    "no model": (lambda h5: h5.__delitem__("model/laws"), "its model lacks arrays"),
+    "group": (lambda h5: other(h5, "model/mass", h5["model"]), "model/mass is not a dataset"),
+    "soft": (lambda h5: other(h5, "model/mass", h5py.SoftLink("/model/radius")), "is a link"),
+    "external": (
+        lambda h5: other(h5, "frames/position", h5py.ExternalLink("other.h5", "x")), "is a link",
+    ),
+    "type": (lambda h5: other(h5, "model/mass", np.ones(12, "f4")), "holds float32"),
+    "short": (lambda h5: other(h5, "model/mass", np.ones(3)), r"\(3,\) in place of"),
+    "bodies": (lambda h5: other(h5, "model/radius", np.ones(4)), "are not 4 grains and 2 walls"),
+    "dim": (lambda h5: other(h5, "model/inv_mass", np.ones((12, 4))), "has 4 dimensions"),
+    "text": (lambda h5: other(h5, "header/seed", 7), "not text of a fixed length"),
+    "row": (lambda h5: other(h5, "frames/velocity", np.ones((4, 12, 3))), "frames/velocity holds"),
+    "table": (lambda h5: other(h5, "history", np.ones(4)), "are no table"),
+    "huge": (lambda h5: h5["contacts/gap"].resize(10**12, axis=0), "more than the whole file has"),
+    "few": (lambda h5: h5["contacts/gap"].resize(1, axis=0), "of /contacts that are not there"),
+    "count": (lambda h5: h5["committed/frames"].write_direct(np.array(9)), "it counts 9 frames"),
+    "fewer": (lambda h5: h5["committed/frames"].write_direct(np.array(2)), "it counts 2 frames"),
+    "offset": (lambda h5: h5["frames/contact_offset"].__setitem__(2, -5), "that are not there"),
+    "swollen": (lambda h5: h5["frames/contact_count"].__setitem__(3, 10**9), "are not there"),
+}  # fmt: skip
+# Numbers that were changed, and where they are met; checksums are right where `forged`.
+NUMBERS = {
+    "frames/position": (np.nan, lambda run: run[-1], "not a finite number"),
+    "frames/time": (np.inf, lambda run: run[-1], "not a finite number"),
+    "contacts/gap": (np.nan, lambda run: run.contacts(3), "not a finite number"),
+    "contacts/second": (99, lambda run: run.contacts(3), "bodies that do not exist"),
+    "contacts/first": (-1, lambda run: run.contacts(3), "bodies that do not exist"),
+    "model/radius": (0.0, lambda run: run.model, "not positive"),
+    "model/material": (1, lambda run: run.model, "beyond 0"),
+    "model/wall_kind": (99, lambda run: run.model, "beyond"),
+    "model/laws": (np.nan, lambda run: run.model, "not a finite number"),
+    "history": (np.nan, lambda run: run.history, "is not a number"),
+    "walls/force": (np.nan, lambda run: run.history, "is not a number"),
+}
+
+
+@pytest.fixture(scope="module")
+def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("intact") / "run.h5"
+    with start(path) as writer:
+        add(writer, 4)
+    return path
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_another_structure(tmp_path: Path, intact: Path, edit: str) -> None:
+    """HDF5 opens it, and we say before we read any array why we do not."""
+    path = Path(shutil.copy(intact, tmp_path / "run.h5"))
+    change, words = EDITS[edit]
+    with h5py.File(path, "r+") as h5:
+        change(h5)
+    for attempt in (RunFile, RunWriter.resume):
+        with pytest.raises(InputError, match=f"is damaged: .*{words}"):
+            attempt(path)
+
+
+@pytest.mark.parametrize("forged", [False, True])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_other_numbers(tmp_path: Path, intact: Path, name: str, forged: bool) -> None:
+    path = Path(shutil.copy(intact, tmp_path / "run.h5"))
+    value, read, words = NUMBERS[name]
+    with h5py.File(path, "r+") as h5:
+        data = h5[name][()]
+        flat = data.view("f8") if data.dtype.names else data
+        flat.reshape(-1)[-1] = value
+        h5[name][()] = data
+        if forged and name.startswith("model"):
+            h5[name].attrs["checksum"] = np.uint32(layout.checksum(data))
+        elif forged:
+            ends = layout.starts(layout.datasets(h5), 4)[layout.table(name)][1:]
+            sums = h5["frames/checksum"][()]
+            sums[name] = [layout.checksum(data[:end]) for end in ends]
+            h5["frames/checksum"][()] = sums
+    with RunFile(path) as run, pytest.raises(InputError, match=words if forged else "checksum"):
+        read(run)
+
+
+def read_all(path: Path) -> None:
+    with RunFile(path) as run:
+        for k, _ in enumerate(run):
+            run.contacts(k)
+        for name in ("header", "model", "history", "wall_names", "step", "time"):
+            getattr(run, name)
+
+
+def test_every_flipped_bit_of_data_is_noticed(tmp_path: Path, intact: Path) -> None:
+    """One in every array; HDF5 itself checks its own structures only."""
+    path, data = tmp_path / "run.h5", bytearray(intact.read_bytes())
+    rng = random.Random(3)
+    with h5py.File(intact) as h5:
+        names: list[str] = []
+        h5.visititems(lambda name, d: names.append(name) if isinstance(d, h5py.Dataset) else None)
+        places = []
+        for name in names:
+            stored = h5[name].id
+            if h5[name].chunks is None:
+                places.append((name, stored.get_offset(), h5[name].nbytes))
+            elif len(h5[name]):
+                row = h5[name].nbytes // len(h5[name])
+                rows = min(len(h5[name]), h5[name].chunks[0])
+                places.append((name, stored.get_chunk_info(0).byte_offset, row * rows))
+    assert len(places) > 40
+    for name, offset, size in places:
+        if name in ("committed/finished", "committed/bytes") or not size:
+            continue
+        at = offset + rng.randrange(size)
+        data[at] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+        data[:] = intact.read_bytes()
+        with pytest.raises(InputError, match=r"is damaged|no complete frame"):
+            read_all(path)
 
 
 def test_bad_paths_for_reading(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.scene.lawtable import N_PARAMETERS
+
 __all__ = [
     "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "MARK", "MODEL", "Layout", "Rows", "checksum",
     "datasets", "ends", "starts", "table", "wall_names",
@@ -39,13 +41,27 @@ _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 
 COMMITTED = ("frames", "bytes", "finished")
+_GROWING = ("frames", "contacts", "history", "walls")
 _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
 
-# Arrays that do not change during a run. They and the scenario give `scene.model.Model` back.
-MODEL = (
-    "radius", "inv_mass", "inv_inertia", "mass", "inertia", "material", "group", "laws",
-    "periodic", "gravity", "wall_kind", "wall_axis", "wall_size", "wall_offset",
-)  # fmt: skip
+# Arrays that do not change during a run: type, and shape in sizes of `Layout.model`. They and the
+# scenario give `scene.model.Model` back.
+MODEL = {
+    "radius": ("f8", "n"),
+    "inv_mass": ("f8", "b d"),
+    "inv_inertia": ("f8", "b s"),
+    "mass": ("f8", "b"),
+    "inertia": ("f8", "b"),
+    "material": ("i4", "b"),
+    "group": ("i4", "n"),
+    "laws": ("f8", "m m p"),
+    "periodic": ("f8", "d"),
+    "gravity": ("f8", "d"),
+    "wall_kind": ("i4", "w"),
+    "wall_axis": ("f8", "w d"),
+    "wall_size": ("f8", "w"),
+    "wall_offset": ("f8", "w d"),
+}
 
 # Unit in words and meaning of every dataset.
 ABOUT = {
@@ -106,6 +122,11 @@ class Rows:
             return cls(kind, row, (1, part, *row[1:]))
         return cls(kind, row, (rows or max(1, _SMALL_CHUNK // max(size, 1)), *row))
 
+    @property
+    def size(self) -> int:
+        """Of a row [bytes]."""
+        return int(self.kind.itemsize * math.prod(self.row))
+
     def block(self, values: Any) -> Array:
         """Values in the type and row shape of the dataset; columns become fields of a table."""
         if self.kind.names:
@@ -139,7 +160,7 @@ class Layout:
     @classmethod
     def of(
         cls,
-        model: Mapping[str, Array],
+        model: Mapping[str, Any],
         walls: Sequence[str],
         columns: Sequence[str],
         scalars: Sequence[str],
@@ -150,6 +171,17 @@ class Layout:
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
         names = tuple(walls), tuple(columns), tuple(scalars)
         return cls(len(model["radius"]), nb, dim, ns, *names, springs, status)
+
+    def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
+        """Type and shape of each array of the model."""
+        size = {
+            "n": self.grains, "b": self.bodies, "d": self.dim, "s": self.turns,
+            "w": len(self.walls), "m": materials, "p": N_PARAMETERS,
+        }  # fmt: skip
+        return {
+            name: (np.dtype(kind), tuple(size[letter] for letter in shape.split()))
+            for name, (kind, shape) in MODEL.items()
+        }
 
     def rows(self) -> dict[str, Rows]:
         """All datasets that grow, by path; what would have no columns does not exist."""
@@ -222,13 +254,14 @@ def _keep(h5: Any, name: str, array: Array) -> None:
     data.attrs["checksum"] = np.uint32(checksum(array))
 
 
-def datasets(h5: Any) -> dict[str, Any]:
+def datasets(h5: Any, parts: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The datasets that grow, by path, as if the file were of the present format."""
-    nested = {f"{g}/{name}": data for g in ("frames", "contacts") for name, data in h5[g].items()}
-    if int(h5.attrs[MARK]) == 1:
-        return nested | _former(h5)
-    walls = {f"walls/{n}": data for n, data in h5["walls"].items() if n != "name"}
-    return nested | walls | {"history": h5["history"]}
+    if parts is None:
+        groups = ("frames", "contacts", "walls")
+        parts = {f"{group}/{name}": data for group in groups for name, data in h5[group].items()}
+    found = {name: data for name, data in parts.items() if table(name) in _GROWING}
+    found.pop("walls/name", None)
+    return found | (_former(h5) if int(h5.attrs[MARK]) == 1 else {"history": h5["history"]})
 
 
 def wall_names(h5: Any) -> list[str]:

@@ -59,6 +59,7 @@ from hardgrain.io.layout import (
     FORMAT,
     FORMATS,
     MARK,
+    MODEL,
     Layout,
     Rows,
     checksum,
@@ -66,7 +67,6 @@ from hardgrain.io.layout import (
     ends,
     starts,
     table,
-    wall_names,
 )
 from hardgrain.io.lock import claim, is_locked
 from hardgrain.io.swmr import (
@@ -80,6 +80,15 @@ from hardgrain.io.swmr import (
     reopen,
     reserve,
     words,
+)
+from hardgrain.io.verify import (
+    Damaged,
+    as_written,
+    check_contacts,
+    check_finite,
+    check_model,
+    check_tables,
+    structure,
 )
 from hardgrain.scene.model import Contacts, some_bodies
 
@@ -312,18 +321,27 @@ class RunFile:
         self._h5 = open_to_read(self.path)
         try:
             self.format = self._known_format()
-            with self._reading("its state"):
-                self._frames = int(self._h5["committed/frames"][()])
-                length = int(self._h5["committed/bytes"][()])
-                self._data = datasets(self._h5)
-                self._shape = {n: self._h5["model"][n].shape for n in ("inv_mass", "inv_inertia")}
+            with self._reading("its structure"):
+                # of a file that grows: the count first, then what was written before it
+                self._frames = self._committed("frames")
+                self._layout, self._data = structure(self._h5, self.path.stat().st_size)
+                if self.format > 1:
+                    self._kept(self._h5["walls/name"])
+                length = self._committed("bytes")
             if self._frames <= 0:
                 raise InputError(f"{self.path} holds no complete frame yet.")
             check_length(self.path, length)
-            with self._reading("its state"):
+            with self._reading("its frames"):
+                written = len(self._data["frames/step"])
+                if self._frames > written or (length == 0 and self._committed("frames") < written):
+                    raise Damaged(f"it counts {self._frames} frames where {written} are")
                 self._starts = starts(self._data, self._frames)
+                check_tables(self._starts, self._data)
                 sums = self._data.get("frames/checksum")
                 self._sums = None if sums is None else sums[: self._frames]
+                self._stored = self._rows("frames/contact_count", 0, self._frames) >= 0
+                for name in ("frames/contact_offset", "frames/history_end"):
+                    self._rows(name, 0, self._frames)
         except BaseException:
             self.close()
             raise
@@ -359,19 +377,21 @@ class RunFile:
         return Frame(self._record(k), self.wall_names)
 
     def _record(self, k: int) -> Record:
-        k = self._index(k)
+        k, at = self._index(k), self._layout
         value: dict[str, Any] = {}
         for f in fields(Record):
             name = f"frames/{f.name}"  # without walls there is no dataset: HDF5 has no empty chunks
             value[f.name] = self._rows(name, k)[0] if name in self._data else np.empty(0)
         with self._reading(f"frame {k}"):
             value["step"], value["time"] = int(value["step"]), float(value["time"])
-            value["wall_force"] = value["wall_force"].reshape(-1, self._shape["inv_mass"][1])
-            value["wall_torque"] = value["wall_torque"].reshape(-1, self._shape["inv_inertia"][1])
-            names = _columns(self._data, "frames/scalars")
-            value["scalars"] = {name: float(value["scalars"][name]) for name in names}
-            if "frames/status" not in self._data:
+            value["wall_force"] = value["wall_force"].reshape(-1, at.dim)
+            value["wall_torque"] = value["wall_torque"].reshape(-1, at.turns)
+            value["scalars"] = {name: float(value["scalars"][name]) for name in at.scalars}
+            if not at.status:
                 del value["status"]
+            for name, numbers in value.items():
+                if name != "scalars":
+                    check_finite(f"{name} of frame {k}", numbers)
         return Record(**value)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -383,10 +403,10 @@ class RunFile:
         Bodies are the rows of the frame, and after its n grains n + 0, n + 1, … the walls.
         """
         found = self._contacts(k)
-        if found is None or "frames/status" not in self._data:
+        if found is None or not self._layout.status:
             return found
         status = self._rows("frames/status", self._index(k))[0]
-        bodies = some_bodies(np.flatnonzero(status == 0), len(status), self._shape["inv_mass"][0])
+        bodies = some_bodies(np.flatnonzero(status == 0), len(status), self._layout.bodies)
         return found.among(bodies[1])
 
     def checkpoint(self, k: int) -> Checkpoint | None:
@@ -399,42 +419,49 @@ class RunFile:
     def _contacts(self, k: int) -> Contacts | None:
         """The same with all bodies by their rows in the file."""
         k = self._index(k)
-        with self._reading(f"frame {k}"):
-            stored = self._data["frames/contact_count"][k] >= 0
-        if not stored:
+        if not self._stored[k]:
             return None
         names = [f.name for f in fields(Contacts) if f"contacts/{f.name}" in self._data]
-        return Contacts(**{name: self._rows(f"contacts/{name}", k) for name in names})
+        found = Contacts(**{name: self._rows(f"contacts/{name}", k) for name in names})
+        with self._reading(f"frame {k}"):
+            check_contacts(found, self._layout)
+        return found
 
     @property
     def header(self) -> dict[str, str]:
         """Texts: scenario, seed, versions, units."""
         with self._reading("the header"):
-            return {name: text[()].decode() for name, text in self._h5["header"].items()}
+            texts = self._h5["header"].items()
+            return {name: self._kept(text).item().decode() for name, text in texts}
 
     @property
     def model(self) -> dict[str, Array]:
         """Arrays that do not change during the run, grains by their number, then walls."""
         with self._reading("the model"):
-            return {name: data[()] for name, data in self._h5["model"].items()}
+            arrays = {name: self._kept(self._h5[f"model/{name}"]) for name in MODEL}
+            check_model(arrays)
+            return arrays
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of what the history keeps of a step as a whole; the rest is of its walls."""
-        return _columns(self._data, "history")
+        return self._layout.columns
 
     @property
     def history(self) -> dict[str, Array]:
         """Columns of the per-step history up to the last complete frame, each (k,)."""
         table = self._rows("history", 0, len(self))
         found = {name: np.ascontiguousarray(table[name]) for name in self.columns}
-        names, axes = self.wall_names, "xyz"[: self._shape["inv_mass"][1]]
+        names, axes = self.wall_names, "xyz"[: self._layout.dim]
         forces = [f"force_{name}_{axis}" for name in names for axis in axes]
         works = [f"work_by_{name}" for name in names]
         for name, columns in (("walls/force", forces), ("walls/work", works)):
             if name in self._data:
                 rows = self._rows(name, 0, len(self)).reshape(len(table), len(columns))
                 found |= dict(zip(columns, np.ascontiguousarray(rows.T)))
+        for name, column in found.items():
+            if np.isnan(column).any():
+                raise InputError(f"{self.path} is damaged: {name} of its history is not a number.")
         return found
 
     @property
@@ -450,8 +477,7 @@ class RunFile:
     @property
     def wall_names(self) -> list[str]:
         """Names of the walls, in the order of `Frame.wall_force`."""
-        with self._reading("its wall names"):
-            return wall_names(self._h5)
+        return list(self._layout.walls)
 
     @property
     def finished(self) -> bool:
@@ -479,12 +505,19 @@ class RunFile:
             yield
         except InputError:
             raise
+        except Damaged as error:
+            raise InputError(f"{self.path} is damaged: {error}.") from None
         except Exception as error:
             raise InputError(f"{self.path} is damaged: {what} cannot be read.") from error
 
+    def _committed(self, name: str) -> int:
+        return int(self._h5[f"committed/{name}"][()])
+
+    def _kept(self, data: Any) -> Array:
+        return as_written(data, former=self.format == 1)
+
     def _last_with_contacts(self) -> int:
-        with self._reading("its contacts"):
-            stored = np.flatnonzero(self._data["frames/contact_count"][: len(self)] >= 0)
+        stored = np.flatnonzero(self._stored)
         if stored.size == 0:
             raise InputError(f"{self.path} stores no contacts, so it cannot be resumed.")
         return int(stored[-1])
@@ -498,18 +531,16 @@ class RunFile:
             if self._sums is not None:
                 before = self._sums[name][first - 1] if first else 0
                 if checksum(rows, int(before)) != self._sums[name][end - 1]:
-                    raise InputError(
-                        f"{self.path} is damaged: {name} of {_of_frames(first, end)} is not what"
-                        " was written (wrong checksum)."
+                    raise Damaged(
+                        f"{name} of {_of_frames(first, end)} is not what was written (wrong"
+                        " checksum)"
                     )
         return rows
 
     def _copier(self, frames: int) -> tuple[Callable[[Any], None], int]:
         """Function that writes the first `frames` frames to another file, and their size."""
         header, model = self.header, self.model
-        scalars = _columns(self._data, "frames/scalars")
-        kinds = "contacts/spring" in self._data, "frames/status" in self._data
-        layout = Layout.of(model, self.wall_names, self.columns, scalars, *kinds)
+        layout = self._layout
         rows = {n: r for n, r in layout.rows().items() if n != "frames/checksum"}
         if not rows.keys() <= self._data.keys():
             raise InputError(

@@ -1,0 +1,177 @@
+"""Whether a run file is what its layout says, looked at before any of its arrays is read.
+
+HDF5 opens a file whose arrays have other names, types or lengths than ours, that leads to other
+files, or that declares more than it holds. Compiled code checks no lengths, so all that is decided
+here: `structure` and `check_tables` for the file, the others for the numbers in what is read.
+What is wrong is said in a few words (`Damaged`); the reader adds the name of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.geometry import OUTSIDE
+from hardgrain.io.layout import (
+    COMMITTED,
+    MARK,
+    MODEL,
+    Layout,
+    checksum,
+    datasets,
+    table,
+    wall_names,
+)
+from hardgrain.scene.model import Contacts
+
+__all__ = [
+    "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_tables",
+    "structure",
+]  # fmt: skip
+
+Array = NDArray[Any]
+
+
+class Damaged(Exception):
+    """What is wrong with a file, in a few words."""
+
+
+# ---------------------------------------------------------------------- the file
+def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
+    """Layout and growing datasets of a file of `size` bytes; `Damaged` where they do not agree."""
+    former = int(h5.attrs[MARK]) == 1
+    parts = _parts(h5, ("header", "model", "frames", "contacts", "committed"))
+    if not former:
+        parts |= _parts(h5, ("walls",))
+    for name in COMMITTED:
+        _compare(parts, f"committed/{name}", np.dtype("i8"), ())
+    for name in (*(name for name in parts if table(name) == "header"), "walls/name"):
+        if name in parts and (parts[name].dtype.kind, parts[name].ndim) != ("S", name[0] == "w"):
+            raise Damaged(f"{name} is not text of a fixed length")
+    data = datasets(h5, parts)
+    layout = _layout(h5, parts, data)
+    for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():
+        _compare(parts, f"model/{name}", kind, shape)
+    for name, rows in layout.rows().items():
+        if not (former and name in ("frames/checksum", "walls/force", "walls/work")):
+            _compare(data, name, rows.kind, (len(data.get(name, ())), *rows.row))
+    declared = sum(part.size * part.dtype.itemsize for part in parts.values())
+    if declared > size:
+        raise Damaged(f"its arrays declare {declared} bytes, more than the whole file has")
+    return layout, data
+
+
+def _parts(h5: Any, groups: Sequence[str]) -> dict[str, Any]:
+    """All datasets of these groups and the history, each a part of the file itself."""
+    _refuse_links(h5, (*groups, "history"))
+    found = {"history": h5["history"]}
+    for name in groups:
+        if not isinstance(h5[name], h5py.Group):
+            raise Damaged(f"{name} is not a group")
+        _refuse_links(h5[name], list(h5[name]))
+        found |= {f"{name}/{part}": data for part, data in h5[name].items()}
+    for name, data in found.items():
+        if not isinstance(data, h5py.Dataset):
+            raise Damaged(f"{name} is not a dataset")
+        how = data.id.get_create_plist()
+        if how.get_external_count() or how.get_nfilters() or how.get_layout() == h5py.h5d.VIRTUAL:
+            raise Damaged(f"{name} is stored as run files never are")
+    return found
+
+
+def _refuse_links(group: Any, names: Sequence[str]) -> None:
+    """Links could lead to other files, or to nothing."""
+    for name in names:
+        if name not in group:
+            raise Damaged(f"{name} is missing")
+        if group.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+            raise Damaged(f"{name} is a link to elsewhere")
+
+
+def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layout:
+    """The layout that a file's sizes and names ask for."""
+    model = {name: parts.get(f"model/{name}") for name in MODEL}
+    axes = [
+        getattr(model[name], "ndim", 0) for name in ("radius", "inv_mass", "inv_inertia", "laws")
+    ]
+    if axes != [1, 2, 2, 3]:
+        raise Damaged("its model lacks arrays, or they have another shape")
+    scalars = data["frames/scalars"].dtype.names if "frames/scalars" in data else ()
+    columns = data["history"].dtype.names
+    if columns is None or scalars is None:
+        raise Damaged("its history or its scalars are no table")
+    kinds = "contacts/spring" in data, "frames/status" in data
+    layout = Layout.of(model, wall_names(h5), columns, scalars, *kinds)
+    if (layout.dim, layout.turns) not in ((2, 1), (3, 3)):
+        raise Damaged(f"its model has {layout.dim} dimensions")
+    if layout.bodies != layout.grains + len(layout.walls) or layout.grains == 0:
+        raise Damaged(
+            f"its {layout.bodies} bodies are not {layout.grains} grains and {len(layout.walls)}"
+            " walls"
+        )
+    return layout
+
+
+def _compare(found: Mapping[str, Any], name: str, kind: Any, shape: tuple[int, ...]) -> None:
+    if name not in found:
+        raise Damaged(f"{name} is missing")
+    data = found[name]
+    if data.dtype != kind or data.shape != shape:
+        raise Damaged(
+            f"{name} holds {data.dtype.name} {data.shape} in place of {kind.name} {shape}"
+        )
+
+
+def check_tables(starts: Mapping[str, Array], data: Mapping[str, Any]) -> None:
+    """Whether every frame's rows exist, one frame's behind those of the one before."""
+    for name, rows in starts.items():
+        there = min((len(d) for n, d in data.items() if table(n) == name), default=None)
+        if there is None:
+            continue
+        if rows[0] != 0 or (np.diff(rows) < 0).any() or rows[-1] > there:
+            raise Damaged(f"its frames lay claim to rows of /{name} that are not there")
+
+
+# ---------------------------------------------------------------------- numbers
+def as_written(data: Any, *, former: bool) -> Array:
+    """An array that never changes, as it was written."""
+    array: Array = np.asarray(data[()])
+    if not former and checksum(array) != data.attrs["checksum"]:
+        raise Damaged(f"{data.name[1:]} is not what was written (wrong checksum)")
+    return array
+
+
+def check_finite(name: str, values: Any) -> None:
+    """Refuse what is not a finite number."""
+    if not np.isfinite(values).all():
+        raise Damaged(f"{name} has a value that is not a finite number")
+
+
+def check_model(arrays: Mapping[str, Array]) -> None:
+    """Whether indices point to what is there, and masses and sizes are lawful."""
+    for name, array in arrays.items():
+        check_finite(f"model/{name}", array)
+    for name in ("inv_mass", "inv_inertia", "mass", "inertia", "periodic", "wall_size", "group"):
+        if (arrays[name] < 0).any():
+            raise Damaged(f"model/{name} has a negative value")
+    if (arrays["radius"] <= 0.0).any():
+        raise Damaged("model/radius has a value that is not positive")
+    for name, count in (("material", len(arrays["laws"])), ("wall_kind", OUTSIDE + 1)):
+        if ((arrays[name] < 0) | (arrays[name] >= count)).any():
+            raise Damaged(f"model/{name} has a number beyond {count - 1}")
+
+
+def check_contacts(rows: Contacts, layout: Layout) -> None:
+    """Whether they are between grains and bodies that exist, each pair once and in order."""
+    for f in fields(rows):
+        check_finite(f"contacts/{f.name}", getattr(rows, f.name))
+    first, second = rows.first, rows.second
+    if (first < 0).any() or (first >= second).any() or (second >= layout.bodies).any():
+        raise Damaged("its contacts are between bodies that do not exist")
+    if (first >= layout.grains).any() or (np.diff(rows.key(layout.bodies)) <= 0).any():
+        raise Damaged("its contacts are not in order")
