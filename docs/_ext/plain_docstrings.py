@@ -6,8 +6,9 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from pydantic import BaseModel
-from reference import field_lines
 from sphinx.application import Sphinx
+
+from hardgrain.scene.fields import field_texts
 
 _LITERAL = re.compile(r"``[^`]+``|`[^`]+`")
 _SPECIAL = re.compile(r"[\\*|]|_(?=\W|$)")
@@ -41,10 +42,13 @@ def marked_up(lines: list[str]) -> list[str]:
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if inspect.isclass(obj) and issubclass(obj, BaseModel):  # its fields follow as a list
+        lines[:] = inspect.cleandoc(vars(obj).get("__doc__") or "").splitlines()
     lines[:] = marked_up(lines)
     if inspect.isclass(obj) and (is_dataclass(obj) or issubclass(obj, BaseModel)):
-        for field in field_lines(obj):
-            words = f": {escaped(field.about)}" if field.about else ""
+        for field in field_texts(obj):
+            unit = f" [{field.unit}]" if field.unit else ""
+            words = f": {escaped(field.meaning + unit)}" if field.meaning else ""
             lines.append(f"- ``{field.name}``{words}")
         lines.append("")
 

@@ -1,49 +1,13 @@
-"""Directives that ask the package itself: its measurements, commands, tables and public names."""
+"""Directives that ask the package itself: its measurements, commands and public names."""
 
 import importlib
 import inspect
-import re
-from dataclasses import dataclass
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-_DEFAULT = {None: "must be given", "None": ""}  # in words; others as they are
-_FIELD = re.compile(r"^    (?P<name>[a-z]\w*): (?P<rest>.*)$")
-
-
-@dataclass(frozen=True)
-class FieldLine:
-    """A field of a class as its source has it."""
-
-    name: str
-    kind: str  # its type
-    default: str | None  # None: it must be given
-    about: str  # the comment behind it
-
-
-def field_lines(cls: type) -> list[FieldLine]:
-    """Of a class and those it is made from, without the key ``kind``."""
-    found: dict[str, FieldLine] = {}
-    for base in reversed(cls.__mro__):
-        if not base.__module__.startswith("hardgrain"):
-            continue
-        for line in inspect.getsource(base).splitlines():
-            if re.match(r"    (def |@)", line):
-                break  # fields come first
-            if match := _FIELD.match(line):
-                rest, _, about = match["rest"].partition("  # ")
-                kind, equals, default = rest.partition(" = ")
-                kind = re.sub(r"Annotated\[(\w+),.*?\)\]", r"\1", kind).removesuffix(" | None")
-                default = re.sub(r"Field\(default=([^,)]*).*", r"\1", default)
-                default = "{}" if "default_factory" in default else default
-                name = match["name"]
-                if name not in ("kind", "model_config"):
-                    found[name] = FieldLine(name, kind, default if equals else None, about)
-    return list(found.values())
 
 
 def _section(title: str, name: str, *content: nodes.Node) -> nodes.section:
@@ -100,30 +64,6 @@ class Commands(Directive):
         return found
 
 
-class Tables(Directive):
-    """The fields of input models, one table each: ``.. tables:: hardgrain.scene.spec Grains``."""
-
-    required_arguments = 1
-    optional_arguments = 30
-
-    def run(self) -> list[nodes.Node]:
-        module = importlib.import_module(self.arguments[0])
-        return [self._model(getattr(module, name)) for name in self.arguments[1:]]
-
-    def _model(self, cls: Any) -> nodes.section:
-        kind = cls.model_fields.get("kind")
-        title = cls.__name__ if kind is None else f'{cls.__name__}: kind = "{kind.default}"'
-        words = [
-            nodes.paragraph(text=part.replace("``", "").replace("\n", " "))
-            for part in inspect.cleandoc(cls.__doc__).split("\n\n")
-        ]
-        rows = [
-            [f.name, f.kind, _DEFAULT.get(f.default, f.default), f.about] for f in field_lines(cls)
-        ]
-        table = [_table(["field", "type", "default", "what it is"], rows, code=2)] if rows else []
-        return _section(title, f"table-{cls.__name__}", *words, *table)
-
-
 class Public(SphinxDirective):
     """The documentation of names of a module, all of ``__all__`` unless they are given."""
 
@@ -149,6 +89,6 @@ class Public(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    for directive in (Quantities, Commands, Tables, Public):
+    for directive in (Quantities, Commands, Public):
         app.add_directive(directive.__name__.lower(), directive)
     return {"parallel_read_safe": True}

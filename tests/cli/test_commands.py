@@ -28,6 +28,7 @@ COMMANDS = (
     "measure",
     "export",
     "info",
+    "help",
     "forces",
     "reproduce",
     "warmup",

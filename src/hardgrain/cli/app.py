@@ -66,6 +66,7 @@ def _hardgrain(
       hardgrain demo                   settle 1000 disks and draw their force network
       hardgrain new silo               write a commented scenario, silo.toml
       hardgrain run silo.toml          run it; the result is silo.h5
+      hardgrain help scenario.contacts what the fields of a scenario mean
       hardgrain info silo.h5           what the file holds
       hardgrain view silo.h5           look at it in the browser
       hardgrain plot silo.h5           draw its last frame; --list: what else can be drawn
@@ -295,6 +296,27 @@ def info(
 
     facts = describe(file)
     print(json.dumps(facts, indent=2) if as_json else as_text(facts))
+
+
+@app.command("help")
+def show_help(
+    topic: Annotated[
+        str, typer.Argument(metavar="TOPIC", help="A table or field of a scenario, or functions.")
+    ] = "scenario",
+) -> None:
+    """Explain the fields of a scenario: meaning, type, unit, default and an example of each.
+
+    \b
+    Examples:
+      hardgrain help scenario
+      hardgrain help scenario.contacts
+      hardgrain help walls.box
+      hardgrain help friction
+      hardgrain help functions
+    """
+    from hardgrain.cli.reference import as_text
+
+    print(as_text(topic))
 
 
 @app.command()

@@ -240,7 +240,10 @@ def write(
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file name such as {path / 'problem.hdf5'}")
     if path.exists() and not overwrite:
-        raise InputError(f"{path} exists already; choose another name or ask to overwrite it")
+        raise InputError(
+            f"{path} exists already; add --overwrite (in Python overwrite=True) to replace it, or"
+            " choose another name"
+        )
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist; create it first")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.scene.brief import brief, html_table
 from hardgrain.scene.model import Contacts, State
 
 __all__ = ["Frame", "Record", "WallFrame"]
@@ -16,6 +17,7 @@ __all__ = ["Frame", "Record", "WallFrame"]
 Array = NDArray[Any]
 
 
+@brief
 @dataclass(frozen=True)
 class Record:
     """A frame as the file keeps it: all bodies, grains before walls, absent grains included."""
@@ -33,6 +35,7 @@ class Record:
     status: Array = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
+@brief
 @dataclass(frozen=True)
 class WallFrame:
     """One wall of a frame."""
@@ -73,6 +76,14 @@ class Frame:
         grains = f"{len(self)} grain{'s' * (len(self) != 1)}"
         walls = f"walls {', '.join(self._names)}" if self._names else "no walls"
         return f"<Frame at step {self.step}, time {self.time:.6g}: {grains}, {walls}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("step, time", f"{self.step}, {self.time:.6g}"),
+            ("grains", f"{len(self)}: position, orientation, velocity, spin, id"),
+            ("walls", ", ".join(self._names) or "none"),
+        ]
+        return html_table("Frame", rows)
 
     @property
     def position(self) -> Array:

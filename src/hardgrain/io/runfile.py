@@ -163,7 +163,10 @@ class RunWriter:
         if path.exists() and not path.is_file():
             raise InputError(f"{path} is not a regular file; choose another name.")
         if path.exists() and not overwrite:
-            raise InputError(f"{path} exists already; choose another name or ask to overwrite it.")
+            raise InputError(
+                f"{path} exists already; add --overwrite (in Python overwrite=True) to replace it,"
+                " or choose another name."
+            )
         if not path.parent.is_dir():
             raise InputError(f"the folder {path.parent} does not exist; create it first.")
 
@@ -372,6 +375,15 @@ class RunFile:
 
     def __len__(self) -> int:
         return self._frames
+
+    def __repr__(self) -> str:
+        if self._h5 is None:
+            return f"<RunFile {self.path}, closed>"
+        state = "finished" if self.finished else "running now" if self.live else "interrupted"
+        return (
+            f"<RunFile {self.path}: {len(self)} frames, step {self.step[0]} to {self.step[-1]},"
+            f" time {self.time[0]:.6g} to {self.time[-1]:.6g}, {state}>"
+        )
 
     def __getitem__(self, k: int) -> Frame:
         return Frame(self._record(k), self.wall_names)

@@ -21,6 +21,7 @@ from scipy.spatial import cKDTree
 from hardgrain.contact.pairs import Walls, wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
+from hardgrain.scene.brief import brief
 from hardgrain.scene.model import Contacts, Floats, Model, Rows, State, some_bodies
 from hardgrain.scene.scene import GrainArrays, Scene
 
@@ -57,6 +58,7 @@ class Simulated(Protocol):
     scenario: Any
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """One moment of a run. Bodies 0 … n − 1 are grains, the rest walls."""

@@ -38,9 +38,9 @@ Solver = Annotated[
 class Output(Spec):
     """What is written, and how often."""
 
-    file: FileName | None = None  # default: the scenario's name with .h5
-    every: Count = 100  # steps between frames
-    contacts_every: Count = 1  # frames between frames that hold contacts
+    file: FileName | None = None  # where the run is written; default: the scenario's name with .h5
+    every: Count = 100  # steps between two frames [1]
+    contacts_every: Count = 1  # frames between two frames that hold contacts [1]
 
 
 class Start(Spec):
@@ -56,23 +56,26 @@ class Start(Spec):
     spins; its types are the sets of grains.
     """
 
-    file: FileName
-    frame: Whole = -1
+    file: FileName  # a run file (.h5) or a packing (.gsd, .dump, .lammpstrj, .xyz, .extxyz, .csv)
+    frame: Whole = -1  # which frame of the file, from 0; negative numbers count from the end [1]
 
 
 class Scenario(Spec):
     """One run: the scene, the step, the engine, the solver, when to stop and what to write."""
 
-    title: str = ""
-    units: str = ""  # in words, for readers of the file; any consistent units will do
+    title: str = ""  # what the run is called in summaries, reports and pictures
+    units: str = ""  # names of the units in words, for readers; any consistent units will do
+    # number that decides on all that is random: the same seed gives the same run [1]
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
-    dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # its square must be a number
-    scene: Scene
-    engine: Engine = RigidGrains()
-    solver: Solver = GaussSeidel()  # of contact dynamics; soft particles need none
+    dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # length of a step [time]
+    scene: Scene  # grains, walls, materials and what acts on them
+    engine: Engine = RigidGrains()  # how grains are stepped: as rigid ones, or as soft particles
+    # how contact dynamics finds the impulses of a step; soft particles need none
+    solver: Solver = GaussSeidel()
+    # takes the grains from a file; default: they are placed as the scene says
     start: Start | None = None
-    stop: Stop | None = None
-    output: Output = Output()
+    stop: Stop | None = None  # when the run ends; needed in a file
+    output: Output = Output()  # what is written, and how often
 
     @model_validator(mode="after")
     def _carried(self) -> Scenario:

@@ -103,6 +103,14 @@ class Simulation:
         self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
         self.monitor = Monitor(self.model, scene.solver, self.dt, self.totals)
 
+    def __repr__(self) -> str:
+        n, walls = self.model.n, self.model.bodies - self.model.n
+        title = f" {self.scenario.title!r}" if self.scenario.title else ""
+        return (
+            f"<Simulation{title} in {self.model.dim}D: {n} grain{'s' * (n != 1)}, {walls}"
+            f" wall{'s' * (walls != 1)}, step {self.state.step}, time {self.state.time:.6g}>"
+        )
+
     def _set_up(self) -> None:
         s = self.scenario
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)

@@ -21,7 +21,7 @@ __all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions"]
 class Steps(Spec):
     """After ``steps`` steps in all."""
 
-    steps: Annotated[Whole, Field(ge=0)]
+    steps: Annotated[Whole, Field(ge=0)]  # steps from the start of the run, after which it ends [1]
 
     def __call__(self, sim: Simulation) -> bool:
         return sim.state.step >= self.steps
@@ -30,7 +30,7 @@ class Steps(Spec):
 class Time(Spec):
     """When the simulated time reaches ``time``; never before it, despite rounding."""
 
-    time: NotNegative
+    time: NotNegative  # simulated time at which the run ends [time]
 
     def __call__(self, sim: Simulation) -> bool:
         return sim.state.time >= self.time - 1e-9 * sim.dt
@@ -45,8 +45,10 @@ class AtRest(Spec):
     drift and spin on for ever. Without a ``speed`` it is 10⁻⁴ √(g d), which needs gravity.
     """
 
+    # root-mean-square speed below which grains count as at rest [length/time]; default: 10⁻⁴ √(g
+    # d), which needs gravity
     speed: Positive | None = None
-    steps: Count = 50
+    steps: Count = 50  # how many steps in a row must be that slow [1]
 
     def threshold(self, sim: Simulation) -> float:
         if self.speed is not None:
@@ -66,8 +68,10 @@ Condition = Callable[["Simulation"], bool]
 class Stop(Spec):
     """The stop table of a scenario: the run ends as soon as one of its conditions holds."""
 
+    # ends the run after this many steps from its start [1]
     steps: Annotated[Whole, Field(ge=0)] | None = None
-    time: NotNegative | None = None
+    time: NotNegative | None = None  # ends the run at this simulated time [time]
+    # ends the run when the grains have come to rest; an empty table takes the defaults
     at_rest: AtRest | None = None
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from typing import Any
 
 from hardgrain.measure.rigidity import CONVERGED, Rigidity
 from hardgrain.run.unique import Uniqueness
+from hardgrain.scene.brief import html_table
 from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "Summary", "Totals"]
@@ -160,6 +161,12 @@ class Summary:
             lines.append(("written", self.output))
         lines.extend(("warning", text) for text in self.warnings)
         return lines
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_table("Summary", self.lines)
 
     def __str__(self) -> str:
         return "\n".join(f"{name + ':':<12} {text}" for name, text in self.lines)

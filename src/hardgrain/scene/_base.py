@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from pydantic import (
@@ -15,6 +16,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from hardgrain.errors import InputError
+
 __all__ = [
     "Count", "FileName", "Finite", "Flag", "Name", "NotNegative", "Numbers", "Positive", "Share",
     "Spec", "Whole", "plain",
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 else:
 
     class _Explained(type(BaseModel)):
-        """Explains in one sentence what is wrong with a table that is written in Python."""
+        """Explains tables that are written in Python: what is wrong with one, and what it holds."""
 
         def __call__(cls, *args, **fields):
             try:
@@ -36,14 +39,55 @@ else:
 
                 raise explain(error, cls, fields) from None
 
+        @property
+        def __doc__(cls):
+            """The class's own words, and then each field's."""
+            from hardgrain.scene.fields import describe
+
+            return describe(cls, vars(cls).get("__doc__") or "")
+
+        def __dir__(cls):
+            """What is ours; pydantic's own names would fill pages of ``help()``."""
+            ours = [c for c in cls.__mro__ if c.__module__.startswith("hardgrain.")]
+            names = {name for c in ours for name in vars(c) if not name.startswith(("_", "model_"))}
+            return sorted(names)
+
     class _Table(BaseModel, metaclass=_Explained):
-        pass
+        @classmethod
+        def __pydantic_init_subclass__(cls, **_):
+            """A signature that can be read: names and defaults."""
+            keyword, fields = inspect.Parameter.KEYWORD_ONLY, cls.model_fields.items()
+            cls.__signature__ = inspect.Signature(
+                [
+                    inspect.Parameter(name, keyword)
+                    if field.is_required()
+                    else inspect.Parameter(
+                        name, keyword, default=field.get_default(call_default_factory=True)
+                    )
+                    for name, field in fields
+                ]
+            )
+
+        def __setattr__(self, name, value):
+            if name.startswith("_"):
+                return super().__setattr__(name, value)
+            kind, fields = type(self).__name__, type(self).model_fields
+            if name not in fields:
+                raise InputError(f"{kind} has no field {name!r}; it has {', '.join(fields)}")
+            raise InputError(
+                f"{name} of a {kind} cannot be changed once it is checked; make another one, with"
+                f" changed({name}=…)"
+            )
 
 
 class Spec(_Table):
     """A table of input: frozen, and closed to keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def changed(self, **fields: Any) -> Self:
+        """Another one with some fields changed, checked as a new one is."""
+        return type(self)(**{**dict(self), **fields})
 
 
 def plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ import difflib
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from pydantic import (
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene._base import Finite, Numbers, Spec, plain
 
-__all__ = ["Table", "TimeFunction", "compile_function", "is_constant"]
+__all__ = ["FUNCTIONS", "Table", "TimeFunction", "compile_function", "is_constant"]
 
 Function = Callable[[float], float]
 
@@ -41,7 +42,8 @@ class Table(Spec):
     the last."""
 
     kind: Literal["table"] = "table"
-    time: Annotated[Numbers, Field(min_length=1)]  # increasing
+    time: Annotated[Numbers, Field(min_length=1)]  # times of the points, in increasing order [time]
+    # value of the function at each of these times, in the unit of the field that it stands in
     value: Annotated[Numbers, Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -76,26 +78,41 @@ def _floor(x: float) -> float:
 
 
 _CONSTANTS = {"pi": math.pi, "e": math.e}
-# Name: function, least and most number of arguments.
-_FUNCTIONS: dict[str, tuple[Callable[..., float], int, float]] = {
-    "sin": (math.sin, 1, 1),
-    "cos": (math.cos, 1, 1),
-    "tan": (math.tan, 1, 1),
-    "exp": (math.exp, 1, 1),
-    "log": (math.log, 1, 1),
-    "sqrt": (math.sqrt, 1, 1),
-    "abs": (abs, 1, 1),
-    "floor": (_floor, 1, 1),
-    "sign": (_sign, 1, 1),
-    "step": (_step, 1, 1),
-    "ramp": (_ramp, 3, 3),
-    "min": (min, 2, math.inf),
-    "max": (max, 2, math.inf),
-}
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function that expressions may call."""
+
+    usage: str
+    about: str
+    call: Callable[..., float]
+    least: int = 1  # arguments
+    most: float = 1
+
+
+_ALL = (
+    _Function("sin(x)", "sine, x in radian", math.sin),
+    _Function("cos(x)", "cosine, x in radian", math.cos),
+    _Function("tan(x)", "tangent, x in radian", math.tan),
+    _Function("exp(x)", "exponential", math.exp),
+    _Function("log(x)", "natural logarithm", math.log),
+    _Function("sqrt(x)", "square root", math.sqrt),
+    _Function("abs(x)", "absolute value", abs),
+    _Function("floor(x)", "the largest whole number that is not above x", _floor),
+    _Function("sign(x)", "-1, 0 or 1", _sign),
+    _Function("step(x)", "0 for negative x, else 1; step(t - 2) switches on at t = 2", _step),
+    _Function(
+        "ramp(t, t0, t1)", "0 before t0, 1 after t1, a straight line in between", _ramp, 3, 3
+    ),
+    _Function("min(x, y, …)", "the least of its arguments", min, 2, math.inf),
+    _Function("max(x, y, …)", "the largest of its arguments", max, 2, math.inf),
+)
+FUNCTIONS = {one.usage.partition("(")[0]: one for one in _ALL}
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _ALLOWED = (
     "an expression may hold numbers, t, pi, e, + - * / **, parentheses and the functions "
-    + ", ".join(_FUNCTIONS)
+    + ", ".join(FUNCTIONS)
 )
 
 
@@ -144,7 +161,7 @@ class _Checker(ast.NodeTransformer):
         return ast.Constant(float(value))
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        if node.id in _FUNCTIONS:
+        if node.id in FUNCTIONS:
             raise InputError(f"{node.id!r} in {self.text} is a function; write {node.id}(…)")
         if node.id not in _CONSTANTS and node.id != "t":
             self._unknown(node.id, ["t", *_CONSTANTS])
@@ -169,9 +186,9 @@ class _Checker(ast.NodeTransformer):
         if not isinstance(node.func, ast.Name) or node.keywords:
             self.generic_visit(node)
         name = node.func.id  # type: ignore[attr-defined]
-        if name not in _FUNCTIONS:
-            self._unknown(name, list(_FUNCTIONS))
-        _, least, most = _FUNCTIONS[name]
+        if name not in FUNCTIONS:
+            self._unknown(name, list(FUNCTIONS))
+        least, most = FUNCTIONS[name].least, FUNCTIONS[name].most
         if not least <= len(node.args) <= most:
             wanted = f"{least}" if least == most else f"at least {least}"
             raise InputError(
@@ -190,7 +207,7 @@ _NAMES: dict[str, Any] = {
     "__builtins__": {},
     "_power": math.pow,
     **_CONSTANTS,
-    **{name: function for name, (function, _, _) in _FUNCTIONS.items()},
+    **{name: one.call for name, one in FUNCTIONS.items()},
 }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.scene.brief import brief
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.integer[Any]]  # of arrays
@@ -28,6 +30,7 @@ __all__ = [
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
 
 
+@brief
 @dataclass(frozen=True)
 class Drive:
     """One component of the velocity, spin, force or torque of some bodies over time."""
@@ -39,6 +42,7 @@ class Drive:
     constant: bool
 
 
+@brief
 @dataclass(frozen=True)
 class Pressure:
     """A piston pressed by pressure × area; the area spans pairs of walls, or is a given number."""
@@ -50,6 +54,7 @@ class Pressure:
     between: tuple[tuple[int, int, int], ...]  # (wall body, wall body, axis) of each span
 
 
+@brief
 @dataclass(frozen=True)
 class Model:
     """Bodies, walls and laws as flat arrays. Bodies 0 … n−1 are grains, the rest walls.
@@ -134,6 +139,7 @@ def some_bodies(grains: Rows, n: int, bodies: int) -> tuple[Rows, Ints]:
     return rows, renumber
 
 
+@brief
 @dataclass
 class Contacts:
     """Contact candidates of one step, sorted by (first, second), with their impulses."""
@@ -179,6 +185,7 @@ class Contacts:
         return p_n
 
 
+@brief
 @dataclass
 class State:
     """Where all bodies are and how they move; with the contacts, all that a step needs."""

@@ -27,8 +27,8 @@ _WORK_AT_ONCE = 300_000_000  # about a second, after which Ctrl-C is heard
 
 
 class _Region(Spec):
-    min: Numbers  # lower corner (dim) [length]
-    max: Numbers  # upper corner (dim) [length]
+    min: Numbers  # lower corner of the region, a number for each axis [length]
+    max: Numbers  # upper corner of the region, a number for each axis [length]
 
     @model_validator(mode="after")
     def _check(self) -> _Region:
@@ -78,6 +78,7 @@ class At(Spec):
     """Given points, one per grain and in the order of the diameters."""
 
     kind: Literal["at"] = "at"
+    # centres of the grains, a list of points, one per grain [length]
     positions: Annotated[tuple[Numbers, ...], Field(min_length=1), BeforeValidator(plain)]
 
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable as table
 from hardgrain.scene._base import Finite, Flag, Name
+from hardgrain.scene.brief import brief
 from hardgrain.scene.drive import TimeFunction, compile_function, is_constant
 from hardgrain.scene.model import (
     FORCE,
@@ -53,6 +54,7 @@ _SMALLEST = 1e-100  # diameter [length]: squares, and cells of that size, are st
 _COHESION_RANGE = 1e-4  # of the mean diameter: far above rounding, far below any gap that matters
 
 
+@brief
 @dataclass(frozen=True)
 class GrainArrays:
     """Placed grains: what preparation yields, and what a run file keeps of it."""
@@ -67,15 +69,21 @@ class GrainArrays:
 class Scene(Spec):
     """Everything there is: grains, walls, materials, gravity, periods."""
 
-    dimension: Literal[2, 3] = 2
-    gravity: list[Finite] | None = None  # default: none
+    dimension: Literal[2, 3] = 2  # 2 for disks in the plane x, y; 3 for spheres
+    # acceleration of gravity, a number for each axis [length/time²]; default: none
+    gravity: list[Finite] | None = None
+    # axes along which the scene repeats, each with its lower and upper end [length]
     periodic: dict[Literal["x", "y", "z"], tuple[Finite, Finite]] = {}
+    # what grains and walls are made of, by name
     materials: dict[Name, Material] = Field(default_factory=lambda: {"grain": Material()})
-    contacts: list[ContactLaw] = []  # later entries win; without any: friction 0.3
-    grains: list[Grains] = []
+    # contact laws; of several for a pair of materials the last one holds; without any: friction 0.3
+    contacts: list[ContactLaw] = []
+    grains: list[Grains] = []  # sets of grains
+    # walls: planes, boxes, cylinders and the like, each a table with its kind
     walls: list[Wall] = []
-    shock: Literal["g+", "g"] = "g+"  # eq. 34, or eq. 28 literally: removes overlaps, adds energy
-    allow_overlaps: Flag = False
+    # what happens to an overlap: "g+" keeps it, "g" removes it within a step, which adds energy
+    shock: Literal["g+", "g"] = "g+"
+    allow_overlaps: Flag = False  # whether grains may overlap each other or walls at the start
 
     # ------------------------------------------------------------------ preparation
     def place_grains(self, seed: int) -> GrainArrays:

@@ -16,8 +16,8 @@ __all__ = ["Bidisperse", "PowerLaw", "Sizes", "Uniform", "draw"]
 
 
 class _Range(Spec):
-    min: Positive  # [length]
-    max: Positive  # [length]
+    min: Positive  # smallest diameter [length]
+    max: Positive  # largest diameter [length]
 
     @model_validator(mode="after")
     def _check(self) -> _Range:
@@ -36,16 +36,16 @@ class PowerLaw(_Range):
     """Number density of diameters ∝ d^(−exponent) between ``min`` and ``max``."""
 
     kind: Literal["power-law"] = "power-law"
-    exponent: Finite
+    exponent: Finite  # how steeply the number of grains falls with their diameter [1]
 
 
 class Bidisperse(Spec):
     """Two diameters; ``share`` is the number fraction of the small ones."""
 
     kind: Literal["bidisperse"] = "bidisperse"
-    small: Positive  # [length]
-    large: Positive  # [length]
-    share: Share = 0.5
+    small: Positive  # diameter of the small grains [length]
+    large: Positive  # diameter of the large grains [length]
+    share: Share = 0.5  # number fraction of the small grains [1]
 
     @model_validator(mode="after")
     def _check(self) -> Bidisperse:

@@ -41,21 +41,31 @@ Axis = Literal["x", "y", "z"]
 class Material(Spec):
     """What a grain or wall is made of."""
 
-    density: Positive = 1.0  # mass per area in 2D, per volume in 3D
+    # mass per area of a disk, per volume of a sphere [mass/length^dimension]
+    density: Positive = 1.0
 
 
 class ContactLaw(Spec):
     """What happens where two materials touch. Without ``between`` it holds for every pair."""
 
+    # the two materials that this law is for; default: every pair
     between: tuple[str, str] | None = None
-    friction: NotNegative = 0.3  # Coulomb's µ; static, where a dynamic one is given
-    friction_dynamic: NotNegative | None = None  # of sliding contacts; default: the same
-    restitution: Share = 0.0  # Newton's e_n, in Moreau's form
-    restitution_tangential: Share = 0.0  # e_t
-    cohesion: NotNegative = 0.0  # largest tensile force [force]
-    cohesion_range: NotNegative | None = None  # gap it acts over [length]; default 10⁻⁴ diameters
-    rolling: NotNegative = 0.0  # rolling resistance [1]
-    torsion: NotNegative = 0.0  # torsional resistance [1], 3D only
+    # Coulomb's coefficient µ; of contacts at rest, where a dynamic one is given [1]
+    friction: NotNegative = 0.3
+    # coefficient of contacts that slide, at most friction [1]; default: the same
+    friction_dynamic: NotNegative | None = None
+    # share of the normal velocity that grains part with after a collision, Newton's e_n in Moreau's
+    # form [1]
+    restitution: Share = 0.0
+    restitution_tangential: Share = 0.0  # the same of the tangential velocity, e_t [1]
+    # largest force with which a contact resists being pulled apart [force]
+    cohesion: NotNegative = 0.0
+    # gap over which cohesion acts [length]; default: 10⁻⁴ mean diameters
+    cohesion_range: NotNegative | None = None
+    # coefficient of rolling resistance: torque per normal force and effective radius [1]
+    rolling: NotNegative = 0.0
+    # coefficient of resistance to spinning about the normal, in 3D only [1]
+    torsion: NotNegative = 0.0
 
     @model_validator(mode="after")
     def _check(self) -> ContactLaw:
@@ -70,17 +80,29 @@ class ContactLaw(Spec):
 class Grains(Spec):
     """A set of disks or spheres of one material, how they are placed and what drives them."""
 
+    # how many grains the set has [1]; needed, unless diameters or positions are listed
     count: Annotated[Count, Field(le=100_000_000)] | None = None
+    # one diameter for all, a list with one per grain, or a distribution [length]
     diameter: Sizes = 1.0
-    material: str | None = None  # default: the first material
-    place: Placement | None = None  # needed, unless grains come from a file
-    velocity: Vector | None = None  # initial
-    spin: Finite | Vector | None = None  # initial
-    speed: NotNegative = 0.0  # standard deviation of each component of random initial velocities
-    lock: list[Literal["x", "y", "z", "rotation", "rx", "ry", "rz"]] = []  # what cannot move
-    force: list[TimeFunction] | None = None  # on each grain, besides gravity
+    # what the grains are made of, a name in scene.materials; default: the first
+    material: str | None = None
+    # where they are at the start; needed, unless grains come from a file
+    place: Placement | None = None
+    velocity: Vector | None = None  # initial velocity of each grain [length/time]; default: at rest
+    # initial angular velocity, a number in 2D and three in 3D [rad/time]; default: none
+    spin: Finite | Vector | None = None
+    # standard deviation of each component of random initial velocities, which are added
+    # [length/time]
+    speed: NotNegative = 0.0
+    # what cannot change: displacements along axes, all rotation, or rotation about an axis
+    lock: list[Literal["x", "y", "z", "rotation", "rx", "ry", "rz"]] = []
+    # force on each grain besides gravity, a function of time for each axis [force]
+    force: list[TimeFunction] | None = None
+    # torque on each grain, one function of time in 2D and three in 3D [force length]
     torque: list[TimeFunction] | TimeFunction | None = None
-    driven_velocity: list[TimeFunction | Literal["free"]] | None = None  # prescribed, by axis
+    # prescribed velocity, a function of time for each axis or "free" [length/time]
+    driven_velocity: list[TimeFunction | Literal["free"]] | None = None
+    # prescribed angular velocity, one function of time in 2D and three in 3D [rad/time]
     driven_spin: list[TimeFunction] | TimeFunction | None = None
 
 
@@ -94,10 +116,15 @@ class Piston(Spec):
     the named pairs of walls (one pair in 2D, two in 3D) as they are at that moment.
     """
 
-    mass: Positive
+    mass: Positive  # inertia of the wall, without weight [mass]
+    # force that pushes the wall, positive towards the grains [force]
     force: TimeFunction | None = None
+    # pressure that pushes the wall towards the grains [force/length^(dimension − 1)]
     pressure: TimeFunction | None = None
+    # area that the pressure acts on; in 2D a length [length^(dimension − 1)]
     area: Positive | None = None
+    # pairs of walls whose distance, as it is at the moment, gives that area: one pair in 2D, two in
+    # 3D
     between: list[tuple[str, str]] | None = None
 
     @model_validator(mode="after")
@@ -112,19 +139,25 @@ class Piston(Spec):
 
 
 class _WallBase(Spec):
+    # name of the wall in histories and messages; default: its kind and its number
     name: Name | None = None
+    # what the wall is made of, a name in scene.materials; default: the first
     material: str | None = None
-    velocity: list[TimeFunction] | None = None  # prescribed
-    spin: list[TimeFunction] | TimeFunction | None = None  # prescribed, about ``pivot``
-    pivot: Vector | None = None  # default: the wall's own point
+    # prescribed velocity, a function of time for each axis [length/time]; default: at rest
+    velocity: list[TimeFunction] | None = None
+    # prescribed angular velocity about ``pivot``, one function in 2D and three in 3D [rad/time]
+    spin: list[TimeFunction] | TimeFunction | None = None
+    # point that the wall turns about [length]; default: the wall's own point
+    pivot: Vector | None = None
 
 
 class Plane(_WallBase):
     """A half-space: solid behind ``point``, free on the side that ``normal`` points to."""
 
     kind: Literal["plane"] = "plane"
-    point: Vector
-    normal: Vector
+    point: Vector  # any point of the plane [length]
+    normal: Vector  # direction towards the free side; its length does not matter [1]
+    # lets the wall move along its normal under a force or a pressure; default: it does not
     piston: Piston | None = None
 
 
@@ -132,18 +165,19 @@ class Segment(_WallBase):
     """A finite straight wall without thickness (2D)."""
 
     kind: Literal["segment"] = "segment"
-    start: Vector
-    end: Vector
+    start: Vector  # one end [length]
+    end: Vector  # the other end [length]
 
 
 class Cylinder(_WallBase):
     """The inside (default) or outside of an endless cylinder; a circle in 2D."""
 
     kind: Literal["cylinder"] = "cylinder"
-    point: Vector
-    axis: Vector | None = None  # 3D only
-    radius: Positive
-    side: Literal["inside", "outside"] = "inside"
+    point: Vector  # centre of the circle, or any point of the axis in 3D [length]
+    # direction of the axis in 3D; its length does not matter [1]; default: z
+    axis: Vector | None = None
+    radius: Positive  # radius of the surface [length]
+    side: Literal["inside", "outside"] = "inside"  # on which side of the surface the grains are
 
 
 class Box(Spec):
@@ -154,26 +188,33 @@ class Box(Spec):
     """
 
     kind: Literal["box"] = "box"
-    min: Vector
-    max: Vector
-    open: list[str] = []
+    min: Vector  # lower corner [length]
+    max: Vector  # upper corner [length]
+    open: list[str] = []  # sides without a wall, such as "top"
+    # sides that move under a force or a pressure, by the name of the side
     pistons: dict[str, Piston] = {}
+    # what all sides are made of, a name in scene.materials; default: the first
     material: str | None = None
-    name: Name | None = None  # prefix of the sides' names, where a scene has several boxes
+    # prefix of the names of the sides, where a scene has several boxes; default: none
+    name: Name | None = None
 
 
 class Drum(Spec):
     """A turning drum: a circle in 2D, a cylinder in 3D, closed by planes where it has a length."""
 
     kind: Literal["drum"] = "drum"
-    center: Vector
-    radius: Positive
-    spin: TimeFunction = 0.0  # about the axis, counter-clockwise seen from its tip
-    axis: Vector | None = None  # 3D; default y
-    length: Positive | None = None  # 3D; default: endless, for a period along the axis
-    ends_turn: Flag = False
+    center: Vector  # centre of the drum [length]
+    radius: Positive  # inner radius [length]
+    # angular velocity about the axis, counter-clockwise seen from its tip [rad/time]
+    spin: TimeFunction = 0.0
+    # direction of the axis in 3D; its length does not matter [1]; default: y
+    axis: Vector | None = None
+    # length along the axis in 3D [length]; default: endless, for a period along the axis
+    length: Positive | None = None
+    ends_turn: Flag = False  # whether the end planes turn with the drum
+    # what the drum is made of, a name in scene.materials; default: the first
     material: str | None = None
-    name: Name = "drum"
+    name: Name = "drum"  # name of the drum in histories and messages
 
 
 Wall = Annotated[Plane | Segment | Cylinder | Box | Drum, Field(discriminator="kind")]

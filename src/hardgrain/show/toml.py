@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from hardgrain.errors import InputError
 from hardgrain.run.scenario import Scenario, parse
 
-__all__ = ["scenario_text"]
+__all__ = ["scenario_text", "value_text"]
 
 
 def scenario_text(scenario: Scenario) -> str:
@@ -49,14 +49,18 @@ def _plain(value: Any) -> Any:
 def _table(table: dict[str, Any], path: str) -> list[str]:
     """Lines of a table: plain values first, then tables and lists of tables under their headers."""
     inner = {k: v for k, v in table.items() if _is_table(v) or _is_tables(v)}
-    lines = [f"{_key(k)} = {_value(v)}" for k, v in table.items() if k not in inner]
+    lines = [f"{_key(k)} = {value_text(v)}" for k, v in table.items() if k not in inner]
     for name, value in inner.items():
         full = f"{path}.{_key(name)}" if path else _key(name)
         if _is_table(value):
             lines += ["", f"[{full}]", *_table(value, full)]
         else:
             for one in value:
-                lines += ["", f"[[{full}]]", *(f"{_key(k)} = {_value(v)}" for k, v in one.items())]
+                lines += [
+                    "",
+                    f"[[{full}]]",
+                    *(f"{_key(k)} = {value_text(v)}" for k, v in one.items()),
+                ]
     return lines
 
 
@@ -73,13 +77,14 @@ def _key(name: str) -> str:
     return name if bare.isascii() and bare.isalnum() else json.dumps(name)
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as TOML has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(k)} = {value_text(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(v) for v in value) + "]"
+        return "[" + ", ".join(value_text(v) for v in value) + "]"
     return json.dumps(value, ensure_ascii=False)

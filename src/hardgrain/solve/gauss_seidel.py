@@ -28,8 +28,9 @@ class GaussSeidel(IterativeSolver):
     """
 
     kind: Literal["gauss-seidel"] = "gauss-seidel"
+    # in which order contacts are visited
     order: Literal["random", "drawn", "sequential", "symmetric", "coloured"] = "random"
-    threads: Count | None = None
+    threads: Count | None = None  # cores for the coloured order [1]; default: all
 
     @property
     def q(self) -> float:

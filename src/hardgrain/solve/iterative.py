@@ -36,10 +36,12 @@ class IterativeSolver(Solver):
     an error with ``on_cap = "error"``.
     """
 
+    # visits of every contact in a step; a cap, where a criterion ends them [1]
     sweeps: Annotated[Count, Field(le=1_000_000_000)] = 100
+    # what ends the sweeps of a step: their number, or one of three criteria
     stop: Literal["sweeps", "local", "global", "residual"] = "sweeps"
-    tolerance: Positive = 1e-4
-    cutoff: NotNegative = 0.0  # δ of the local rule [force; impulse, in a problem of matrices]
+    tolerance: Positive = 1e-4  # what the criterion allows, see ``stop`` [1]
+    cutoff: NotNegative = 0.0  # change of a force that the local criterion disregards [force]
 
     @property
     def adaptive(self) -> bool:

@@ -21,6 +21,7 @@ class Jacobi(IterativeSolver):
     """The parallel update, for study: unstable in packings unless ``relaxation`` is small."""
 
     kind: Literal["jacobi"] = "jacobi"
+    # share of each correction that is made [1]
     relaxation: Annotated[Positive, Field(le=1.0)] = 0.3
 
     @property

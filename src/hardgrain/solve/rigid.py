@@ -78,7 +78,9 @@ class RigidSolver(Solver):
     """
 
     kind: Literal["rigid"] = "rigid"
+    # residual that a step may be left with, relative to what its impulses give [1]
     tolerance: Annotated[Positive, Field(lt=1.0)] = 1e-6
+    # Gauss–Seidel sweeps for a step that resists all else, at most [1]
     sweeps: Annotated[Count, Field(le=1_000_000_000)] = 50_000
 
     @property

@@ -25,9 +25,13 @@ class Solver(Spec):
     ``on_cap = "error"``.
     """
 
+    # residual that a step may be left with, relative to what its impulses give [1]
     tolerance: Positive
+    # largest net force that may be left on a body [mean contact force]; default: not asked
     unbalanced: Positive | None = None
+    # impulses that a step begins with: those of the previous step, or zero
     start: Literal["previous", "zero"] = "previous"
+    # whether a step that misses its criterion is reported at the end, or ends the run
     on_cap: Literal["report", "error"] = "report"
 
     @property

@@ -29,9 +29,12 @@ class RigidGrains(Spec):
     """
 
     kind: Literal["contact-dynamics"] = "contact-dynamics"
+    # where normals, gaps and arms are taken: at the start of a step, or at its end
     geometry: Literal["start", "end"] = "start"
-    tolerance: Positive = 1e-9  # of the geometry at the end [smallest radius]
-    iterations: Count = 30  # solves of a step for it, at most
+    # by how much bodies may still move when the geometry at the end counts as found [smallest
+    # radius]
+    tolerance: Positive = 1e-9
+    iterations: Count = 30  # solves of a step to find the geometry at its end, at most [1]
 
     @model_validator(mode="after")
     def _check(self) -> RigidGrains:
@@ -52,14 +55,20 @@ class SoftParticles(Spec):
     """
 
     kind: Literal["soft-particles"] = "soft-particles"
-    stiffness: Positive  # k_n of every contact [force/length]
-    damping: NotNegative | None = None  # γ_n [force time/length]; default: none
-    # or the coefficient of restitution of a collision, from which each pair's γ_n follows: like
-    # 1/√restitution towards zero, and the steps get as much shorter
+    stiffness: Positive  # normal stiffness k_n of every contact [force/length]
+    # normal damping γ_n of every contact [force time/length]; default: none
+    damping: NotNegative | None = None
+    # coefficient of restitution of a collision, in place of damping, which follows for each pair
+    # [1]; towards zero, steps must be as much shorter as its root
     restitution: Annotated[Finite, Field(ge=1e-4, le=1.0)] | None = None
+    # whether friction is carried by a spring that slides, or is proportional to the sliding
+    # velocity up to Coulomb's limit
     tangential: Literal["spring", "viscous"] = "spring"
-    tangential_stiffness: Positive | None = None  # k_t of a spring; default: 2/7 of the stiffness
-    tangential_damping: NotNegative | None = None  # γ_t [force time/length]; default: none
+    # tangential stiffness k_t of the spring [force/length]; default: 2/7 of the stiffness
+    tangential_stiffness: Positive | None = None
+    # tangential damping γ_t [force time/length]; default: none
+    tangential_damping: NotNegative | None = None
+    # explicit steps in a step of length dt [1]
     substeps: Annotated[Count, Field(le=MOST_SUBSTEPS)] = 1
 
     @model_validator(mode="after")
