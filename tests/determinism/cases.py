@@ -246,7 +246,7 @@ def frames(path: Path, every: int) -> dict[int, dict[str, bytes]]:
         for k, frame in enumerate(run):
             if frame.step % every and k < len(run) - 1:
                 continue  # written on an interrupt
-            data: dict[str, Any] = dict(vars(frame))
+            data: dict[str, Any] = dict(vars(frame.record))
             data["scalars"] = [*frame.scalars.values()]
             contacts = run.contacts(k)
             if contacts is not None:

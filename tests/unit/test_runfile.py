@@ -438,6 +438,65 @@ def test_resume_beside_an_open_reader(tmp_path: Path) -> None:
         assert len(run) == 5
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("late", [False, True])
+def test_removed_or_replaced_while_it_is_written(
+    tmp_path: Path, replaced: bool, late: bool
+) -> None:
+    """The run goes on under a new name with all its frames, and harms nobody's file."""
+    path, new = tmp_path / "run.h5", tmp_path / "run-2.h5"
+    writer = start(path)
+    add(writer, 5)
+    path.unlink()
+    if replaced:
+        path.write_text("of somebody else")
+        (tmp_path / "run-2.h5").touch()
+        new = tmp_path / "run-3.h5"
+    if not late:
+        add(writer, 2)
+        assert check(new) == 7
+    writer.close(finished=True)
+    assert writer.path == new
+    assert writer.news == (
+        f"{path} was removed or replaced during the run, which is now written to {new}"
+    )
+    assert check(new) == (5 if late else 7)
+    with RunFile(new) as run:
+        assert run.finished
+    assert path.read_text() == "of somebody else" if replaced else not path.exists()
+
+
+def test_its_folder_removed_while_it_is_written(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    writer = start(folder / "run.h5")
+    add(writer, 2)
+    shutil.rmtree(folder)
+    with pytest.raises(RunError, match=r"was removed during the run, and nothing can be written"):
+        add(writer, 1)
+    writer.close()
+
+
+def test_a_frame_that_can_be_resumed_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data first, then the count: the disk is waited for twice a frame with contacts."""
+    counts: list[int] = []
+    with start(tmp_path / "run.h5") as writer:
+        count = writer._committed["frames"]
+        monkeypatch.setattr(runfile, "sync", lambda file: counts.append(int(count[()])))
+        monkeypatch.setattr(runfile, "WAIT", np.inf)
+        add(writer, 4)  # the first and the last have contacts
+        assert counts == [0, 1, 3, 4]
+        monkeypatch.setattr(runfile, "WAIT", -1.0)
+        add(writer, 3)
+        assert counts == [0, 1, 3, 4]
+        monkeypatch.setattr(runfile, "WAIT", np.inf)
+        writer.durable = False
+        add(writer, 3)
+        assert counts == [0, 1, 3, 4]
+
+
 def begun(path: Path) -> bool:
     """Whether a run file has a frame; the first writers may have died before it."""
     try:

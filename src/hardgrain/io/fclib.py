@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +33,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, tril, triu
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.io.whole import whole
 from hardgrain.scene.model import Floats
 from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
@@ -306,27 +306,16 @@ def write_solution(path: str | Path, solution: MatrixSolution) -> None:
 
 def _replace(path: Path, fill: Callable[[Any], None], old: Path | None) -> None:
     """Fill a new file, or a copy of an old one, and put it in its place in one go."""
-    real = path.resolve()
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
-    try:
-        if old is None:
-            mask = os.umask(0)
-            os.umask(mask)
-            part.chmod(0o666 & ~mask)
-        else:
+    with whole(path) as part:
+        if old is not None:
             shutil.copy2(old.resolve(), part)
-        with h5py.File(part, "w" if old is None else "r+") as h5:
-            fill(h5)
+        try:
+            with h5py.File(part, "w" if old is None else "r+") as h5:
+                fill(h5)
+        except RuntimeError as error:  # h5py raises it now and then when a write fails
+            raise RunError(f"{path} cannot be written: {error}") from None
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        os.replace(part, real)
-    except (OSError, RuntimeError) as error:  # h5py raises either when a write fails
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RunError(f"{path} cannot be written: {reason}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write_rows(group: Any, matrix: Any) -> None:

@@ -24,7 +24,7 @@ from hardgrain.io.lock import claim
 
 __all__ = [
     "SLACK", "build", "check_length", "drop", "end_of_file", "open_to_read", "reason", "reopen",
-    "reserve", "words",
+    "reserve", "sync", "words",
 ]  # fmt: skip
 
 # Room [bytes] kept for HDF5's own bookkeeping, on top of 1/16 of the data, when space is reserved.
@@ -35,8 +35,13 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _SUPERBLOCK = struct.Struct("<8xB2xB16xQ")  # version, open for writing, end of file; version 3
 
 
-def build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[bytes]]:
-    """Make a file with `fill`, start SWMR mode, and put it in the place of `path` in one move."""
+def build(
+    path: Path, fill: Callable[[Any], None], room: int, *, durable: bool = False
+) -> tuple[Any, IO[bytes]]:
+    """Make a file with `fill`, start SWMR mode, and put it in the place of `path` in one move.
+
+    With `durable`, it is on the disk before what was there goes.
+    """
     real = Path(os.path.realpath(path))
     part = real.with_name(f".{real.name}.part")
     lock = claim(part, create=True, told=path)
@@ -52,7 +57,11 @@ def build(path: Path, fill: Callable[[Any], None], room: int) -> tuple[Any, IO[b
             fill(h5)
             h5.swmr_mode = True
             h5.flush()
+            if durable:
+                sync(lock)
             os.replace(part, real)
+            if durable:
+                _sync_folder(real.parent)
         except (OSError, RuntimeError) as error:
             free = shutil.disk_usage(real.parent).free
             raise RunError(
@@ -161,6 +170,25 @@ def reserve(file: IO[bytes], size: int) -> None:
     except OSError:
         os.ftruncate(descriptor, now)
         raise
+
+
+def sync(file: IO[bytes]) -> None:
+    """Wait until what was written is on the disk; some file systems cannot promise it."""
+    try:
+        getattr(os, "fdatasync", os.fsync)(file.fileno())
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+            raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """The same for the name of a new file."""
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,10 +44,11 @@ def whole(path: Path) -> Iterator[Path]:
     check_target(path)
     real = path.resolve()
     device = real.exists() and not real.is_file()
-    part = real if device else real.with_name(f".{real.stem}.part{real.suffix}")
+    # a name of its own: another process may write the same file at the same time
+    part = real if device else real.with_name(f".{secrets.token_hex(8)}.part{real.suffix}")
     try:
         if not device:
-            part.touch()
+            part.touch(exist_ok=False)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
     try:

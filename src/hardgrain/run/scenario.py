@@ -41,6 +41,7 @@ class Output(Spec):
     file: FileName | None = None  # where the run is written; default: the scenario's name with .h5
     every: Count = 100  # steps between two frames [1]
     contacts_every: Count = 1  # frames between two frames that hold contacts [1]
+    durable: bool = True  # wait for the disk at frames with contacts, in view of a power cut
 
 
 class Start(Spec):

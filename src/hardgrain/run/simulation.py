@@ -346,25 +346,28 @@ class Simulation:
         def reason() -> str | None:
             return next((_name(c) for c in conditions if c(self)), None)
 
-        ended = reason()
-        while ended is None and not interrupt.asked:
+        if writer is not None:
+            writer.durable = output.durable
+        ended, asked = reason(), interrupt.asked
+        while ended is None and not asked:
             with self._begun():
                 report = self.step()
-            ended = reason()
+            # asked is looked up once a step: a run that ends has just written all of it
+            ended, asked = reason(), interrupt.asked
             if writer is not None:
                 rows.append(self._history_row(report))
                 frame, off = divmod(self.state.step, output.every)
-                last = ended is not None or interrupt.asked
+                last = ended is not None or asked
                 if off == 0 or last:  # the last frame always has its contacts
                     self._write(writer, rows, last or frame % output.contacts_every == 0)
                     rows = []
+                    self._tell_of(writer, progress)
             if self._news is not None:
                 self._warn(f"this run is {self._news}", progress)
             progress(self, report)
         if writer is not None:
-            if rows:  # interrupted at the last moment
-                self._write(writer, rows, True)
             writer.close(finished=ended is not None)
+            self._tell_of(writer, progress)
         with self._begun():
             path = None if writer is None else str(writer.path)
             return self._summary(ended, conditions, path)
@@ -376,6 +379,12 @@ class Simulation:
             yield
         except InputError as error:
             raise RunError(f"the run failed after step {self.state.step}: {error}") from error
+
+    def _tell_of(self, writer: RunWriter, progress: Observer) -> None:
+        """Say what has happened to the output."""
+        if writer.news is not None:
+            self._warn(writer.news, progress)
+            writer.news = None
 
     def _warn(self, text: str, progress: Observer) -> None:
         """A line of the progress; or, where there is none, a warning of Python's own."""
