@@ -46,7 +46,7 @@ def test_the_list_explains_each_in_one_line(hardgrain):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in quantities() if n not in ("flow-rate", "wall-profile")]
+    "name", [n for n in quantities() if n not in ("flow-rate", "wall-profile", "track")]
 )
 def test_every_quantity_comes_as_table_and_file(hardgrain, run, name):
     result = hardgrain("measure", run, name)

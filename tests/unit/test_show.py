@@ -303,7 +303,11 @@ def test_every_picture(run, name) -> None:
     assert shown(plots.draw(run, name)) == PANELS[name]
 
 
-NEEDED = {"wall-profile": {"wall": "bottom"}, "flow-rate": {"at": 3.0}}
+NEEDED = {
+    "wall-profile": {"wall": "bottom"},
+    "flow-rate": {"at": 3.0},
+    "track": {"body": "bottom"},
+}
 
 
 @pytest.mark.parametrize("name", quantities())

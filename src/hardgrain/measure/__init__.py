@@ -48,6 +48,7 @@ _PUBLIC = {
     "kinetic_energy": "energy",
     "local_packing_fraction": "voronoi",
     "mean_square_displacement": "displacement",
+    "mobility": "displacement",
     "measure": "catalogue",
     "momentum": "energy",
     "natural_region": "region",
@@ -89,7 +90,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.measure.chains import force_chains
     from hardgrain.measure.coarse import contact_stress_field, grid_of
     from hardgrain.measure.correlation import pair_correlation
-    from hardgrain.measure.displacement import mean_square_displacement, non_affine
+    from hardgrain.measure.displacement import mean_square_displacement, mobility, non_affine
     from hardgrain.measure.energy import (
         angular_momentum,
         balance,

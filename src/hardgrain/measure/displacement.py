@@ -12,6 +12,9 @@ D²_min (Falk & Langer 1998). Around a grain, the lines to its neighbours were d
 now. The matrix J that best maps one onto the other, J = Y X⁻¹ with X = Σ d dᵀ and Y = Σ d' dᵀ, is
 the local deformation; what it leaves, D² = Σ |d' − J d|² / neighbours, is zero if all moved
 affinely. (Falk and Langer's own is the sum, not the mean.)
+
+The mobility of one grain is how far it gets: its mean-square displacement over a lag, averaged over
+all starting frames, and the diffusivity D = ⟨|Δx|²⟩ / (2 dim lag) that this means at each lag.
 """
 
 from __future__ import annotations
@@ -33,7 +36,14 @@ from hardgrain.scene.model import Floats
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Displacement", "NonAffine", "mean_square_displacement", "non_affine"]
+__all__ = [
+    "Displacement",
+    "Mobility",
+    "NonAffine",
+    "mean_square_displacement",
+    "mobility",
+    "non_affine",
+]
 
 MEMORY = 64 << 20  # bytes of positions at a time; more grains mean further passes over the file
 REACH = 2.5  # [mean diameters] neighbours of D²_min lie within
@@ -125,6 +135,36 @@ def _regular(run: Run, frames: Sequence[int] | None) -> list[int]:
         raise InputError("frames are not in the order of time; give them as FIRST:LAST:STEP")
     odd = np.flatnonzero(np.abs(step - step[0]) > REGULAR * step[0])
     return which[: int(odd[0]) + 1] if odd.size else which
+
+
+# ---------------------------------------------------------------------- one grain
+@dataclass(frozen=True)
+class Mobility:
+    """How far one grain gets."""
+
+    time: Floats  # (frames,) [time]
+    displacement: Floats  # (frames, dim) from its first place [length]
+    path: Floats  # (frames,) length of its way from frame to frame [length]
+    lag: Floats  # (k,) [time]
+    square: Floats  # (k,) mean-square displacement over each lag [length²]
+    diffusivity: Floats  # (k,) that this means, square / (2 dim lag) [length²/time]
+
+
+def mobility(run: Run, grain: int, frames: Sequence[int] | None = None) -> Mobility:
+    """Of one grain by its number, in the frames at equal times in which it is there."""
+    which = [k for k in _regular(run, frames) if grain in run[k].id]
+    if len(which) < 2:
+        raise InputError(
+            f"grain is {grain}, which is there in {len(which)} of these frames; give the number of"
+            f" a grain that is there in two, of 0 to {len(run.model['radius']) - 1}"
+        )
+    places = [run[k].position[np.searchsorted(run[k].id, grain)] for k in which]
+    x, time = np.stack(places), np.asarray(run.time)[which]
+    most, dim = max(1, len(which) // 2), x.shape[1]
+    square = _lags((x - x[0])[:, None, :], most)[:, 0].sum(axis=1)
+    lag = (time[-1] - time[0]) / (len(which) - 1) * np.arange(1, most + 1)
+    way = np.concatenate([[0.0], np.linalg.norm(np.diff(x, axis=0), axis=1).cumsum()])
+    return Mobility(time, x - x[0], way, lag, square, square / (2.0 * dim * lag))
 
 
 # ---------------------------------------------------------------------- D²min
@@ -231,3 +271,24 @@ def _d2min(
     both = np.intersect1d(before.id, now.id)
     coords = {"grain": both, "component": along, "direction": along}
     return xr.Dataset(data, coords, {"from_time": before.time, "to_time": now.time})
+
+
+@of_run("mobility", "how far one grain gets: displacement, path, diffusivity (grain = its number)")
+def _mobility(source: Source, frames: Sequence[int] | None = None, grain: int = 0) -> xr.Dataset:
+    import xarray as xr
+
+    found = mobility(only_run(source, "mobility"), grain, frames)
+    length = about("length", "displacement from its first place")
+    square = about("length^2", "mean-square displacement of the grain")
+    data: dict[str, Any] = {
+        "displacement": (("time", "component"), found.displacement, length),
+        "path": ("time", found.path, about("length", "length of its way")),
+        "square": ("lag", found.square, square),
+        "diffusivity": ("lag", found.diffusivity, about("length^2 / time", "diffusivity")),
+    }
+    coordinates = {
+        "time": ("time", found.time, about("time", "simulated time")),
+        "lag": ("lag", found.lag, about("time", "lag")),
+        "component": axes(found.displacement.shape[1]),
+    }
+    return xr.Dataset(data, coordinates, {"grain": grain})

@@ -135,6 +135,23 @@ def _wall_force(snap: Snapshot) -> xr.Dataset:
     return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
 
 
+@of_frame("wall-position", "where each wall is and how it moves")
+def _wall_position(snap: Snapshot) -> xr.Dataset:
+    import xarray as xr
+
+    s, n = snap.state, snap.n
+    words = (
+        ("position", s.position, "component", "length", "point that the wall turns about"),
+        ("velocity", s.velocity, "component", "length / time", "velocity of that point"),
+        ("spin", s.spin, "about", "rad / time", "angular velocity"),
+    )
+    data = {
+        name: (("wall", along), x[n:], about(units, text)) for name, x, along, units, text in words
+    }
+    along = {"component": axes(snap.dim), "about": turns(snap.dim)}
+    return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
+
+
 @of_run(
     "wall-profile", "pressure and shear along a wall (wall = its name); last frame", contacts=True
 )

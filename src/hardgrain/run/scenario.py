@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 import hardgrain
 from hardgrain.errors import InputError
 from hardgrain.run.stop import Stop
-from hardgrain.scene._base import Count, FileName, Positive, Spec, Whole
+from hardgrain.scene._base import Count, FileName, Flag, Name, Positive, Spec, Whole
 from hardgrain.scene.explain import explain
 from hardgrain.scene.scene import Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -41,7 +41,10 @@ class Output(Spec):
     file: FileName | None = None  # where the run is written; default: the scenario's name with .h5
     every: Count = 100  # steps between two frames [1]
     contacts_every: Count = 1  # frames between two frames that hold contacts [1]
-    durable: bool = True  # wait for the disk at frames with contacts, in view of a power cut
+    durable: Flag = True  # wait for the disk at frames with contacts, in view of a power cut
+    # walls by name and grains by number from 0 [1], whose position, velocity and force the history
+    # keeps after every step
+    track: list[Annotated[Whole, Field(ge=0)] | Name] = []
 
 
 class Start(Spec):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import asdict, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
 from hardgrain.run.summary import CONVERGED, Summary, Totals
+from hardgrain.run.track import Track
 from hardgrain.run.unique import uniqueness
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
@@ -416,12 +418,18 @@ class Simulation:
             overwrite=overwrite,
         )
 
+    @cached_property
+    def track(self) -> Track:
+        """The bodies that the history follows."""
+        return Track(self.scenario.output.track, self.model)
+
     def _columns(self) -> list[str]:
         """Columns of the history."""
-        return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS)]
+        return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *self.track.columns]
 
     def _history_row(self, report: StepReport) -> _Row:
         row = [*(float(getattr(report, name)) for name in _COLUMNS), *self.monitor.columns]
+        row += self.track.row(self.model, self.state, self.dt)
         return np.array(row), self.engine.wall_force.copy(), self._wall_work
 
     def _write(self, writer: RunWriter, rows: list[_Row], with_contacts: bool) -> None:

@@ -164,9 +164,7 @@ def _words(node: ast.expr, names: dict[str, Any]) -> str:
 
 
 def _plural(words: str) -> str:
-    first, *rest = words.split(" ", 1)
-    known = ("number", "text", "name", "function", "table", "list")
-    return " ".join([f"{first}s" if first in known else first, *rest])
+    return re.sub(r"^((?:whole )?(?:number|text|name|function|table|list))\b", r"\1s", words)
 
 
 def _is_none(node: ast.expr) -> bool:
