@@ -22,7 +22,7 @@ help:
 	@echo "make clean          remove all that make has made"
 
 demo: $(VENV)/.installed
-	$(BIN)/hardgrain demo
+	$(BIN)/hardgrain demo --overwrite
 
 test: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -259,7 +259,7 @@ def test_picture_of_any_kind_and_frame(hardgrain, scenario):
     assert hardgrain("picture", "test.h5", "--frame", 1, "-o", "a.svg").code == 0
     assert Path("a.svg").read_text().startswith("<?xml")
     for bad, word in ((["--frame", 9], "frames 0 to 3"), (["-o", "a.xyz"], ".png")):
-        result = hardgrain("picture", "test.h5", *bad)
+        result = hardgrain("picture", "test.h5", *bad, "--overwrite")
         assert result.code == 2
         assert word in result.err
 

@@ -92,6 +92,9 @@ def test_count_alone_leaves_out_the_bounds(hardgrain, settled):
     assert "unique?:" in result.out
     assert "δ_R" not in result.out
     assert sorted(p.name for p in Path("counted").iterdir()) == ["contacts.csv", "forces.json"]
+    again = ("forces", settled, "--count", "-o", "counted")
+    assert "contacts.csv exists already; add --overwrite" in hardgrain(*again).err
+    assert hardgrain(*again, "--overwrite").code == 0
 
 
 def test_forces_of_a_wedge(hardgrain, tmp_path):

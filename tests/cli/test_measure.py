@@ -40,9 +40,17 @@ def test_the_list_explains_each_in_one_line(hardgrain):
         assert quantity.about in line
         assert len(line) <= 100
     told = hardgrain("measure", "--list", "flow-rate", "force-distribution").out
-    assert "  within, by default chosen by itself" in told
-    assert "  bins, by default 40" in told
+    assert "  within: two corners in the plane; by default all of it" in told
+    assert "  at: required, unless region is given" in told
+    assert "  bins: by default 40" in told
     assert "needs frames that hold contacts" in told
+
+
+@pytest.mark.parametrize("name", quantities())
+def test_every_option_says_what_it_is_without_being_given(name):
+    quantity = quantities()[name]
+    for option in quantity.options:
+        assert quantity.default(option) not in ("", "may be left out"), option
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 import hardgrain as hg
+from hardgrain.show.movie import pace
 
 
 @pytest.fixture
@@ -44,9 +45,39 @@ def test_picture_is_the_packing(hardgrain, run, tmp_path) -> None:
 
 def test_frame_without_contacts_can_be_drawn_without_lines(hardgrain, run) -> None:
     assert "without contacts" in hardgrain("plot", run, "--frame", 1).err
-    assert hardgrain("plot", run, "--frame", 1, "--lines", "none", "--colour", "speed").code == 0
-    result = hardgrain("plot", run, "--frame", 1, "--lines", "none", "--colour", "pressure")
+    bare = ("--frame", 1, "--lines", "none", "--overwrite")
+    assert hardgrain("plot", run, *bare, "--colour", "speed").code == 0
+    result = hardgrain("plot", run, *bare, "--colour", "pressure")
     assert "output.contacts_every" in result.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plot", "run.h5", "-o", "a.png"),
+        ("plot", "run.h5", "kinetic", "packing", "-o", "a.png"),
+        ("picture", "run.h5", "-o", "a.png"),
+        ("movie", "run.h5", "a.gif", "--size", 120),
+        ("report", "run.h5", "-o", "a.html"),
+        ("new", "silo", "-o", "a.toml"),
+    ],
+    ids=lambda command: " ".join(map(str, command[:3])),
+)
+def test_no_command_replaces_a_file_unasked(hardgrain, run, tmp_path, command) -> None:
+    assert hardgrain(*command).code == 0
+    first = next(tmp_path.glob("a*"))
+    first.write_text("mine")
+    refused = hardgrain(*command)
+    assert (refused.code, refused.out) == (2, "")
+    assert "exists already; add --overwrite" in refused.err
+    assert first.read_text() == "mine"
+    assert hardgrain(*command, "--overwrite").code == 0
+    assert first.read_bytes() != b"mine"
+
+
+def test_a_film_is_neither_a_blink_nor_a_lecture() -> None:
+    """About ten seconds, whatever the number of frames; few are not stretched to slides."""
+    assert [pace(n) for n in (3, 31, 150, 1000)] == [5.0, 5.0, 15.0, 30.0]
 
 
 def test_movie(hardgrain, run, tmp_path) -> None:

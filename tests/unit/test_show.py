@@ -14,12 +14,21 @@ import pytest
 import hardgrain as hg
 from hardgrain.io.whole import whole
 from hardgrain.measure.catalogue import quantities
+from hardgrain.measure.chains import force_chains
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.closing import closing_word
 from hardgrain.run.scenario import parse, stored_scenario
 from hardgrain.scene.model import Contacts
 from hardgrain.show import network, plots, series
-from hardgrain.show.colour import GrainField, field_map, grain_field, levels, limits
+from hardgrain.show.colour import (
+    GrainField,
+    field_map,
+    grain_field,
+    levels,
+    limits,
+    name_key,
+    paint,
+)
 from hardgrain.show.data import draw_data
 from hardgrain.show.movie import Film, make_movie
 from hardgrain.show.network import Look, draw_network, scale
@@ -114,7 +123,10 @@ def test_labels_have_units_in_words_or_symbols() -> None:
     assert label("time", "time") == "time"
     assert label("time", "time", symbols("SI")) == "time [s]"
     assert label("share", "1") == "share"
-    assert symbols("length: mean grain diameter; mass: kg") == {"mass": "kg"}
+    words = symbols("length: mean grain diameter; mass: kg; colour: red")
+    assert words == {"length": "mean grain diameter", "mass": "kg"}
+    assert label("x", "length", words) == "x [mean grain diameter]"
+    assert label("density", "mass/length^2", words) == "density [kg/(mean grain diameter)²]"
 
 
 def test_a_picture_is_whole_or_not_there(path, tmp_path) -> None:
@@ -179,6 +191,43 @@ def test_a_measurement_is_a_field_as_well(run) -> None:
         grain_field(snap, "speeed")
     with pytest.raises(hg.InputError, match="volume, packing_fraction, neighbours"):
         grain_field(snap, "voronoi.nothing")
+
+
+def test_motion_since_the_frame_before_is_a_field_of_a_run(run) -> None:
+    """D²min needs two frames: those of the run; a moment alone has none."""
+    field = grain_field(snapshot(run, 3), "d2min", run)
+    data = quantities()["d2min"].compute(run, [2, 3])
+    np.testing.assert_array_equal(field.value, data.d2min)
+    with pytest.raises(hg.InputError, match="no field of grains"):
+        grain_field(snapshot(run, 3), "d2min")
+    assert "since the frame before" in shown(plots.draw(run, "packing", colour="d2min"))[-1]
+
+
+def test_chains_and_names_have_a_key(run) -> None:
+    """A word for every colour that is there, in that colour; materials by their names."""
+    snap, chains = snapshot(run), force_chains(run)
+    field = grain_field(snap, "chain")
+    assert np.count_nonzero(field.value >= 0) == sum(map(len, chains)) > 0
+    key = dict(name_key(field))
+    assert set(key) >= {"chain 0", "none"}
+    grain = int(chains[0][0])
+    np.testing.assert_allclose(paint(field, (0.0, 1.0))[grain], key["chain 0"])
+    assert [word for word, _ in name_key(grain_field(snap, "material"), ("glass",))] == ["glass"]
+    (legend,) = draw_network(run, colour="group").legends
+    assert [text.get_text() for text in legend.get_texts()] == ["group 0"]
+
+
+def test_lines_are_slim_on_coloured_grains(run) -> None:
+    wide, slim = (
+        max(draw_network(run, colour=c).axes[0].collections[1].get_linewidths())
+        for c in ("plain", "speed")
+    )
+    assert slim < 0.4 * wide
+
+
+def test_a_tensor_over_one_axis_is_its_components(run) -> None:
+    (axes, *_) = plots.draw(run, "stress-field.stress", options={"grid": [1, 6]}).axes
+    assert {t.get_text() for t in axes.get_legend().get_texts()} == {"xx", "xy", "yx", "yy"}
 
 
 def test_spans_of_colours() -> None:
@@ -263,7 +312,7 @@ def test_series_are_the_history(run) -> None:
     lines = [axes.get_lines()[0] for axes in figure.axes]
     for line, name in zip(lines, ("kinetic", "residual", "force_bottom_y")):
         np.testing.assert_array_equal(line.get_ydata(), run.history[name])
-    assert figure.axes[0].get_ylabel() == "kinetic energy\n[energy]"
+    assert shown(figure)[0] == "kinetic energy [energy]"
     assert figure.axes[-1].get_xlabel() == "time"
     assert figure.axes[0].get_yscale() == "log"
 
@@ -275,19 +324,25 @@ def test_energy_since_the_start_adds_up(run) -> None:
 
 
 def shown(figure) -> list[str]:
-    """What goes up in each panel of a figure; every panel must hold numbers."""
+    """Title and upward axis of each panel of a figure; every panel must hold numbers."""
     panels = [axes for axes in figure.axes if axes.get_visible() and axes.axison]
     for axes in panels:
         numbers = np.isfinite(axes.dataLim.get_points()).all()  # the range of what is drawn
         bar = hasattr(axes, "_colorbar")
         grains = 30 in [len(c.get_offsets()) for c in axes.collections]
         assert numbers or bar or grains, axes.get_ylabel()
-    return [axes.get_ylabel().replace("\n", " ") for axes in panels]
+    told = [f"{axes.get_title(loc='left')} {axes.get_ylabel()}".strip() for axes in panels]
+    return [
+        words.replace("\n", " ")
+        for words, axes in zip(told, panels, strict=True)
+        if words or not hasattr(axes, "_colorbar")
+    ]
 
 
 PANELS = {
     "packing": ["y [length]", "normal force [force]"],
-    "forces": ["probability density", "probability density"],
+    "forces": ["probability density", "slide"],
+    "force-chains": ["y [length]"],
     "energy": ["kinetic energy [energy]", "since the start [energy]"],
     "solver": ["residual", "sweeps a step", "contacts", "overlap [length]"],
     "rigidity": [
@@ -300,7 +355,9 @@ PANELS = {
 
 @pytest.mark.parametrize("name", plots.PICTURES)
 def test_every_picture(run, name) -> None:
-    assert shown(plots.draw(run, name)) == PANELS[name]
+    told = shown(plots.draw(run, name))
+    assert len(told) == len(PANELS[name])
+    assert all(words in found for words, found in zip(PANELS[name], told, strict=True))
 
 
 NEEDED = {
@@ -315,7 +372,7 @@ def test_every_measurement_has_a_picture(run, name) -> None:
     """With the options that it cannot do without; and it says so if they are left out."""
     needed = NEEDED.get(name, {})
     figure = plots.draw(run, name, options=needed)
-    assert not any(label == "" for label in shown(figure)[:-1])
+    assert all(shown(figure))
     for option in needed:
         with pytest.raises(hg.InputError, match=option):
             plots.draw(run, name)
@@ -332,7 +389,7 @@ def test_labelled_data_choose_their_picture() -> None:
     figure = draw_data(grid)
     mesh = figure.axes[0].collections[0]
     np.testing.assert_array_equal(mesh.get_array(), z.T)
-    assert figure.axes[1].get_ylabel() == "rate [1/time]"
+    assert figure.axes[0].get_title(loc="left") == "rate [1/time]"
 
     r = np.linspace(0.1, 1.0, 10)
     curve = xr.Dataset({"g": ("bin", r**2), "g_error": ("bin", 0.1 * r)}, {"r": ("bin", r)})

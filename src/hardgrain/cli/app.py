@@ -14,7 +14,14 @@ from hardgrain.cli.fclib import fclib
 from hardgrain.cli.forces import forces
 from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
-from hardgrain.cli.options import Changes, LastFrame, Quiet, RunFileArgument, changes_of
+from hardgrain.cli.options import (
+    Changes,
+    LastFrame,
+    Overwrite,
+    Quiet,
+    RunFileArgument,
+    changes_of,
+)
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
@@ -202,6 +209,7 @@ def new(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.toml, here."),
     ] = None,
+    overwrite: Overwrite = False,
     show: Annotated[bool, typer.Option("--list", help="List the starters.")] = False,
 ) -> None:
     """Write a commented starter scenario, to be run as it is or changed.
@@ -219,7 +227,7 @@ def new(
             print(f"{known:<{width}}  {starter.title(known)}")
         return
     path = output or Path(f"{name}.toml")
-    starter.write(name, path)
+    starter.write(name, path, overwrite=overwrite)
     print(f"written: {path}")
     print(f"run it:  hardgrain run {path}")
 
@@ -229,6 +237,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go.")
     ] = Path("results/demo"),
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Settle 1000 disks of many sizes under gravity, and draw their force network.
@@ -238,6 +247,7 @@ def demo(
       hardgrain demo -o my-folder
     """
     from hardgrain.cli import starter
+    from hardgrain.io.whole import check_target
     from hardgrain.run.scenario import load
     from hardgrain.show.network import draw_network
 
@@ -248,6 +258,8 @@ def demo(
     toml, h5, picture, figures = (
         output / name for name in ("demo.toml", "demo.h5", "network.png", "summary.json")
     )
+    for path in (toml, h5, picture, figures):
+        check_target(path, overwrite=overwrite)
     starter.write("demo", toml, overwrite=True)
     summary = _run(load(toml), h5, overwrite=True, quiet=quiet)
     _write_text(figures, json.dumps(summary.as_dict(), indent=2) + "\n")
@@ -267,6 +279,7 @@ def picture(
         typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg file. Default: FILE's name with .png, here."),  # noqa: E501
     ] = None,
     frame: LastFrame = -1,
+    overwrite: Overwrite = False,
 ) -> None:  # fmt: skip
     """Draw a frame: the grains, and a line through every contact that bears a force.
 
@@ -274,9 +287,11 @@ def picture(
     Example:
       hardgrain picture silo.h5 --frame 10 -o silo.pdf
     """
+    from hardgrain.io.whole import check_target
     from hardgrain.show.network import draw_network
 
     path = output or Path(f"{file.stem}.png")
+    check_target(path, file, overwrite)
     draw_network(file, frame, path)
     print(f"written: {path}")
 
@@ -352,10 +367,10 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
     until = scenario.stop.conditions() if scenario.stop else ()
     with Progress(until, quiet, command=True) as progress:
         sim = Simulation(scenario)
-        walls = len(sim.model.wall_names)
+        grains, walls = sim.model.n, len(sim.model.wall_names)
         progress.tell(
-            f"{scenario.title or path.stem}: {sim.model.n} grains, {walls} walls,"
-            f" {sim.model.dim}D, to {path}"
+            f"{scenario.title or path.stem}: {grains} grain{'s' * (grains != 1)},"
+            f" {walls} wall{'s' * (walls != 1)}, {sim.model.dim}D, to {path}"
         )
         return sim.run(output=path, overwrite=overwrite, progress=progress)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from hardgrain.cli.json_text import json_text
+from hardgrain.cli.options import Overwrite
 from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ T = TypeVar("T")
 # CPU time of all bounds of a packing of 100 contacts, and how it grows with contacts, in 2D [s]
 COST, GROWTH = 0.2, 2.75
 Cone = Literal["inside", "outside", "round"]
+WRITTEN = ("network.png", "histograms.png", "contacts.csv", "forces.json")
 
 
 def forces(
@@ -68,6 +70,7 @@ def forces(
         int | None,
         typer.Option(min=1, metavar="N", help="The result does not depend on it. Default: all cores."),  # noqa: E501
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:  # fmt: skip
     """Are the contact forces of a packing at rest the only ones possible, and if not, how far off?
 
@@ -96,7 +99,7 @@ def forces(
     with RunFile(file) as run, _at_once(), _progress() as during:
         space = _space(run, step, balance, faces)
         if folder is not None:  # before the work that may be lost
-            _make(folder)
+            _make(folder, overwrite)
         facts, bounds = facts_of.count(run, step, space), None
         with _explained(facts["residual"] > facts_of.MOVES):
             if not only_count:
@@ -143,11 +146,15 @@ def _space(run: RunFile, step: int, balance: Any, faces: int) -> ForceSpace:
     return space
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Path, overwrite: bool) -> None:
+    from hardgrain.io.whole import check_target
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+    for name in WRITTEN:
+        check_target(folder / name, overwrite=overwrite)
 
 
 def _task(space: ForceSpace) -> str:
@@ -230,8 +237,8 @@ def _write(
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
     if bounds is None:
-        return ["contacts.csv", "forces.json"]
+        return [*WRITTEN[2:]]
     unit = r"\bar{m}g" if run.model["gravity"].any() else r"\bar{R}"
     draw_indeterminacy(run, space, bounds, step, folder / "network.png", unit)
     draw_histograms(space, bounds, folder / "histograms.png", unit)
-    return ["network.png", "histograms.png", "contacts.csv", "forces.json"]
+    return [*WRITTEN]

@@ -138,10 +138,7 @@ def _explain(chosen: list[Quantity]) -> str:
             lines.append(f"  of {over}, unless told")
         if quantity.contacts:
             lines.append("  needs frames that hold contacts")
-        for name, default in quantity.options.items():
-            lines.append(
-                f"  {name}, by default {'chosen by itself' if default is None else default}"
-            )
+        lines += [f"  {name}: {quantity.default(name)}" for name in quantity.options]
     return "\n".join(lines)
 
 

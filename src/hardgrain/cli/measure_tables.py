@@ -55,6 +55,11 @@ def _tables(data: xr.Dataset) -> Iterator[str]:
     for name, values in single:
         words = ", ".join(filter(None, [_units(values), str(values.attrs.get("long_name", ""))]))
         yield f"  {name:<{width}}  {_figure(values.item()):<12} {words}"
+    told = {name: values for name, values in data.items() if values.ndim}
+    width = max((len(str(name)) for name in told), default=0)
+    for name, values in told.items():
+        words = ", ".join(filter(None, [_units(values), str(values.attrs.get("long_name", ""))]))
+        yield f"  {name!s:<{width}}  {words}".rstrip()
     for dims, names in groups.items():
         yield from _rows(flat[names], dims)
 
@@ -105,7 +110,7 @@ def _units(values: xr.DataArray) -> str:
 def _figure(x: Any) -> str:
     if isinstance(x, bool | np.bool_):
         return "yes" if x else "no"
-    return f"{x:.5g}" if isinstance(x, float | np.floating) else str(x)
+    return f"{x + 0.0:.5g}" if isinstance(x, float | np.floating) else str(x)  # 0, not −0
 
 
 # ---------------------------------------------------------------------- tables

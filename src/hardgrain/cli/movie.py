@@ -10,6 +10,7 @@ import typer
 from hardgrain.cli.options import (
     Colour,
     Frames,
+    Overwrite,
     Quiet,
     RunFileArgument,
     View,
@@ -30,7 +31,10 @@ def movie(
     option: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="The same as OUT.")
     ] = None,
-    fps: Annotated[float, typer.Option(metavar="N", help="Frames a second.")] = 25.0,
+    fps: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Frames a second. Default: so that the film lasts about ten seconds."),  # noqa: E501
+    ] = None,
     frames: Frames = None,
     size: Annotated[int, typer.Option(metavar="N", help="The longer side, in pixels.")] = 1080,
     colour: Colour = "plain",
@@ -39,6 +43,7 @@ def movie(
         typer.Option(metavar="KIND", help="Contacts: force, friction or none. Default: force, if all frames have contacts."),  # noqa: E501
     ] = None,
     view: View = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a film of a run. View and colours stay the same throughout.
@@ -54,14 +59,18 @@ def movie(
 
     from hardgrain.cli.bar import Bar
     from hardgrain.io.runfile import RunFile
-    from hardgrain.show.movie import make_movie
+    from hardgrain.io.whole import check_target
+    from hardgrain.show.movie import make_movie, pace
 
     path = one_of(output, option) or Path(f"{file.stem}.mp4")
+    check_target(path, file, overwrite)
     box, begin = box_of(view), time.perf_counter()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         with RunFile(file) as run, Bar("frame", quiet) as bar:
             chosen = frames_of(frames, len(run))
+            if fps is None:
+                fps = pace(len(run) if chosen is None else len(chosen))
             count = make_movie(
                 run, path, chosen, fps=fps, tell=bar, size=size, colour=colour, lines=lines, box=box
             )

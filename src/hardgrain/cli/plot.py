@@ -13,6 +13,7 @@ from hardgrain.cli.options import (
     Frames,
     Grid,
     LastFrame,
+    Overwrite,
     Quiet,
     Region,
     Settings,
@@ -50,6 +51,7 @@ def plot(
     width: Width = None,
     bins: Bins = None,
     settings: Settings = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     show: Annotated[bool, typer.Option("--list", help="List all there is to draw.")] = False,
 ) -> None:  # fmt: skip
@@ -66,6 +68,7 @@ def plot(
       hardgrain plot silo.h5 flow.velocity --frames 20: -o velocity.pdf
     """
     from hardgrain.io.runfile import RunFile
+    from hardgrain.io.whole import check_target
     from hardgrain.show import plots
     from hardgrain.show.style import check, save
 
@@ -85,11 +88,13 @@ def plot(
         groups = plots.together(run, names)
         options = told(names, settings, grid, region, width, bins)
         which: dict[str, Any] = {"frame": frame, "frames": frames_of(frames, len(run))}
-        for group in groups:
-            path = output or Path(f"{file.stem}-{group[0]}.png")
-            if output is not None and len(groups) > 1:
-                path = output.with_name(f"{output.stem}-{group[0]}{output.suffix}")
+        paths = [output or Path(f"{file.stem}-{group[0]}.png") for group in groups]
+        if output is not None and len(groups) > 1:
+            paths = [output.with_name(f"{output.stem}-{g[0]}{output.suffix}") for g in groups]
+        for path in paths:
             check(path)
+            check_target(path, file, overwrite)
+        for group, path in zip(groups, paths, strict=True):
             extra = look if group == ["packing"] else {}
             save(plots.draw(run, *group, options=own(group, options), **which, **extra), path)
             if not quiet:

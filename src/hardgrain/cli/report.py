@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hardgrain.cli.options import Quiet, RunFileArgument
+from hardgrain.cli.options import Overwrite, Quiet, RunFileArgument
 
 __all__ = ["report"]
 
@@ -18,6 +18,7 @@ def report(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="An .html file. Default: FILE's name with .html, here."),  # noqa: E501
     ] = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a report of a run as one page that opens anywhere, offline, and can be mailed.
@@ -29,8 +30,11 @@ def report(
     Example:
       hardgrain report silo.h5 -o silo.html
     """
+    from hardgrain.io.whole import check_target
     from hardgrain.show.report import write_report
 
-    path = write_report(file, output or Path(f"{file.stem}.html"))
+    path = output or Path(f"{file.stem}.html")
+    check_target(path, file, overwrite)
+    write_report(file, path)
     if not quiet:
         print(f"written: {path}, {path.stat().st_size / 1e6:.2g} MB")

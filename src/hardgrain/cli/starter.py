@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from hardgrain.errors import InputError
-from hardgrain.io.whole import whole
+from hardgrain.io.whole import check_target, whole
 
 __all__ = ["names", "text", "title", "write"]
 
@@ -37,7 +37,6 @@ def title(name: str) -> str:
 def write(name: str, path: Path, *, overwrite: bool = False) -> None:
     """Write a starter to a file."""
     content = text(name)
-    if path.exists() and not overwrite:
-        raise InputError(f"{path} exists already; choose another name with -o")
+    check_target(path, overwrite=overwrite)
     with whole(path) as part:
         part.write_text(content, encoding="utf-8")

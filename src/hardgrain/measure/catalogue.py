@@ -78,6 +78,32 @@ class Quantity:
             p.name: p.default for p in parameters if p.default is not p.empty and p.name != "frames"
         }
 
+    def default(self, option: str) -> str:
+        """What an option is unless it is given, in words."""
+        value = self.options[option]
+        if value is None or value == "":
+            words = _UNLESS_GIVEN.get((self.name, option)) or _UNLESS_GIVEN.get(("", option))
+            return words or "may be left out"
+        return f"by default {str(value).lower() if isinstance(value, bool) else value}"
+
+
+# Options without a default that is a value: what happens without them, in general or of one.
+_UNLESS_GIVEN = {
+    ("", "region"): "two corners; by default the space between the walls",
+    ("", "grid"): "cells along each axis; by default about one a mean diameter",
+    ("", "width"): "of the kernel; by default a mean diameter, or a cell where cells are larger",
+    ("", "axis"): "x, y or z; by default that of gravity",
+    ("", "wall"): "required: the name of a wall",
+    ("granular-temperature", "length"): (
+        "around each grain, within which the mean velocity is taken; by default all grains"
+    ),
+    ("pair-correlation", "reach"): "by default five mean diameters, or what fits",
+    ("pair-correlation", "margin"): "a rim without centres; by default the smallest radius",
+    ("d2min", "reach"): "of neighbours; by default 2.5 mean diameters, at most half a period",
+    ("flow-rate", "at"): "required, unless region is given: where the plane lies along the axis",
+    ("flow-rate", "region"): "required, unless at is given: two corners of what mass leaves",
+    ("flow-rate", "within"): "two corners in the plane; by default all of it",
+}
 
 _known: dict[str, Quantity] = {}
 

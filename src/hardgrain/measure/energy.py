@@ -71,7 +71,7 @@ def potential_energy(source: Source, frame: int = -1) -> float:
     differs from the loss of potential energy by dt/2 m g·(v − v₀), which vanishes at rest.
     """
     snap = snapshot(source, frame)
-    return -float(snap.mass @ (snap.position @ snap.model.gravity))
+    return 0.0 - float(snap.mass @ (snap.position @ snap.model.gravity))  # 0, not −0, without g
 
 
 def momentum(source: Source, frame: int = -1) -> Floats:

@@ -207,10 +207,10 @@ def _stress(snap: Snapshot, region: Any = None) -> xr.Dataset:
             (), found.friction_angle, about("radian", "mobilised friction angle")
         ),
         "stress": (tensor, sigma, about(units, "stress, compression positive")),
-        "kinetic": (tensor, kinetic, about(units, "part carried by moving grains")),
+        "kinetic": (tensor, kinetic, about(units, "part of it carried by moving grains")),
         "principal": ("rank", found.principal, about(units, "principal stresses")),
         "major_direction": (
-            "component", found.directions[0], about("1", "of the major stress")
+            "component", found.directions[0], about("1", "direction of the major principal stress")
         ),
     }  # fmt: skip
     coords = {
@@ -245,7 +245,7 @@ def _grain_stress(snap: Snapshot, volume: str = "grain") -> xr.Dataset:
         "major": ("grain", found.principal[:, 0], about(units, "major principal stress")),
         "major_direction": (
             ("grain", "component"), found.directions[:, 0],
-            about("1", "of the major principal stress"),
+            about("1", "direction of the major principal stress"),
         ),
     }  # fmt: skip
     coords = {"grain": snap.id, "component": axes(snap.dim), "direction": axes(snap.dim)}

@@ -130,6 +130,10 @@ def _wall_force(snap: Snapshot) -> xr.Dataset:
             ("wall", "about"), torque,
             about("force length", "torque about the wall's own point"),
         ),
+        "point": (
+            ("wall", "component"), snap.state.position[snap.n :],
+            about("length", "the wall's own point, which it turns about"),
+        ),
     }  # fmt: skip
     along = {"component": axes(snap.dim), "about": turns(snap.dim)}
     return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from textwrap import fill
 from typing import Any
 
 from hardgrain.measure.rigidity import CONVERGED, Rigidity
@@ -11,6 +12,8 @@ from hardgrain.scene.brief import html_table
 from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "Summary", "Totals"]
+
+WIDTH = 100  # of a printed line [character]
 
 
 @dataclass
@@ -169,4 +172,10 @@ class Summary:
         return html_table("Summary", self.lines)
 
     def __str__(self) -> str:
-        return "\n".join(f"{name + ':':<12} {text}" for name, text in self.lines)
+        return "\n".join(
+            fill(
+                text, WIDTH, initial_indent=f"{name + ':':<12} ", subsequent_indent=" " * 13,
+                break_long_words=False, break_on_hyphens=False,
+            )
+            for name, text in self.lines
+        )  # fmt: skip

@@ -28,7 +28,7 @@ RANK_WORK = {2: 600.0, 3: 3000.0}  # of the rank, for each contact [contact upda
 class Uniqueness:
     """The contact forces of a packing, counted; ``str()`` of it is its line in the summary."""
 
-    contacts: int = 0  # M
+    contacts: int = 0  # M, those that touch, also the few that bear no force
     grains: int = 0  # N, those that have contacts
     least: int = 0  # components of forces less equations: the null space has at least so many
     formula: str = ""  # of that number
@@ -54,7 +54,7 @@ class Uniqueness:
         if self.unknown:
             return f"{self.verdict}: {self.unknown}"
         counted = f"{self.formula} = {self.least}"
-        size = f"M = {self.contacts}, N = {self.grains}"
+        size = f"contacts that touch M = {self.contacts}, grains N = {self.grains}"
         if self.nullity == 0:
             return f"yes: equilibrium leaves nothing open ({counted}, {size})"
         some = "dimension" if self.nullity == 1 else "dimensions"

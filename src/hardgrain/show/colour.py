@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.measure.catalogue import quantities
-from hardgrain.measure.snapshot import Snapshot
+from hardgrain.measure.catalogue import Quantity, quantities
+from hardgrain.measure.chains import force_chains
+from hardgrain.measure.snapshot import Run, Snapshot
 from hardgrain.measure.stress import grain_stress, stress_units
 from hardgrain.measure.structure import clusters, contact_numbers
 from hardgrain.scene.model import Floats
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS", "NONE", "PLAIN", "Bytes", "Field", "GrainField", "as_bytes", "field_map",
-    "fields_of", "grain_field", "levels", "limits", "paint", "table_of",
+    "fields_of", "grain_field", "levels", "limits", "name_key", "paint", "table_of",
 ]  # fmt: skip
 
 Bytes = NDArray[np.uint8]
@@ -86,6 +87,14 @@ def _cluster(snap: Snapshot) -> Floats:
     return shown
 
 
+def _chain(snap: Snapshot) -> Floats:
+    """Number of a grain's force chain, the longest 0; grains in none have −1."""
+    number = np.full(snap.n, -1.0)
+    for k, chain in enumerate(force_chains(snap)):
+        number[chain] = k
+    return number
+
+
 FIELDS: dict[str, Field] = {
     "speed": Field("magnitude of the velocity", "length/time", "size", _speed),
     "velocity-x": Field("velocity along x", "length/time", "signed", lambda s: s.velocity[:, 0]),
@@ -100,10 +109,16 @@ FIELDS: dict[str, Field] = {
     "cluster": Field(
         "cluster of contacts that bear a force, largest first", "1", "name", _cluster, True
     ),
+    "chain": Field("force chain, longest first", "1", "name", _chain, True),
     "radius": Field("radius", "length", "value", lambda s: s.radius),
     "mass": Field("mass", "mass", "value", lambda s: s.mass),
     "id": Field("number of the grain", "1", "value", lambda s: s.id.astype(float)),
-    "group": Field("set of grains", "1", "name", lambda s: s.model.group.astype(float)),
+    "group": Field(
+        "set of grains, in the order of the scenario",
+        "1",
+        "name",
+        lambda s: s.model.group.astype(float),
+    ),
     "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
 }
 _ALIAS = {"velocity": "speed", "rotation": "spin"}
@@ -114,10 +129,11 @@ def fields_of(dim: int) -> list[str]:
     return [name for name in FIELDS if dim == 3 or name != "velocity-z"]
 
 
-def grain_field(snap: Snapshot, name: str) -> GrainField:
+def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField:
     """A field by name: one of ``FIELDS``, or any measurement that gives a number for each grain.
 
-    Where a measurement gives several, one is chosen by a dot: ``voronoi.volume``.
+    Where a measurement gives several, one is chosen by a dot: ``voronoi.volume``. Measurements of
+    motion, such as ``d2min``, need the ``run`` and are from the frame before this one.
     """
     name = _ALIAS.get(name, name)
     if name in FIELDS:
@@ -130,12 +146,11 @@ def grain_field(snap: Snapshot, name: str) -> GrainField:
         return GrainField(field.compute(snap), words, unit, kind)
     measurement, _, variable = name.partition(".")
     known = quantities()
-    if measurement not in known or known[measurement].whole:
-        others = [n for n, q in known.items() if not q.whole]
-        near = get_close_matches(name, [PLAIN, *FIELDS, *_ALIAS, *others], n=1)
+    if measurement not in known or (known[measurement].whole and run is None):
+        near = get_close_matches(name, [PLAIN, *FIELDS, *_ALIAS, *known], n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join([PLAIN, *FIELDS])}"
         raise InputError(f"colour is {name!r}, which is no field of grains; {hint}")
-    data = known[measurement].compute(snap)
+    data = _measured(known[measurement], snap, run)
     per_grain = [str(v) for v in data.data_vars if data[v].dims == ("grain",)]
     if not per_grain or (variable and variable not in per_grain):
         choice = f"choose from: {', '.join(per_grain)}" if per_grain else "it has one of the whole"
@@ -144,8 +159,19 @@ def grain_field(snap: Snapshot, name: str) -> GrainField:
         )
     chosen: Any = data[variable or per_grain[0]]
     words = str(chosen.attrs.get("long_name", chosen.name)).replace("_", " ")
+    words += ", since the frame before" * known[measurement].whole
     value = chosen.to_numpy().astype(float)
     return GrainField(value, words, str(chosen.attrs.get("units", "")), "value")
+
+
+def _measured(quantity: Quantity, snap: Snapshot, run: Run | None) -> Any:
+    """A measurement of a frame; of motion, from the frame before (of the first: to the next)."""
+    if not quantity.whole:
+        return quantity.compute(snap)
+    assert run is not None
+    frame = int(np.searchsorted(run.step, snap.state.step))
+    last = max(frame, 1)
+    return quantity.compute(run, [last - 1, last] if len(run) > 1 else [0])
 
 
 def limits(field: GrainField, value: Floats) -> tuple[float, float]:
@@ -165,6 +191,20 @@ def limits(field: GrainField, value: Floats) -> tuple[float, float]:
 def field_map(kind: str) -> Colormap:
     """Viridis, or for what has a sign one from blue to red, pale in the middle."""
     return colour_map("coolwarm") if kind == "signed" else colour_map("viridis", SEEN)
+
+
+def name_key(field: GrainField, names: Sequence[str] = ()) -> list[tuple[str, Floats]]:
+    """What the colours of a field of names mean: a word and a colour, (3,) from 0 to 1, each."""
+    table = table_of("name") / 255.0
+    found = np.unique(field.value[np.isfinite(field.value)]).astype(int)
+    own = [k for k in found if 0 <= k < len(table) - 2]
+    word = field.label.partition(",")[0]
+    key = [(names[k] if k < len(names) else f"{word} {k}", table[k]) for k in own]
+    if found.size and found[-1] >= len(table) - 2:
+        key.append(("all others", table[-2]))
+    if found.size and found[0] < 0:
+        key.append(("none", table[-1]))
+    return key
 
 
 def as_bytes(colours: Colormap) -> Bytes:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.scene.model import Floats
-from hardgrain.show.series import Panel, draw_panels, measured
+from hardgrain.show.series import Panel, curve_name, draw_panels, measured
 from hardgrain.show.style import COLOURS, GREY, colour_map, label, plain_ticks, style, symbols
 
 if TYPE_CHECKING:
@@ -97,8 +97,17 @@ def _chosen(data: xr.Dataset, variable: str) -> dict[str, Any]:
 
 
 def _squeezed(values: Any) -> Any:
-    """Without the axes along which there is one value: a single frame, a profile's width."""
-    return values.squeeze([d for d in ("time", *SPACE) if values.sizes.get(d) == 1], drop=True)
+    """Without the axes along which there is one value: a single frame, a profile's width.
+
+    A tensor over one axis is left as its components over it.
+    """
+    values = values.squeeze([d for d in ("time", *SPACE) if values.sizes.get(d) == 1], drop=True)
+    tensor = [d for d in values.dims if d in VECTOR]
+    if len(tensor) != 2 or values.ndim != 3:
+        return values
+    flat = values.stack(part=tensor)
+    keys = [curve_name(tensor, k) for k in flat["part"].to_numpy()]
+    return flat.drop_vars(["part", *tensor]).assign_coords(part=keys)
 
 
 def _few(values: Any) -> bool:
@@ -123,9 +132,9 @@ def _is_distribution(values: Any) -> bool:
 
 
 def _is_curve(values: Any) -> bool:
-    """Over a numeric coordinate; no more curves than there are colours."""
+    """Over a numeric coordinate; no more curves than can be told apart."""
     along = _along(values)
-    return along is not None and values.size <= len(COLOURS) * along.size
+    return along is not None and values.size <= 2 * len(COLOURS) * along.size
 
 
 def _along(values: Any) -> Any:
@@ -187,14 +196,15 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
     )
     for k, (y, bar, name) in enumerate(zip(table, bars, names)):
         axes.errorbar(
-            x, y, bar, fmt="-", marker="o" if x.size <= 60 else None, ms=3, lw=0.9, capsize=1.5,
-            color=COLOURS[(k + 1) % len(COLOURS)], ecolor=GREY, label=name,
+            x, y, bar, fmt="-" if k < len(COLOURS) else "--", ms=3, lw=0.9, capsize=1.5,
+            marker="o" if x.size <= 60 else None, color=COLOURS[(k + 1) % len(COLOURS)],
+            ecolor=GREY, label=name,
         )  # fmt: skip
     if several:
         axes.legend()
     if "probability" in str(values.attrs.get("long_name")):
         _logarithmic(axes, table, bars[0])
-    axes.set(xlabel=_words(along, known), ylabel=_words(values, known))
+    axes.set(xlabel=_words(along, known), ylabel=fill(_words(values, known), 36))
     if x.size > 2 and x[0] > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
         axes.set_xscale("log")
 
@@ -247,13 +257,21 @@ def _draw_maps(values: list[Any], title: str, units: str) -> Figure:
     inches = [max(1.3, MAP_EDGE * s / max(span)) for s in span]
     columns = max(1, min(len(values), 3 if inches[0] < 2.4 else 2))
     rows = -(-len(values) // columns)
-    size = (columns * (inches[0] + 1.5), rows * (inches[1] + 0.75) + 0.2)
+    size = (columns * (inches[0] + 1.3) + 0.4, rows * (inches[1] + 0.8) + 0.4)
     with style():
         figure = Figure(figsize=size, layout="constrained")
+        title = ", at ".join(filter(None, [title, _layer(first)]))
         if title:
             figure.suptitle(title, x=0.01, ha="left", weight="bold", size="medium")
+        figure.set_layout_engine("constrained", h_pad=0.08, w_pad=0.1)
         for k, one in enumerate(values):
-            _map(figure.add_subplot(rows, columns, k + 1), one, known)
+            axes = figure.add_subplot(rows, columns, k + 1)
+            _map(axes, one, known)
+            axes.set_title(fill(axes.get_title(loc="left"), int(13 * inches[0])))
+            if k % columns:
+                axes.set_ylabel("")
+            if k + columns < len(values):
+                axes.set_xlabel("")
     return figure
 
 
@@ -283,13 +301,17 @@ def _edges(middle: Floats) -> Floats:
     return np.concatenate([[middle[0] - half[0]], middle[:-1] + half, [middle[-1] + half[-1]]])
 
 
+def _layer(values: Any) -> str:
+    """Where the middle layer of a grid in 3D lies; nothing in 2D."""
+    if len(_space(values)) < 3:
+        return ""
+    return f"y = {float(values['y'][values.sizes['y'] // 2]):.3g}"
+
+
 def _map(axes: Axes, values: Any, known: dict[str, str]) -> None:
     across, up = _plane(values)
-    note = ""
-    if len(_space(values)) == 3:
-        layer = values.sizes["y"] // 2
-        note = f" at y = {float(values['y'][layer]):.3g}"
-        values = values.isel(y=layer)
+    if _layer(values):
+        values = values.isel(y=values.sizes["y"] // 2)
     rest = [d for d in values.dims if d not in (across, up)]
     shown, arrows = values, None
     if rest:  # a vector
@@ -311,13 +333,12 @@ def _map(axes: Axes, values: Any, known: dict[str, str]) -> None:
     if arrows is not None:
         words = words.replace(" [", ", magnitude [", 1) if " [" in words else f"{words}, magnitude"
         _arrows(axes, arrows, across, up)
-    bar = figure.colorbar(drawn, ax=axes, shrink=0.9, pad=0.02, label=fill(words, 44))
+    bar = figure.colorbar(drawn, ax=axes, shrink=0.9, pad=0.02)
     bar.outline.set_visible(False)
+    axes.set_title(words)
     axes.set(
         aspect="equal", xlabel=label(across, "length", known), ylabel=label(up, "length", known)
     )
-    if note:
-        axes.set_title(note.strip(), weight="normal")
 
 
 def _arrows(axes: Axes, parts: list[Any], across: str, up: str) -> None:

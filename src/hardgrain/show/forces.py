@@ -98,15 +98,19 @@ def _ranges(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
 
 
 def _places(axes: Axes, space: ForceSpace, bounds: Bounds) -> None:
-    """Distributions of R_* and T_*, (39) of McNamara and Herrmann; without those determined."""
+    """Distributions of R_* and T_*, (39) of McNamara and Herrmann; without those determined.
+
+    R_* = (R − R_min)/(R_max − R_min), and T_* likewise.
+    """
     edges = np.linspace(0.0, 1.0, 21)
     width = bounds.high - bounds.low
     some = np.isfinite(width) & (width > NONE * space.packing.unit)
     place = (space.packing.components - bounds.low) / np.where(some, width, 1.0)
-    for name, colour, e in (("$R_*$", NORMAL, slice(0, 1)), ("$T_*$", TANGENT, slice(1, None))):
+    kinds = (("normal force", NORMAL, slice(0, 1)), ("tangential", TANGENT, slice(1, None)))
+    for name, colour, e in kinds:
         _stairs(axes, np.clip(place[:, e][some[:, e]], 0.0, 1.0), edges, colour, name)
     axes.set(
-        xlabel="from the least possible, 0, to the greatest, 1",
+        xlabel="(force − least possible) / (greatest − least possible)",
         ylabel="probability density",
         title="where in its range each force is",
         xlim=(0.0, 1.0),

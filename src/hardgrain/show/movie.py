@@ -27,12 +27,14 @@ from hardgrain.show.network import Look, Picture, about, scale
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Film", "make_movie"]
+__all__ = ["Film", "make_movie", "pace"]
 
 Image = NDArray[np.uint8]
 
 SAMPLE = 16  # frames that fix view and colours
 KINDS = (".mp4", ".gif")
+LASTS = 10.0  # how long a film is unless told [s]
+SLOWEST, FASTEST = 5.0, 30.0  # frames a second that still look like motion, or no faster
 
 
 class Film:
@@ -61,7 +63,7 @@ class Film:
         if lines is None:
             every = stored_scenario(run.header, run.path).output.contacts_every
             lines = "force" if every == 1 else "none"
-        look = Look(colour, lines)
+        look = Look(colour, lines, run=run)
         few = np.unique(np.linspace(0, len(self.frames) - 1, SAMPLE).round().astype(int))
         fixed = scale(snapshots(run, [self.frames[k] for k in few]), look, box)
         first = next(snapshots(run, self.frames[:1]))
@@ -100,25 +102,27 @@ def make_movie(
     path: str | Path,
     frames: Sequence[int] | None = None,
     *,
-    fps: float = 25.0,
+    fps: float | None = None,
     tell: Callable[[int, int], object] = lambda done, total: None,
     **options: Any,
 ) -> int:
     """Write a film, .mp4 or .gif, and return its number of frames; ``options`` as of `Film`.
 
+    Without ``fps``, frames a second, it lasts about ten seconds (`pace`).
     ``tell`` is called with the frames done and to do. An interruption leaves no half film.
     """
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise InputError(f"{path} does not end in a known kind of film; use {' or '.join(KINDS)}")
-    if not 0.1 <= fps <= 120.0:
+    if fps is not None and not 0.1 <= fps <= 120.0:
         raise InputError(f"fps is {fps:g}; give 0.1 to 120 frames a second")
     check_target(path)
     if not isinstance(run, RunFile):
         with RunFile(run) as file:
             return make_movie(file, path, frames, fps=fps, tell=tell, **options)
     film = Film(run, frames, **options)
+    rate = pace(len(film)) if fps is None else fps
 
     def images() -> Iterator[Image]:
         for done, image in enumerate(film, 1):
@@ -126,8 +130,13 @@ def make_movie(
             tell(done, len(film))
 
     with whole(path) as part:
-        (_write_mp4 if kind == ".mp4" else _write_gif)(film, images(), part, fps)
+        (_write_mp4 if kind == ".mp4" else _write_gif)(film, images(), part, rate)
     return len(film)
+
+
+def pace(frames: int) -> float:
+    """Frames a second for a film that lasts about ten seconds, neither a slide show nor a blur."""
+    return min(max(frames / LASTS, SLOWEST), FASTEST)
 
 
 def _write_mp4(film: Film, images: Iterator[Image], path: Path, fps: float) -> None:

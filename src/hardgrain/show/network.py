@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,15 @@ from hardgrain.run.scenario import stored_scenario
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import Floats
 from hardgrain.show import plane
-from hardgrain.show.colour import PLAIN, GrainField, field_map, grain_field, limits, paint
+from hardgrain.show.colour import (
+    PLAIN,
+    GrainField,
+    field_map,
+    grain_field,
+    limits,
+    name_key,
+    paint,
+)
 from hardgrain.show.plane import Circle, Lines, Plane, Shape
 from hardgrain.show.style import COLOURS, DPI, colour_map, diverging, label, save, style, symbols
 
@@ -35,6 +43,7 @@ FORCE_MAP = (0.22, 0.95)  # part of inferno, reversed, that is seen on pale grai
 SHADE_MAP = (0.12, 1.0)  # part of viridis, reversed, likewise
 KNOWN, UNBOUNDED = "#9b968c", COLOURS[2]  # in place of a colour of the map: zero, infinite
 WIDEST = 0.45  # width of the strongest lines [mean diameter]
+SLIM = 0.14  # the same on coloured grains, whose colours must be seen beside them
 STRONG = 0.99  # quantile of the forces drawn that wide; the few beyond would dwarf the rest
 THINNEST = 0.02  # width of contacts without force that are drawn for their colour [mean diameter]
 EDGE = 7.5  # the longer side of the packing on paper [inch]
@@ -77,6 +86,7 @@ class Look:
     colour: str = PLAIN  # field of the grains, see `hardgrain.show.colour`
     lines: str = "force"  # one of LINES
     shade: Shade | None = None
+    run: RunFile | None = None  # for colours that tell of motion, from frame to frame
 
     def __post_init__(self) -> None:
         if self.lines not in LINES:
@@ -88,7 +98,7 @@ class Look:
         return None if self.lines == "none" else plane.force_lines(snap, self.lines == "friction")
 
     def field(self, snap: Snapshot) -> GrainField | None:
-        return None if self.colour == PLAIN else grain_field(snap, self.colour)
+        return None if self.colour == PLAIN else grain_field(snap, self.colour, self.run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,41 +160,48 @@ def draw_network(
     if isinstance(source, str | Path):
         with RunFile(source) as file:
             return draw_network(file, frame, path, shade, colour=colour, lines=lines, box=box)
-    snap, look = snapshot(source, frame), Look(colour, lines, shade)
+    run = source if isinstance(source, RunFile) else None
+    snap, look = snapshot(source, frame), Look(colour, lines, shade, run)
     if not snap.stored and lines != "none":
         where = f" of {source.path}" if isinstance(source, RunFile) else ""
         raise InputError(
             f"frame is {frame}, a frame{where} without contacts; choose one whose contacts were"
             " stored (output.contacts_every), or draw no lines"
         )
-    title, units = about(source)
-    picture = Picture(snap, look, scale([snap], look, box), title, units)
+    picture = Picture(snap, look, scale([snap], look, box), *about(source))
     picture.show(snap)
     if path is not None:
         save(picture.figure, path)
     return picture.figure
 
 
-def about(source: Simulation | RunFile | Snapshot) -> tuple[str, str]:
-    """Title and units of a run, as its scenario has them."""
+def about(source: Simulation | RunFile | Snapshot) -> tuple[str, str, tuple[str, ...]]:
+    """Title, units and names of the materials of a run, as its scenario has them."""
     if isinstance(source, Snapshot):
-        return "", ""
+        return "", "", ()
     if isinstance(source, RunFile):
         scenario = stored_scenario(source.header, source.path)
     else:
         scenario = source.scenario
-    return scenario.title, scenario.units
+    return scenario.title, scenario.units, tuple(scenario.scene.materials)
 
 
 class Picture:
     """A figure of a packing in which ``show`` puts one frame in the place of another."""
 
     def __init__(
-        self, snap: Snapshot, look: Look, fixed: Scale, title: str = "", units: str = ""
+        self,
+        snap: Snapshot,
+        look: Look,
+        fixed: Scale,
+        title: str = "",
+        units: str = "",
+        materials: Sequence[str] = (),
     ) -> None:
         from matplotlib.figure import Figure
 
         self.look, self.fixed, known = look, fixed, symbols(units)
+        self._names = materials if look.colour == "material" else ()
         self._signed = look.lines == "friction" and snap.dim == 2
         low, high = fixed.box
         size = high - low
@@ -192,9 +209,10 @@ class Picture:
         self.points = 72.0 * float((inches / size).min())  # per unit of length
         self.diameter = 2.0 * float(snap.radius.mean())
         self._rim = self.diameter * self.points > FINE
-        bars = self._bars(snap, known)
-        # room for labels, title and colour bars
-        left, right, bottom, top = 0.8, 0.25 + BAR * len(bars), 0.55, 0.55
+        bars, field = self._bars(snap, known), look.field(snap)
+        named = field is not None and field.kind == "name"
+        # room for labels, title, colour bars and the names of colours
+        left, right, bottom, top = 0.8, 0.25 + BAR * (len(bars) + named), 0.55, 0.55
         width = max(inches[0] + left + right, NARROWEST)
         height = inches[1] + bottom + top
         with style():
@@ -215,6 +233,8 @@ class Picture:
                 place = (x / width, bottom / height, 0.13 / width, min(inches[1], 3.0) / height)
                 self._bar(place, colours, span, text, extend)
             self._add_collections(axes)
+            if field is not None and named:
+                self._name_key(name_key(field, self._names), (left + inches[0] + 0.15) / width)
 
     # ------------------------------------------------------------------ what stays
     def _bars(self, snap: Snapshot, known: dict[str, str]) -> list[tuple[Any, ...]]:
@@ -262,6 +282,20 @@ class Picture:
             cax=self.figure.add_axes(place), extend=extend, label=text,
         )  # fmt: skip
         drawn.outline.set_visible(False)
+        drawn.ax.yaxis.get_offset_text().set_horizontalalignment("left")  # not over the packing
+
+    def _name_key(self, key: list[tuple[str, Floats]], x: float) -> None:
+        """The names of the grains' colours, beside the picture."""
+        from matplotlib.lines import Line2D
+
+        handles = [
+            Line2D([], [], ls="", marker="o", ms=7, mfc=c, mec=0.7 * c, label=text)
+            for text, c in key
+        ]
+        self.figure.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=(x, self.axes.get_position().y0),
+            handletextpad=0.2, borderaxespad=0.0,
+        )  # fmt: skip
 
     def _dress(self, axes: Axes, title: str) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -333,7 +367,8 @@ class Picture:
     def _show_lines(self, seen: Plane) -> None:
         size, shade = np.abs(seen.force), self.look.shade
         share = np.minimum(size / max(self.fixed.force, 1e-300), 1.0)
-        width = np.maximum(WIDEST * share, 0.0 if shade is None else THINNEST)
+        widest = WIDEST if self.look.colour == PLAIN else SLIM
+        width = np.maximum(widest * share, 0.0 if shade is None else THINNEST)
         self.lines.set(
             segments=seen.lines, linewidths=width * self.diameter * self.points,
             edgecolors=self._line_colours(seen), rasterized=size.size > DRAWN,

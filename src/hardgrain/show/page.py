@@ -38,7 +38,7 @@ def number(value: float | None, error: float | None = None) -> str:
     if value is None or not math.isfinite(value):
         return "–" if value is None else "not a number"
     if error is None or not math.isfinite(error) or error <= 0.0:
-        return f"{value:.5g}"
+        return f"{value + 0.0:.5g}"  # 0, not −0
     top = max(abs(value), error)
     if not 1e-4 <= top < 1e6:
         return f"{value:.4g} ± {error:.2g}"

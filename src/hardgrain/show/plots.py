@@ -37,6 +37,7 @@ PICTURES = {
     "forces": "distributions of normal and tangential forces and of friction, with error bars",
     "energy": "kinetic energy, work and dissipation over time",
     "solver": "residual, sweeps, contacts and overlaps over time",
+    "force-chains": "the packing, each of its longest force chains in a colour of its own",
     "rigidity": "diffusion length, slowest mode and sag over time",
     "walls": "force on each wall over time",
 }
@@ -64,7 +65,7 @@ def draw(
         _known(history, name)
     if all(_over_time(history, n) for n in names):
         panels = [p for n in names for p in _panels(run, history, n, frames, options or {})]
-        return draw_panels(panels, *about(run))
+        return draw_panels(panels, *about(run)[:2])
     if len(names) > 1:
         raise InputError(
             f"{' and '.join(names)} do not share a figure; only what is over time does"
@@ -72,6 +73,13 @@ def draw(
     (name,) = names
     if name == "packing":
         return draw_network(run, frame, **look)
+    if name == "force-chains":
+        if options:
+            raise InputError(
+                f"force-chains is drawn with its default angle, without {', '.join(options)}; see"
+                " hardgrain measure for others"
+            )
+        return draw_network(run, frame, **look | {"colour": "chain"})
     if name == "forces":
         return draw_forces(run, frames or (frame,))
     measurement, _, variable = name.partition(".")
@@ -79,7 +87,7 @@ def draw(
     if frames is None and not quantity.small and not quantity.whole:
         frames = (frame,)
     data = measure(run, measurement, frames, **(options or {}))
-    return draw_data(data, variable, *about(run))
+    return draw_data(data, variable, *about(run)[:2])
 
 
 def together(run: RunFile, names: Sequence[str]) -> list[list[str]]:

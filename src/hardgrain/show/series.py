@@ -96,19 +96,19 @@ def draw_panels(panels: Sequence[Panel], title: str = "", units: str = "") -> Fi
     columns = 1 if len(panels) <= COLUMN else 2
     rows = -(-len(panels) // columns)
     with style():
-        height = max(2.6 if rows == 1 else 1.9, *(0.19 * len(p.curves) for p in panels))
+        height = max(2.6 if rows == 1 else 2.0, *(0.2 * len(p.curves) + 0.4 for p in panels))
         width = 6.4 if columns == 1 else 5.2
         figure, all_axes = new_figure(rows, columns, width, height, sharex=True, squeeze=False)
-        for k, axes in enumerate(all_axes.T.flat):
-            if k < len(panels):
-                _draw(axes, panels[k], known)
-            else:
-                axes.set_visible(False)
-            if k % rows == rows - 1 or k == len(panels) - 1:
-                axes.set_xlabel(label("time", "time", known))
-                axes.tick_params(labelbottom=True)
+        figure.set_layout_engine("constrained", h_pad=0.08, wspace=0.04)
+        places = [*all_axes.T.flat]  # down the columns; where one place is free, it is the last top
+        if len(panels) < len(places):
+            places.pop(rows).set_visible(False)
+        for axes, panel in zip(places, panels, strict=True):
+            _draw(axes, panel, known)
+        for axes in all_axes[-1]:
+            axes.set_xlabel(label("time", "time", known))
         if title:
-            all_axes[0, 0].set_title(title, weight="bold")
+            figure.suptitle(title, x=0.01, ha="left", weight="bold", size="medium")
         plain_ticks(figure)
         figure.align_ylabels()
     return figure
@@ -127,7 +127,8 @@ def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
     if panel.log if panel.log is not None else _spans_decades(values):
         axes.set_yscale("log")
     words, bracket, unit = label(panel.title, panel.unit, known).partition(" [")
-    axes.set_ylabel(fill(words, 22) + bracket.replace(" ", "\n") + unit)
+    axes.set_title(fill(words, 52))
+    axes.set_ylabel(fill(bracket.strip() + unit, 24))
     if panel.level is not None or any(c.name for c in panel.curves):
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.06), handlelength=1.4)
 
@@ -163,11 +164,29 @@ def measured(name: str, values: Any) -> Panel:
     names = [""]
     if rest:
         keys = flat["curve"].to_numpy()
-        names = [" ".join(map(str, k if isinstance(k, tuple) else (k,))) for k in keys]
+        names = [curve_name(rest, k if isinstance(k, tuple) else (k,)) for k in keys]
     table = flat.transpose("time", "curve").to_numpy().astype(float)
-    curves = [Curve(time, table[:, k], text) for k, text in enumerate(names)]
+    shown = [k for k, text in enumerate(names) if not _mirrored(text, names, table)]
+    curves = [Curve(time, table[:, k], names[k]) for k in shown]
     words = str(values.attrs.get("long_name", name)).replace("_", " ")
     return Panel(words, str(values.attrs.get("units", "")), curves)
+
+
+def curve_name(dims: Sequence[Any], key: Sequence[Any]) -> str:
+    """A curve of several: xy of a tensor, major of principal values, else the words as they are."""
+    if list(dims) == ["rank"]:
+        return {1: "major", 2: "second", 3: "third"}.get(int(key[0]), str(key[0]))
+    parts = [*map(str, key)]
+    return ("" if all(len(p) == 1 for p in parts) else " ").join(parts)
+
+
+def _mirrored(name: str, names: Sequence[str], table: Floats) -> bool:
+    """Whether yx of a symmetric tensor would hide behind xy, within the width of a line."""
+    other = name[::-1]
+    if other not in names or names.index(other) >= names.index(name):
+        return False
+    mine, its = (table[:, names.index(n)] for n in (name, other))
+    return bool(np.nanmax(np.abs(mine - its)) < 0.01 * np.nanmax(np.abs(table)))
 
 
 def column(history: dict[str, Any], name: str, title: str = "") -> Panel:

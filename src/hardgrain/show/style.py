@@ -127,18 +127,27 @@ _SI = {
 
 
 def symbols(units: str) -> dict[str, str]:
-    """Symbols in a scenario's ``units``: {"length": "mm"} of "length: mm"; those of SI for "SI"."""
+    """Units that a scenario names: {"length": "mm"} of "length: mm"; those of SI for "SI".
+
+    They may have several words, as in "length: mean grain diameter; time: period of the motor".
+    """
     if re.match(r"\s*SI\b", units):
         return _SI
-    pairs = re.findall(r"(\w+)\s*[:=]\s*([^\s,;]+)\s*(?:[,;]|$)", units)
-    return {word: symbol for word, symbol in pairs if word in _SI}
+    pairs = (part.partition(mark) for part in re.split(r"[,;]", units) for mark in ":=")
+    named = {word.strip(): symbol.strip() for word, _, symbol in pairs}
+    return {word: symbol for word, symbol in named.items() if word in _SI and symbol}
 
 
 def label(name: str, unit: str = "", known: dict[str, str] | None = None) -> str:
     """An axis' label, "velocity [length/time]"; a number, or a time in [time], has no brackets."""
     words = unit
-    for word, symbol in (known or {}).items():
-        unit = re.sub(rf"\b{word}\b", lambda _, s=symbol: s, unit)  # type: ignore[misc]
+
+    def named(word: re.Match[str]) -> str:
+        symbol = (known or {}).get(word[0], word[0])
+        alone = word[0] == words or re.fullmatch(r"[^\W\d]+", symbol)
+        return symbol if alone else f"({symbol})"
+
+    unit = re.sub(r"[^\W\d]+", named, unit)
     unit = re.sub(r"\^(\d)", lambda power: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(power[1])], unit)
     return (
         name if unit in ("", "1", "none", "count") or name == words == unit else f"{name} [{unit}]"

@@ -86,7 +86,7 @@ class Page:
     def _patience(self) -> float | None:
         """How long to wait for the user [s]."""
         if self.playing:
-            return 1.0 / float(self.speed.value)
+            return 1.0 / float(self.pace.value)
         return None if self.film.finished else PATIENCE
 
     def _grow(self) -> bool:
@@ -103,7 +103,7 @@ class Page:
         if not self.playing:
             return False
         begun, first = self._begun
-        due = first + int((time.monotonic() - begun) * float(self.speed.value))
+        due = first + int((time.monotonic() - begun) * float(self.pace.value))
         last = len(self.film) - 1
         if due > last and not self.loop.value:
             self._pause()
@@ -253,8 +253,10 @@ class Page:
             self.button = gui.add_button("Play")
             self.button.on_click(lambda _: self._toggle())
             rate = float(np.clip(round(frames / LASTS), 2, 30))
-            self.speed = gui.add_slider("speed", 1.0, FASTEST, 1.0, rate, hint="Frames a second.")
-            self.speed.on_update(lambda _: self._restart())
+            self.pace = gui.add_slider(
+                "frames/s", 1.0, FASTEST, 1.0, rate, hint="How fast to play."
+            )
+            self.pace.on_update(lambda _: self._restart())
             self.loop = gui.add_checkbox("loop", True)
             self.follow = self._note(
                 gui.add_checkbox("follow the run", self.film.live, visible=not self.film.finished)
@@ -285,7 +287,7 @@ class Page:
             few, flat = film.n <= MARKED, film.dim == 2
             self.marks = self._note(gui.add_checkbox("rotation marks", few and flat, visible=few))
             self.opacity: Any = gui.add_slider(
-                "grains", 0.0, 1.0, 0.05, 1.0, hint="Opacity; 0: hidden."
+                "opacity", 0.0, 1.0, 0.05, 1.0, hint="Of the grains; 0: hidden."
             )
             self.opacity.on_update(self._fade)
             self.walls = gui.add_checkbox("walls", True)
