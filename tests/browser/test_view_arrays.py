@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +29,7 @@ from hardgrain.show.view.film import Film
 from hardgrain.show.view.picture import centres, from_x, network, size_classes, turns
 from hardgrain.show.view.screen import seen, sent
 
-from ..until import LAST, started
+from ..until import LAST, started, until
 
 
 def run(path: Path, dim: int, steps: int = 200, every: int = 50, contacts_every: int = 1) -> Path:
@@ -358,6 +361,98 @@ def test_nonsense_ends_in_one_sentence(
         result = CliRunner().invoke(app, ["view", "--no-browser", *words])
     assert isinstance(result.exception, InputError)
     assert told in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("headers", "answered"),
+    [
+        ({}, True),  # no page at all
+        ({"Origin": "http://HOST"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "http://localhost:1"}, False),  # another page of this machine
+        ({"Origin": "null"}, False),
+        ({"Host": "evil.example"}, False),  # a name that was made to point here
+        ({"Host": "evil.example", "Origin": "http://evil.example"}, False),
+        ({"Host": "localhost:1", "Origin": "http://localhost:1"}, True),  # through a tunnel
+        ({"Host": "[::1"}, False),
+        ({"Host": ""}, False),
+    ],
+)
+def test_only_its_own_page_is_answered(
+    viewer: Any, headers: dict[str, str], answered: bool
+) -> None:
+    own = f"127.0.0.1:{viewer.port}"
+    sent = {"Host": own} | {name: text.replace("HOST", own) for name, text in headers.items()}
+    for upgrade in ({}, UPGRADE):
+        connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=LAST)
+        connection.putrequest("GET", "/", skip_host=True)
+        for name, text in {**sent, **upgrade}.items():
+            connection.putheader(name, text)
+        connection.endheaders()
+        status = connection.getresponse().status
+        connection.close()
+        assert status == ((101 if upgrade else 200) if answered else 403)
+
+
+DRAWN = "the page was drawn"
+UPGRADE = {
+    "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def viewer(film: Film) -> Iterator[Any]:
+    pytest.importorskip("viser")
+    from hardgrain.show.view import Viewer
+
+    with Viewer(film.path) as viewer:
+        yield viewer
+
+
+def connected(viewer: Any) -> Any:
+    """A browser without a window: what it sends until its page is made."""
+    import msgspec
+    import viser
+    from websockets.sync.client import connect
+
+    own = [f"viser-v{viser.__version__}"]
+    browser = connect(f"ws://127.0.0.1:{viewer.port}", subprotocols=own, max_size=None)
+    axes = {"position": (0, 0, 9), "look_at": (0, 0, 0), "up_direction": (0, 1, 0)}
+    size = {"fov": 1.0, "near": 0.1, "far": 99.0, "image_height": 400, "image_width": 600}
+    camera = {"type": "ViewerCameraMessage", "wxyz": (1, 0, 0, 0)} | axes | size
+    browser.send(msgspec.msgpack.encode(camera))
+    return browser
+
+
+def test_a_long_message_is_refused(viewer: Any) -> None:
+    from websockets.exceptions import ConnectionClosedError
+
+    from hardgrain.show.view.guard import LARGEST
+
+    with connected(viewer) as browser:
+        browser.send(bytes(LARGEST + 1))
+        with pytest.raises(ConnectionClosedError, match="message too big"):
+            list(browser)
+
+
+def test_a_bad_value_of_a_control_does_not_end_its_page(viewer: Any) -> None:
+    """Set as a browser sets it; the page draws on."""
+    with connected(viewer):
+        until(lambda: viewer.pages, DRAWN)
+        page = next(iter(viewer.pages.values()))
+        for control, value in (
+            ("pace", 0.0), ("pace", float("nan")), ("pace", -1e300), ("colour", "nonsense"),
+            ("range", "nonsense"), ("threshold", float("nan")), ("threshold", -1e300),
+            ("top", "1e999"), ("column", "nonsense"), ("slider", 10**9), ("opacity", float("nan")),
+        ):  # fmt: skip
+            until(lambda: page.snap is not None, DRAWN)
+            getattr(page, control)._impl.value = value
+            page._toggle()
+            page.snap = None
+            page._wake.set()
+        until(lambda: page.snap is not None, DRAWN)
+        assert "could not be drawn" not in page.status.content
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -6,6 +6,7 @@ note what is wanted; one thread for each page draws it.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,17 @@ REST = 0.3  # after so long a camera is at rest [s]
 SOON = 0.05  # the chart follows a moving scene no faster [s]
 TALL = 1440  # of a screenshot [pixel]
 AUTO, FIXED = "each frame", "fixed"
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def lawful(control: Any) -> Any:
+    """The value of a slider or a choice, or one that it allows where a browser sent another."""
+    value = control.value
+    if hasattr(control, "options"):
+        return value if value in control.options else control.options[0]
+    return value if control.min <= value <= control.max else control.min
 
 
 class Page:
@@ -79,14 +91,17 @@ class Page:
             except (HardgrainError, OSError) as error:
                 self.status.content = words.small(str(error))
                 self._pause()
-            except RuntimeError:  # a control of a page that is closed
-                if not self._closed.is_set():
-                    raise
+            except Exception as error:  # whatever it is, the page must not freeze
+                if self._closed.is_set():  # a control of a page that is closed
+                    return
+                _LOG.exception("a frame could not be drawn")
+                self.status.content = words.small(f"This could not be drawn: {error}")
+                self._pause()
 
     def _patience(self) -> float | None:
         """How long to wait for the user [s]."""
         if self.playing:
-            return 1.0 / float(self.pace.value)
+            return 1.0 / float(lawful(self.pace))
         return None if self.film.finished else PATIENCE
 
     def _grow(self) -> bool:
@@ -103,7 +118,7 @@ class Page:
         if not self.playing:
             return False
         begun, first = self._begun
-        due = first + int((time.monotonic() - begun) * float(self.pace.value))
+        due = first + int((time.monotonic() - begun) * float(lawful(self.pace)))
         last = len(self.film) - 1
         if due > last and not self.loop.value:
             self._pause()
@@ -134,11 +149,12 @@ class Page:
     def _draw(self) -> None:
         film, canvas = self.film, self.canvas
         self.frame = min(self.frame, len(film) - 1)
-        contacts = needs_contacts(self.colour.value)
+        colour = lawful(self.colour)
+        contacts = needs_contacts(colour)
         wanted = contacts or self.forces.value or self.picked is not None
         snap = self.snap = film.at(self.frame, contacts=bool(wanted))
-        colours = coloured(snap, self.colour.value, self._span())
-        self.net = network(snap, float(self.threshold.value)) if self.forces.value else None
+        colours = coloured(snap, colour, self._span())
+        self.net = network(snap, float(lawful(self.threshold))) if self.forces.value else None
         with self.client.atomic():
             canvas.grains(snap, colours, self.marks.value, self.playing)
             canvas.lines(self.net)
@@ -155,7 +171,7 @@ class Page:
             low, high = float(self.bottom.value), float(self.top.value)
         except ValueError:
             return None
-        return (low, high) if low < high else None
+        return (low, high) if -np.inf < low < high < np.inf else None
 
     def _tell(self, snap: Snapshot, legend: Legend) -> None:
         """Slider, time, legend, panels."""
@@ -310,7 +326,7 @@ class Page:
             return
         with self._choice:
             self._pause()
-            self.frame = min(int(self.slider.value), len(self.film) - 1)
+            self.frame = min(int(lawful(self.slider)), len(self.film) - 1)
             self.follow.value = self.film.live and self.frame == len(self.film) - 1
         self._wake.set()
 
@@ -334,7 +350,7 @@ class Page:
 
     def _fade(self, event: Any) -> None:
         if event.client is not None:
-            self.canvas.see_through(float(self.opacity.value))
+            self.canvas.see_through(float(lawful(self.opacity)))
             self._wake.set()
 
     def _screenshot(self) -> None:

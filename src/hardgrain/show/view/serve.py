@@ -19,6 +19,7 @@ from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.show.view.canvas import light
 from hardgrain.show.view.film import Film
+from hardgrain.show.view.guard import guarded
 from hardgrain.show.view.page import Page
 
 __all__ = ["HOST", "PORT", "Viewer"]
@@ -86,7 +87,7 @@ def _start(host: str, port: int, film: Film) -> Any:
     # a browser that opens a connection and does not use it, a page that is closed: no news
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", "Queued a .* on a closed connection")
-    with _quiet():
+    with _quiet(), guarded(host):
         server = viser.ViserServer(host=host, port=port, label=film.path.name, verbose=False)
     if server.get_port() != port:  # taken by another since
         with _quiet():
