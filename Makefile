@@ -7,12 +7,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test test-rounding coverage mutation docs pictures bench lock clean
+.PHONY: help demo test fuzz test-rounding coverage mutation docs pictures bench lock clean
 
 help:
 	@echo "make demo           settle 1000 disks under gravity and draw their force network"
 	@echo "make test           lint, type check and run all tests"
 	@echo "make test-rounding  run the tests that rounding may show in as on two other processors"
+	@echo "make fuzz           try a hundred thousand malformed scenarios (ARGS=1000: so many)"
 	@echo "make coverage       run all tests and say which lines of src they reach"
 	@echo "make mutation       put small faults into copies of src: which does no test notice?"
 	@echo "make docs           build the site of tutorials and reference into build/site"
@@ -29,6 +30,9 @@ test: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(ARGS)
+
+fuzz: $(VENV)/.installed
+	$(BIN)/python tests/fuzz/scenarios.py $(ARGS)
 
 test-rounding: $(VENV)/.installed
 	$(BIN)/python tests/rounding.py $(ARGS)

@@ -111,10 +111,15 @@ def _path(loc: tuple[int | str, ...], data: Any, named: bool) -> str:
             text += f"[{part}]"
             data = data[part] if isinstance(data, list | tuple) and part < len(data) else None
         elif isinstance(data, dict) and part in data:
-            text, data = f"{text}.{part}", data[part]
+            text, data = f"{text}.{_key(part)}", data[part]
         elif named and k == len(loc) - 1:
-            text += f".{part}"
+            text += f".{_key(part)}"
     return text.removeprefix(".")
+
+
+def _key(name: str) -> str:
+    """A key as it can stand in a sentence."""
+    return name if name.isprintable() and 0 < len(name) <= 60 else _short(name)
 
 
 def _nearest(word: str, known: list[str], what: str) -> str:

@@ -302,7 +302,7 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
     most_alpha, most_rho = float(alpha.max()), float(rho.max())
     alpha, piston, rho = alpha[:n], alpha[n:], rho[:n]
     theta = np.arcsin(model.radius.min() / (model.radius + model.radius.min()))
-    caps = math.pi / math.sqrt(3.0) / (1.0 - np.cos(theta))
+    caps = math.pi / math.sqrt(12.0) / np.sin(0.5 * theta) ** 2  # 1 − cos θ = 2 sin² θ/2
     room = np.floor((np.pi / theta if dim == 2 else caps) + 1e-9)
     push = alpha + most_alpha
     slide = push + rho + most_rho
