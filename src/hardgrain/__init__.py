@@ -23,6 +23,8 @@ __version__ = "0.2.0"
 # public name -> module that defines it
 _PUBLIC = {
     "At": "scene.place",
+    "BallRegion": "scene.region",
+    "BlockRegion": "scene.region",
     "AtRest": "run.stop",
     "Bidisperse": "scene.sizes",
     "Box": "scene.spec",
@@ -35,6 +37,7 @@ _PUBLIC = {
     "Grid": "scene.place",
     "HardgrainError": "errors",
     "InputError": "errors",
+    "Insert": "scene.spec",
     "Jacobi": "solve.jacobi",
     "RigidGrains": "step.engine",
     "RigidSolver": "solve.rigid",
@@ -44,6 +47,7 @@ _PUBLIC = {
     "Plane": "scene.spec",
     "PowerLaw": "scene.sizes",
     "Progress": "run.progress",
+    "Remove": "scene.spec",
     "RunError": "errors",
     "RunFile": "io.runfile",
     "Scenario": "run.scenario",
@@ -55,6 +59,7 @@ _PUBLIC = {
     "Steps": "run.stop",
     "Stop": "run.stop",
     "Time": "run.stop",
+    "TubeRegion": "scene.region",
     "Uniform": "scene.sizes",
     "advise": "run.advise",
     "draw": "show.plots",
@@ -97,6 +102,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import AtRest, Steps, Stop, Time
     from hardgrain.scene.place import At, Deposit, Grid, Loose
+    from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion
     from hardgrain.scene.scene import Scene
     from hardgrain.scene.sizes import Bidisperse, PowerLaw, Uniform
     from hardgrain.scene.spec import (
@@ -105,9 +111,11 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         Cylinder,
         Drum,
         Grains,
+        Insert,
         Material,
         Piston,
         Plane,
+        Remove,
         Segment,
     )
     from hardgrain.show.movie import make_movie

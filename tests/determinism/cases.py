@@ -224,9 +224,50 @@ def until(steps: int) -> dict[str, Any]:
     return {"stop": hg.Stop(steps=steps), "seed": 5}
 
 
+def hopper_2d() -> Scenario:
+    """A hopper that is filled from above while grains are taken out below."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        grains=[
+            hg.Grains(
+                count=30,
+                diameter=hg.Uniform(min=0.5, max=0.8),
+                place=hg.Deposit(min=[-3, 3], max=[3, 8]),
+            ),
+            hg.Grains(
+                count=60,
+                diameter=hg.Uniform(min=0.5, max=0.8),
+                place=hg.Deposit(min=[-2, 8], max=[2, 9]),
+                insert=hg.Insert(time=1.0, rate=8.0),
+                speed=0.2,
+            ),
+        ],
+        walls=[
+            hg.Box(min=[-3, 0], max=[3, 9], open=["bottom", "top"]),
+            hg.Segment(name="slope", start=[-3, 3], end=[-1, 0]),
+            hg.Segment(name="other slope", start=[3, 3], end=[1, 0]),
+        ],
+        regions={"below": hg.BlockRegion(min=[-50, -50], max=[50, -2])},
+        remove=[hg.Remove(entering="below")],
+    )
+    solver = hg.GaussSeidel(sweeps=20)
+    output = Output(every=7, contacts_every=2)
+    return Scenario(scene=scene, dt=0.02, solver=solver, output=output, **until(400))
+
+
 CASES = {
     f.__name__: f
-    for f in (box_2d, drum_3d, pistons_2d, soft_3d, rigid_2d, turned_2d, coloured_2d, coloured_3d)
+    for f in (
+        box_2d,
+        drum_3d,
+        pistons_2d,
+        soft_3d,
+        rigid_2d,
+        turned_2d,
+        hopper_2d,
+        coloured_2d,
+        coloured_3d,
+    )
 }
 
 

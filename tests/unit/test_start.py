@@ -160,6 +160,88 @@ def test_contacts_keep_their_forces_when_the_step_is_another(settled: Path, shar
     assert memory.step().kinetic < 1e-8  # a pile at rest stays so
 
 
+# ---------------------------------------------------------------------- a start and new grains
+BALL = hg.Grains(
+    diameter=0.8, place=hg.At(positions=[[1.5, 5.0]]), velocity=[0, -2], material="lead"
+)
+LEAD = {"sand": hg.Material(), "lead": hg.Material(density=11.0)}
+
+
+def with_ball(file: Path, sets: list[hg.Grains], **options: Any) -> hg.Simulation:
+    before = scenario([FLOOR], file)
+    scene = before.scene.changed(grains=sets, materials=LEAD, **options)
+    return hg.Simulation(before.changed(scene=scene))
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [[hg.Grains(), BALL], [BALL, hg.Grains()], [hg.Grains(place=PILE), BALL]],
+    ids=["before", "behind", "as in the scenario that made the file"],
+)
+def test_new_grains_are_added_to_those_of_a_file(settled: Path, sets: list[hg.Grains]) -> None:
+    """The file's come first, and bear at once the forces that they had."""
+    sim = with_ball(settled, sets)
+    assert (sim.model.n, sim.from_start) == (10, 9)
+    mine = sets.index(BALL)
+    assert sim.model.group.tolist() == [1 - mine] * 9 + [mine]
+    with hg.RunFile(settled) as file:
+        np.testing.assert_array_equal(sim.frame.position[:9], file[-1].position)
+        before = file[-1].walls["floor"].force
+    assert sim.frame.position[9].tolist() == [1.5, 5.0]
+    assert sim.frame.velocity[9].tolist() == [0, -2]
+    assert sim.model.mass[9] == pytest.approx(11.0 * np.pi * 0.4**2)
+    assert sim.step().kinetic == pytest.approx(0.5 * sim.model.mass[9] * 2.01**2, rel=1e-3)
+    np.testing.assert_allclose(sim.frame.walls["floor"].force, before, atol=1e-3)
+
+
+def test_the_new_ball_hits_the_pile_and_is_there_after_a_resume(
+    settled: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "impact.h5"
+    whole = with_ball(settled, [hg.Grains(), BALL])
+    whole.run(150, progress=False)
+    assert whole.frame.position[9, 1] < 3.6
+    with_ball(settled, [hg.Grains(), BALL]).run(70, output=path, progress=False)
+    again, _ = hg.Simulation.resume(path, 150, progress=False)
+    assert again.state.position.tobytes() == whole.state.position.tobytes()
+
+
+def test_new_grains_make_way_for_those_of_a_file(settled: Path) -> None:
+    more = hg.Grains(count=6, diameter=0.5, place=hg.Deposit(min=[0, 0], max=[3, 6]))
+    assert with_ball(settled, [hg.Grains(), more]).model.n == 15
+    into = hg.Grains(place=hg.At(positions=[[1.5, 2.5]]), diameter=0.5)
+    with pytest.raises(hg.InputError, match=r"grain \d (.*) overlaps grain 9"):
+        with_ball(settled, [hg.Grains(), into])
+    into = hg.Grains(place=hg.At(positions=[[1.5, 0.2]]), diameter=0.5)
+    with pytest.raises(hg.InputError, match=r"grain \d (.*) (overlaps grain 9|'floor')"):
+        with_ball(settled, [hg.Grains(), into])
+
+
+def test_new_grains_can_be_inserted_later(settled: Path) -> None:
+    sim = with_ball(settled, [hg.Grains(), BALL.changed(insert=hg.Insert(time=0.1))])
+    assert sim.model.n == 9
+    sim.run(11, progress=False)
+    assert sim.model.id.tolist() == [*range(10)]
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (
+            [BALL],
+            "start holds 9 grains, but every set in scene.grains has a place, and is new; add",
+        ),
+        (
+            [hg.Grains(insert=hg.Insert())],
+            r"scene.grains\[0\].insert is given, but its grains come",
+        ),
+    ],
+)
+def test_no_set_is_dropped_without_a_word(settled: Path, sets: list[hg.Grains], says: str) -> None:
+    with pytest.raises(hg.InputError, match=says):
+        with_ball(settled, sets)
+
+
 # ---------------------------------------------------------------------- packings of other codes
 def packed(path: Path, scene: hg.Scene, **options: Any) -> hg.Simulation:
     return hg.Simulation(hg.Scenario(dt=0.01, scene=scene, start=Start(file=str(path), **options)))

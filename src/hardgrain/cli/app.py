@@ -30,6 +30,7 @@ from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
     from hardgrain.run.scenario import Scenario
+    from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import Condition
     from hardgrain.run.summary import Summary
 
@@ -367,12 +368,18 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
     until = scenario.stop.conditions() if scenario.stop else ()
     with Progress(until, quiet, command=True) as progress:
         sim = Simulation(scenario)
-        grains, walls = sim.model.n, len(sim.model.wall_names)
-        progress.tell(
-            f"{scenario.title or path.stem}: {grains} grain{'s' * (grains != 1)},"
-            f" {walls} wall{'s' * (walls != 1)}, {sim.model.dim}D, to {path}"
-        )
+        progress.tell(f"{scenario.title or path.stem}: {_bodies(sim)}, to {path}")
         return sim.run(output=path, overwrite=overwrite, progress=progress)
+
+
+def _bodies(sim: Simulation) -> str:
+    """How many grains and walls there are, where they come from, and who is still to come."""
+    n, walls, dim = sim.model.n, len(sim.model.wall_names), sim.model.dim
+    start, more = sim.scenario.start, sim.exchange.everyone.n - n
+    old = f" ({sim.from_start} from {start.file})" if start else ""
+    late = f" and {more} more to come in" if more else ""
+    many = f"{n} grain{'s' * (n != 1)}{old}{late}"
+    return f"{many}, {walls} wall{'s' * (walls != 1)}, {dim}D"
 
 
 def _close(summary: Summary, path: Path, quiet: bool) -> None:

@@ -438,11 +438,13 @@ def _step_of(path: Path, step: int | None) -> tuple[GlobalForm, dict[str, str]]:
         if checkpoint is None:
             raise InputError(f"--step is {step}; {path} stores no contacts up to there")
     sim = Simulation._from_checkpoint(checkpoint, None, path)
-    engine = sim.engine
-    if not isinstance(engine, ContactDynamics):
+    if not isinstance(sim.engine, ContactDynamics):
         raise InputError(f"{path} is a run of soft particles, whose steps solve no contact problem")
     while sim.state.step < step:
         sim.step()
+    sim._exchange()  # as before any step
+    engine = sim.engine
+    assert isinstance(engine, ContactDynamics)
     recorder = _Recorder(engine.solver)
     engine.solver = recorder  # type: ignore[assignment]
     try:

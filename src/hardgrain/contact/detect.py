@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.narrow import candidates, neighbourhood_max
-from hardgrain.contact.neighbours import find_wall_pairs
+from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, wall_geometry
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit
@@ -163,26 +163,39 @@ def carry_over(old_first, old_second, old_impulse, old_torque, first, second):  
     return impulse, torque
 
 
-def refuse_overlaps(model: Model, state: State, *, new_walls: Sequence[int] | None = None) -> None:
+def refuse_overlaps(
+    model: Model,
+    state: State,
+    *,
+    new_grains: NDArray[np.bool_] | None = None,
+    new_walls: Sequence[int] | None = None,
+) -> None:
     """Refuse a first state with overlapping bodies, naming the worst pair.
 
-    With ``new_walls`` only these walls are looked at: the rest comes from an earlier run.
+    With ``new_grains`` (n,) and ``new_walls`` only pairs with one of them are looked at: the rest
+    comes from an earlier run.
     """
-    n, (kind, point, axis, size) = model.n, wall_geometry(model, state)
-    x = state.position[:n]
+    n, walls = model.n, wall_geometry(model, state)
+    x, r, period = state.position[:n], model.radius, model.periodic
+    new = np.ones(model.bodies, dtype=bool)
+    if new_grains is not None:
+        new[:n] = new_grains
+    if new_walls is not None:
+        new[n:] = False
+        new[n + np.array(new_walls, dtype=np.int64)] = True
     overlap, i, j = 0.0, -1, -1
-    if new_walls is None:
-        overlap, i, j = worst_overlap(x, model.radius, model.periodic)
-        new_walls = range(kind.size)
-    chosen = np.array(new_walls, dtype=np.int64)
-    walls = kind[chosen], point[chosen], axis[chosen], size[chosen]
-    none = np.zeros(n + chosen.size)
-    grain, wall = find_wall_pairs(x, model.radius, model.periodic, *walls, none[n:])
-    index, _, gap = candidates(grain, wall, x, model.radius, model.periodic, *walls, none)
+    none = np.zeros(model.bodies)
+    first, second = find_wall_pairs(x, r, period, *walls, none[n:])
+    if new[:n].all():
+        overlap, i, j = worst_overlap(x, r, period)
+    elif new[:n].any():
+        first, second = merge_pairs(*find_pairs(x, r, period), first, second)
+    looked = new[first] | new[second]
+    first, second = first[looked], second[looked]
+    index, _, gap = candidates(first, second, x, r, period, *walls, none)
     if gap.size and -gap.min() > overlap:
         worst = index[gap.argmin()]
-        overlap, i = -float(gap.min()), int(grain[worst])
-        j = n + int(chosen[wall[worst] - n])
+        overlap, i, j = -float(gap.min()), int(first[worst]), int(second[worst])
     if i < 0 or overlap <= ALLOWED * model.radius[i]:
         return
     at = ", ".join(f"{coordinate:g}" for coordinate in x[i])

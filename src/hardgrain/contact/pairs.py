@@ -74,7 +74,7 @@ class PairList:
         self.turned[:] = 0.0
         self.safety = further.copy()
         self.safety[:n] += SAFETY * model.radius
-        self.safety[n:] += SAFETY * float(model.radius.mean())
+        self.safety[n:] += SAFETY * float(model.radius.mean()) if n else 0.0
         extent = model.radius + self.safety[:n]
         x, period = self.origin[:n], model.periodic
         pairs = find_pairs(x, extent, period, MOST * n)
@@ -99,7 +99,7 @@ class PairList:
         """Bound on the speed that turning gives to a wall's surface where grains can be, (w,)."""
         model, n = self.model, self.model.n
         turn: Floats = np.linalg.norm(state.spin[n:], axis=1)
-        if not turn.any():
+        if not turn.any() or n == 0:
             return turn
         # a drum that turns about its own axis, and a plane about its normal, stay where they are
         stays = (model.wall_kind >= INSIDE) & ~model.wall_offset.any(axis=1)

@@ -49,11 +49,11 @@ class Cell:
 def cell(snap: Snapshot) -> Cell:
     """The box of a snapshot; that of a plane is 1 thick."""
     dim, period = snap.dim, snap.model.periodic
-    reach = (snap.radius + ROOM * 2.0 * snap.radius.max())[:, None]
+    room, (least, most) = ROOM * 2.0 * float(snap.radius.max(initial=0.0)), snap.box
     low, high, periodic = np.full(3, -0.5), np.full(3, 0.5), np.zeros(3, bool)
     periodic[:dim] = period > 0.0
-    low[:dim] = np.where(period > 0.0, snap.low, (snap.position - reach).min(axis=0))
-    high[:dim] = np.where(period > 0.0, snap.low + period, (snap.position + reach).max(axis=0))
+    low[:dim] = np.where(period > 0.0, snap.low, least - room)
+    high[:dim] = np.where(period > 0.0, snap.low + period, most + room)
     return Cell(low, high, periodic)
 
 

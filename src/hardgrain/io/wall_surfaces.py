@@ -64,9 +64,8 @@ def wall_surfaces(snap: Snapshot) -> Surfaces:
 
 def _bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     """Corners of the box at which walls are cut."""
-    r, period = snap.radius[:, None], snap.model.periodic
-    low = np.where(period > 0.0, snap.low, (snap.wrapped - r).min(axis=0))
-    high = np.where(period > 0.0, snap.low + period, (snap.wrapped + r).max(axis=0))
+    period, (low, high) = snap.model.periodic, snap.box
+    low, high = np.where(period > 0.0, (snap.low, snap.low + period), (low, high))
     middle, corners = 0.5 * (low + high), np.array(list(product(*zip(low, high))))
     for kind, point, axis, size in zip(*snap.walls):
         if kind == PLANE:

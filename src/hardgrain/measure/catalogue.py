@@ -247,7 +247,7 @@ def moments(
 ) -> Iterator[Snapshot]:
     """The snapshots to measure, one at a time: frames of a run, or the only one that there is.
 
-    With ``contacts`` and without a choice of frames, those that stored contacts.
+    Without a choice of frames, those that have grains and, with ``contacts``, stored contacts.
     """
     if not hasattr(source, "__len__"):
         yield snapshot(source)
@@ -255,7 +255,9 @@ def moments(
     run: Run = source  # type: ignore[assignment]
     some = False
     for snap in snapshots(run, frames):
-        if snap.stored or not contacts or frames is not None:
+        if not snap.n and frames is not None:
+            raise InputError(f"no grain is there at step {snap.state.step}; choose other frames")
+        if snap.n and (snap.stored or not contacts or frames is not None):
             some = True
             yield snap
     if not some:

@@ -98,6 +98,8 @@ def granular_temperature(source: Source, frame: int = -1, length: float | None =
     """
     snap = snapshot(source, frame)
     m, v = snap.mass, snap.velocity
+    if not snap.n:
+        return math.nan
     away = v - (momentum(snap) / m.sum() if length is None else _around(snap, length))
     return float(m @ (away**2).sum(axis=1) / (snap.dim * m.sum()))
 
@@ -142,6 +144,8 @@ class Balance:
     work_external: Floats  # of gravity, forces, torques and the loads on pistons, up to then
     work_driven: Floats  # of bodies with a prescribed motion, up to then
     dissipated: Floats  # in the contacts, up to then
+    inserted: Floats  # kinetic energy that grains brought in, up to then
+    removed: Floats  # kinetic and elastic energy that grains took out, up to then
     error: Floats  # what the energy gained exceeds what it should have
 
 
@@ -157,8 +161,13 @@ def balance(run: Run) -> Balance:
     # a file may begin in the middle of a run
     start += first["work_external"] + first["work_driven"] - first["dissipated"]
     kinetic, elastic = h["kinetic"], h["elastic"]
-    error = kinetic + elastic - start - work - driven + lost
-    return Balance(h["time"], kinetic, elastic, work, driven, lost, error)
+    came, went = np.zeros_like(kinetic), np.zeros_like(kinetic)
+    if "kinetic_inserted" in h:  # grains come or go
+        came = np.cumsum(h["kinetic_inserted"])
+        went = np.cumsum(h["kinetic_removed"] + h["elastic_removed"])
+        start += first["kinetic_inserted"] - first["kinetic_removed"] - first["elastic_removed"]
+    error = kinetic + elastic - start - work - driven + lost - came + went
+    return Balance(h["time"], kinetic, elastic, work, driven, lost, came, went, error)
 
 
 # ---------------------------------------------------------------------- dissipation
@@ -311,6 +320,8 @@ def _balance(source: Source, frames: Sequence[int] | None) -> xr.Dataset:
         "work_external": "work of external loads",
         "work_driven": "work of driven bodies",
         "dissipated": "energy dissipated",
+        "inserted": "energy brought in by grains",
+        "removed": "energy taken out by grains",
         "error": "error of the energy balance",
     }
     data = {k: ("time", getattr(b, k), about("energy", name)) for k, name in names.items()}

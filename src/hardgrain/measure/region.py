@@ -199,6 +199,8 @@ def natural_region(snap: Snapshot) -> Region:
     the latter between planes across it. Segments bound nothing. Where other walls stand, planes
     aslant or solid cylinders, there is no such region and one must be given.
     """
+    if not snap.n:
+        raise InputError("region is missing; without grains there is no natural one, give one")
     kind, point, axis, size = snap.walls
     hollow = np.flatnonzero(kind == INSIDE)
     if hollow.size > 1 or (kind == OUTSIDE).any():

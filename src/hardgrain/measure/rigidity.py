@@ -274,7 +274,7 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     set_up = OVERHEAD + SET_UP * len(c)
     label = clusters(model, c)
     counts = np.bincount(label)
-    if counts.max() < 2:
+    if counts.max(initial=0) < 2:
         return Network(work=set_up)
     mine = label == counts.argmax()
     length = float(extent(state.position[:n][mine], model.radius[mine], model.periodic).max())

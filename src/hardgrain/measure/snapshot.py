@@ -122,6 +122,12 @@ class Snapshot:
         """(n, ns) of the grains, ns = 1 in 2D and 3 in 3D."""
         return self.state.spin[: self.n]
 
+    def row(self, number: int) -> int | None:
+        """Row of a grain or wall by the number that it keeps; None: it is not there now."""
+        numbers = self.model.number
+        k = int(np.searchsorted(numbers, number))
+        return k if k < len(numbers) and numbers[k] == number else None
+
     def of(self, id: NDArray[Any]) -> Snapshot:
         """The same moment with some of its grains only, given by increasing numbers."""
         if id.size == self.n:
@@ -144,6 +150,19 @@ class Snapshot:
         inside = self.low + np.mod(self.position - self.low, np.where(period > 0.0, period, 1.0))
         wrapped: Floats = np.where(period > 0.0, inside, self.position)
         return wrapped
+
+    @cached_property
+    def box(self) -> tuple[Floats, Floats]:
+        """(dim,) each, the corners of what the grains in the cell fill; of none, a unit's room."""
+        x, r = self.wrapped, self.radius[:, None]
+        if not self.n:
+            return np.full(self.dim, -0.5), np.full(self.dim, 0.5)
+        return (x - r).min(axis=0), (x + r).max(axis=0)
+
+    @property
+    def diameter(self) -> float:
+        """Mean diameter of the grains; of none, a unit of length."""
+        return 2.0 * float(self.radius.mean()) if self.n else 1.0
 
     @cached_property
     def tree(self) -> cKDTree:

@@ -77,7 +77,9 @@ class Monitor:
         totals: Totals,
         scalars: Mapping[str, float] | None = None,
     ) -> None:
-        self.model, self.solver, self.dt, self.totals = model, solver, dt, totals
+        self.solver, self.dt, self.totals = solver, dt, totals
+        self.everyone = model  # lengths are in mean diameters of all grains that ever are
+        self.model = model  # of those that are there
         self._network, self._tally = Network(), _Tally()
         if scalars is not None:  # as it was when a frame was written
             a, b = (
@@ -145,7 +147,7 @@ class Monitor:
     ) -> Rigidity:
         solver = self.solver
         return rigidity(
-            self.model, found, steps / inverse if steps else 0.0, solver.q, self.dt,
+            self.everyone, found, steps / inverse if steps else 0.0, solver.q, self.dt,
             residual=max(solver.leaves, worst), converged=converged, adaptive=solver.adaptive,
             at_once=solver.at_once,
         )  # fmt: skip

@@ -48,10 +48,13 @@ class Output(Spec):
 
 
 class Start(Spec):
-    """Grains taken from a frame of an earlier run or from a packing, in place of fresh ones.
+    """Grains taken from a frame of an earlier run or from a packing, besides new ones.
 
-    Time and steps count from zero again. Grains have the properties of their set in the scene, all
-    of the only one if it has no other; where they stand and how large they are is in the file.
+    Time and steps count from zero again. The grains of the file belong to the sets of the scene
+    that have no place, in order, or all to the only such set; they have its properties, but where
+    they stand and how large they are is in the file. Sets with a place are new and added to them.
+    If all sets have a place, the first are those of the file, provided that they place as many
+    grains as it has: the scenario that made the file can so be used again.
 
     Of an earlier run (.h5), walls of the same name and kind stand where that frame left them, all
     others where the scene puts them; contacts start from the forces they had.

@@ -26,6 +26,7 @@ from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import Checkpoint, Frame, Record, RunFile, RunWriter, Steps
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
+from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
 from hardgrain.run.progress import Progress
@@ -35,7 +36,7 @@ from hardgrain.run.summary import CONVERGED, Summary, Totals
 from hardgrain.run.track import Track
 from hardgrain.run.unique import uniqueness
 from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.spec import Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -64,7 +65,13 @@ class Simulation:
 
     ``scene`` is a `Scene`, or a whole `Scenario` (then the other arguments are not given).
     ``start`` gives the first state: that of another simulation, or a packing (`read_packing`).
+
+    ``model`` and ``state`` are of the grains that are there, and of the walls behind them; where
+    grains come and go, ``model.id`` has the grains' numbers. ``frame`` has grains and walls apart.
     """
+
+    model: Model
+    state: State
 
     def __init__(
         self,
@@ -89,21 +96,31 @@ class Simulation:
             grains, start = start, None
         if scene.start is not None:
             grains, start, old_walls, old_dt = _start_from(scene.start, scene.scene.dimension)
+        old = 0
         if grains is not None:
-            scene, grains = _in_sets(scene, grains)
+            scene, grains, old = _in_sets(scene, grains)
         self.scenario = scene
         self.dt = scene.dt
-        self.model, self.state = scene.scene.build(scene.seed, grains)
-        new_walls = None if start is None else self._take(start, old_walls, old_dt)
-        self._set_up()
+        everyone, state = scene.scene.build(scene.seed, grains)
+        self.from_start = old if start is None or old else everyone.n  # grains that were not placed
+        new_walls = None
+        if start is not None:
+            new_walls = self._take(everyone, state, start, old_walls, old_dt)
+        self._set_up(everyone, state)
+        if (entered := self.exchange(self.model, self.state, removes=False)) is not None:
+            self.model, self.state, _ = entered
+            self._renew()
         if not scene.scene.allow_overlaps:
             checked = self.model
-            if grains is not None and start is None:  # a packing
-                checked = replace(checked, radius=(1.0 - _ROUNDED) * checked.radius)
-            refuse_overlaps(checked, self.state, new_walls=new_walls)
+            if old and start is None:  # a packing
+                slim = np.where(checked.id < old, 1.0 - _ROUNDED, 1.0)
+                checked = replace(checked, radius=slim * checked.radius)
+            new = checked.id >= (0 if start is None else self.from_start)
+            refuse_overlaps(checked, self.state, new_grains=new, new_walls=new_walls)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
-        self.monitor = Monitor(self.model, scene.solver, self.dt, self.totals)
+        self.monitor = Monitor(everyone, scene.solver, self.dt, self.totals)
+        self.monitor.model = self.model
 
     def __repr__(self) -> str:
         n, walls = self.model.n, self.model.bodies - self.model.n
@@ -113,34 +130,58 @@ class Simulation:
             f" wall{'s' * (walls != 1)}, step {self.state.step}, time {self.state.time:.6g}>"
         )
 
-    def _set_up(self) -> None:
+    def _set_up(self, everyone: Model, state: State, status: Ints | None = None) -> None:
+        """Make ready for the first step, given all grains that there will ever be."""
         s = self.scenario
-        self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
+        self.exchange = Exchange(s.scene, s.seed, s.dt, everyone, status)
+        # of all, so that what the engine refuses is refused now
+        self.engine = make_engine(s.engine, everyone, state, s.solver, s.dt, s.seed)
+        self.model, self.state = self.exchange.begin(state)
+        self.flow = Flow()
+        if self.exchange.changes:
+            self._renew()
         self.report: StepReport | None = None
         self._speeds = array("d")  # root-mean-square speed after every step
-        self._mass = float(self.model.mass[: self.model.n].sum())
-        self._pushed = _pushed(self.model)
+        self._weigh()
         self._compiled = compile_seconds()
         self._updates = 0.0
         self._news: str | None = None  # that the run has turned soft in the last step
 
+    def _weigh(self) -> None:
+        self._mass = float(self.model.mass[: self.model.n].sum())
+        self._pushed = _pushed(self.model)
+
+    def _renew(self) -> None:
+        """An engine for the grains that are there now; it goes on where the last one was."""
+        s, last = self.scenario, self.engine
+        self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
+        self.engine.seconds = last.seconds
+        self.engine.softness = last.softness
+        self._weigh()
+
     def _take(
-        self, start: State, old_walls: list[tuple[str, int]] | None, old_dt: float | None
+        self,
+        model: Model,
+        state: State,
+        start: State,
+        old_walls: list[tuple[str, int]] | None,
+        old_dt: float | None,
     ) -> list[int]:
         """Begin with the grains of another state, and with its walls of the same name and kind.
 
-        Without ``old_walls`` they are the scene's own if there are as many. Contacts come along
-        with the forces they had, whatever the old and the new step. Returns the walls that are new.
+        Its grains are the first ones. Without ``old_walls`` they are the scene's own if there are
+        as many. Contacts come along with the forces they had, whatever the old and the new step.
+        Returns the walls that are new.
         """
         if old_dt is None and start.step > 0:
             old_dt = start.time / start.step
         share = 1.0 if old_dt is None else self.dt / old_dt
         if abs(share - 1.0) < 1e-9:  # not to change a bit
             share = 1.0
-        model, n = self.model, self.model.n
+        n, many = model.n, self.from_start
         walls = list(zip(model.wall_names, model.wall_kind.tolist()))
         bodies = start.position.shape[0]
-        if bodies < n or start.position.shape[1] != model.dim:
+        if bodies < many or start.position.shape[1] != model.dim:
             raise InputError(
                 f"start has {bodies} bodies in {start.position.shape[1]}D; the scene has {n} grains"
                 f" in {model.dim}D"
@@ -148,20 +189,20 @@ class Simulation:
         if old_walls is None:
             old_walls = walls if bodies == model.bodies else []
         same = [k for k, wall in enumerate(walls) if wall in old_walls]
-        grains = np.arange(n)
-        old = np.append(grains, [n + old_walls.index(walls[k]) for k in same]).astype(np.int64)
+        grains = np.arange(many)
+        old = np.append(grains, [many + old_walls.index(walls[k]) for k in same]).astype(np.int64)
         new = np.append(grains, [n + k for k in same]).astype(np.int64)
         for name in ("position", "velocity", "spin", "orientation"):
-            getattr(self.state, name)[new] = getattr(start, name)[old]
-        self.state.velocity[model.inv_mass == 0.0] = 0.0  # locked, or to be prescribed
-        self.state.spin[model.inv_inertia == 0.0] = 0.0
+            getattr(state, name)[new] = getattr(start, name)[old]
+        state.velocity[model.inv_mass == 0.0] = 0.0  # locked, or to be prescribed
+        state.spin[model.inv_inertia == 0.0] = 0.0
         c = start.contacts
         kept = np.isin(c.second, old)
         renumber = np.zeros(bodies, np.int32)
         renumber[old] = new
         second = renumber[c.second[kept]]
         rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
-        self.state.contacts = Contacts(
+        state.contacts = Contacts(
             c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows],
             share * c.impulse[rows], share * c.torque[rows], c.spring[rows],
         )  # fmt: skip
@@ -175,7 +216,8 @@ class Simulation:
         return float(kinetic_energy(s.velocity, s.spin, m.inv_mass, m.inv_inertia))
 
     def step(self) -> StepReport:
-        """Advance by one step of length dt."""
+        """Advance by one step of length dt, after grains have left and come in."""
+        self._exchange()
         before = self.state.velocity[self.model.n :].copy()
         with np.errstate(all="ignore"):  # what overflows is found and said by the engine
             report = self.engine.advance(self.state)
@@ -202,6 +244,22 @@ class Simulation:
             with self.engine.seconds.of("watch"):
                 self._news = self.monitor.look(self.state)
         return report
+
+    def _exchange(self) -> None:
+        """Take out and let in the grains whose time it is."""
+        if not self.exchange.changes:
+            return
+        self.flow = Flow()
+        elastic = 0.0 if self.engine.softness is None else self.engine.elastic(self.state)
+        changed = self.exchange(self.model, self.state)
+        if changed is not None:
+            self.model, self.state, self.flow = changed
+            self._renew()
+            self.monitor.model = self.model
+            if self.engine.softness is not None:
+                self.flow.elastic_removed = elastic - self.engine.elastic(self.state)
+            for name in FLOWS:
+                setattr(self.totals, name, getattr(self.totals, name) + getattr(self.flow, name))
 
     def _work_of_walls(self, before: Floats) -> Floats:
         """Of each wall on the grains in the last step, −dt (F·v̄ + τ·ω), shape (w,) [energy].
@@ -231,11 +289,14 @@ class Simulation:
                         s.velocity[some], s.spin[some], m.inv_mass[some], m.inv_inertia[some]
                     )
                 )
-        return math.sqrt(2.0 * kinetic / mass)
+        return math.sqrt(2.0 * kinetic / mass) if mass > 0.0 else 0.0
 
     def _recall_speeds(self, history: dict[str, Floats]) -> None:
         """Those of the steps that a file tells of; earlier versions kept the energy alone."""
-        found = history.get("speed", np.sqrt(2.0 * history["kinetic"] / self._mass))
+        if "speed" in history:
+            found = history["speed"]
+        else:
+            found = np.sqrt(2.0 * history["kinetic"] / self._mass)
         self._speeds = array("d", found.tolist())
 
     def quiet(self, speed: float, steps: int) -> bool:
@@ -306,20 +367,21 @@ class Simulation:
         if not set(SCALARS) <= set(frame.scalars):
             raise _kept_less(path, checkpoint)
         sim.scenario, sim.dt = scenario, scenario.dt
-        sim.model, _ = scenario.scene.build(scenario.seed, _grains(frame, checkpoint.model))
+        everyone, _ = scenario.scene.build(scenario.seed, _grains(frame, checkpoint.model))
         for name in MODEL:
-            if not np.array_equal(getattr(sim.model, name), checkpoint.model[name]):
+            if not np.array_equal(getattr(everyone, name), checkpoint.model[name]):
                 raise InputError(
                     f"{path} holds another {name} than its scenario gives with hardgrain"
                     f" {hardgrain.__version__}; it was written by"
                     f" {checkpoint.header.get('hardgrain', 'another version')}"
                 )
-        sim.state = Frame(frame, sim.model.wall_names).state(rows)
-        sim._set_up()
+        bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
+        sim._set_up(everyone, State(frame.step, frame.time, *bodies, rows), frame.status)
         sim.totals = Totals(
             **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
         )
-        sim.monitor = Monitor(sim.model, scenario.solver, sim.dt, sim.totals, frame.scalars)
+        sim.monitor = Monitor(everyone, scenario.solver, sim.dt, sim.totals, frame.scalars)
+        sim.monitor.model = sim.model
         return sim
 
     def conditions(self, until: Until | None = None) -> list[Condition]:
@@ -410,10 +472,11 @@ class Simulation:
         return RunWriter.create(
             path,
             header=header,
-            model={name: getattr(self.model, name) for name in MODEL},
+            model={name: getattr(self.exchange.everyone, name) for name in MODEL},
             columns=self._columns(),
             wall_names=self.model.wall_names,
             springs=self.engine.springs,
+            status=self.exchange.changes,
             scalars=[*(f.name for f in fields(Totals)), *SCALARS],
             overwrite=overwrite,
         )
@@ -425,10 +488,19 @@ class Simulation:
 
     def _columns(self) -> list[str]:
         """Columns of the history."""
-        return [*_COLUMNS, *(f"network_{name}" for name in COLUMNS), *self.track.columns]
+        flows: list[str] = []
+        if self.exchange.changes:
+            flows = ["grains", "mass", *FLOWS]
+            flows += [f"removed_by_{title}" for title in self.exchange.titles]
+        return [
+            *_COLUMNS, *(f"network_{name}" for name in COLUMNS), *flows, *self.track.columns
+        ]  # fmt: skip
 
     def _history_row(self, report: StepReport) -> _Row:
         row = [*(float(getattr(report, name)) for name in _COLUMNS), *self.monitor.columns]
+        if self.exchange.changes:
+            row += [float(self.model.n), self._mass, *asdict(self.flow).values()]
+            row += [float(count) for count in self.exchange.taken]
         row += self.track.row(self.model, self.state, self.dt)
         return np.array(row), self.engine.wall_force.copy(), self._wall_work
 
@@ -437,14 +509,16 @@ class Simulation:
         shapes = (len(self._columns()),), record.wall_force.shape, record.wall_force.shape[:1]
         parts = zip(*rows) if rows else ([], [], [])
         steps = Steps(*(np.reshape(part, (len(rows), *row)) for part, row in zip(parts, shapes)))
-        writer.append(record, steps, self.state.contacts if with_contacts else None)
+        contacts = self.exchange.whole(self.model, self.state).contacts if with_contacts else None
+        writer.append(record, steps, contacts)
 
     def _record(self) -> Record:
-        s = self.state
+        s = self.exchange.whole(self.model, self.state)
         return Record(
             s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
             self.engine.wall_force, self.engine.wall_torque,
             {**asdict(self.totals), **self.monitor.scalars},
+            self.exchange.status if self.exchange.changes else np.zeros(0, np.int32),
         )  # fmt: skip
 
     @property
@@ -455,7 +529,7 @@ class Simulation:
     # ------------------------------------------------------------------ the closing word
     def _summary(self, ended: str | None, conditions: list[Condition], path: str | None) -> Summary:
         t, solver, steps = self.totals, self.scenario.solver, self.state.step
-        diameter = 2.0 * float(self.model.radius.mean())
+        diameter = 2.0 * float(self.exchange.everyone.radius.mean())
         report, found, unique = self.report, None, None
         if self.engine.softness is None:
             with self.engine.seconds.of("watch"):
@@ -494,6 +568,9 @@ class Simulation:
             softness=self.engine.softness,
             unique=unique,
             warnings=tuple(self._warnings(found)),
+            flow=Flow(**{name: getattr(t, name) for name in FLOWS}),
+            waiting=self.exchange.waiting(self.state.time)[0],
+            removed_by=dict(zip(self.exchange.titles, self.exchange.removed_by())),
         )
 
     def _at_rest(self, conditions: list[Condition]) -> bool:
@@ -508,7 +585,7 @@ class Simulation:
         t, laws = self.totals, self.model.laws
         if self.monitor.soft_at and found is not None and found.rigid:
             yield f"the run was soft at step {self.monitor.soft_at}, before it was rigid again"
-        scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven)
+        scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven) + t.kinetic_inserted
         if t.created > _CREATED * scale:
             e = laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
             why = ""
@@ -519,7 +596,7 @@ class Simulation:
             elif t.loose:
                 why = "; more sweeps would converge better"
             yield f"contacts created energy, {t.created:.3g} in all{why}"
-        diameter = 2.0 * float(self.model.radius.mean())
+        diameter = 2.0 * float(self.exchange.everyone.radius.mean())
         soft = self.engine.softness
         if t.worst_overlap > 0.01 * diameter:
             finer = f"{'more sweeps or ' if t.loose else ''}a smaller dt"
@@ -528,7 +605,7 @@ class Simulation:
                 f" {finer if soft is None else 'a larger engine.stiffness'}"
             )
         step = self.dt if soft is None else soft.step
-        travel = t.fastest * step / (2.0 * float(self.model.radius.min()))
+        travel = t.fastest * step / (2.0 * float(self.exchange.everyone.radius.min()))
         if travel > 0.5:
             yield (
                 f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"
@@ -580,24 +657,49 @@ def _grains(frame: Frame | Record, model: dict[str, Any]) -> GrainArrays:
     return GrainArrays(frame.position[:n], model["radius"][id], *moving)
 
 
-def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays]:
-    """Grains in the sets of a scene: all in its only one; a scene without any gets one."""
-    scene, sets = scenario.scene, len(scenario.scene.grains)
+def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays, int]:
+    """Grains of a start in the sets of a scene, the new grains of its other sets behind them.
+
+    Sets without a place are theirs; or, where all have one, those that come first and would place
+    as many grains as the start has in its sets: the scene that made them. A scene without any gets
+    one. Also returns how many come from the start.
+    """
+    scene, sets = scenario.scene, scenario.scene.grains
     if grains.position.shape[1] != scene.dimension:
         raise InputError(
             f"start holds grains in {grains.position.shape[1]}D; scene.dimension is"
             f" {scene.dimension}"
         )
-    if sets <= 1:
-        grains = replace(grains, group=np.zeros_like(grains.group))
-    elif grains.group.max() >= sets:
+    counts = np.bincount(grains.group, minlength=1).tolist()
+    theirs = [k for k, spec in enumerate(sets) if spec.place is None]
+    if not sets:
+        scene, theirs = scene.model_copy(update={"grains": [Grains()]}), [0]
+    elif not theirs:
+        for first in ([sum(counts)], counts):
+            if [spec.size for spec in sets[: len(first)]] == first:
+                theirs = [*range(len(first))]
+        if not theirs:
+            raise InputError(
+                f"start holds {sum(counts)} grains, but every set in scene.grains has a place, and"
+                " is new; add a set without a place for the grains of the start"
+            )
+    for k in theirs:
+        if sets and sets[k].insert is not None:
+            raise InputError(
+                f"scene.grains[{k}].insert is given, but its grains come from the start; leave out"
+                " insert, or give the set a place"
+            )
+    if len(theirs) == 1:
+        grains = replace(grains, group=np.full_like(grains.group, theirs[0]))
+    elif len(counts) > len(theirs):
         raise InputError(
-            f"start holds {grains.group.max() + 1} sets of grains; the scene has {sets}, and needs"
+            f"start holds {len(counts)} sets of grains; the scene has {len(theirs)}, and needs"
             " as many, or one for all"
         )
-    if sets == 0:
-        scene = scene.model_copy(update={"grains": [Grains()]})
-    return scenario.model_copy(update={"scene": scene}), grains
+    else:
+        grains = replace(grains, group=np.array(theirs, np.int32)[grains.group])
+    placed = scene.place_grains(scenario.seed, grains, theirs)
+    return scenario.model_copy(update={"scene": scene}), placed, grains.group.size
 
 
 def _start_from(

@@ -42,7 +42,8 @@ class AtRest(Spec):
     The speed is √(2 T / m) with T the kinetic and rotational energy and m the mass of the grains.
     Grains that nothing pushes, neither a contact nor gravity nor any other force, are left out as
     long as they are less than half of the mass: in a packing without gravity, those that lie loose
-    drift and spin on for ever. Without a ``speed`` it is 10⁻⁴ √(g d), which needs gravity.
+    drift and spin on for ever. Nothing is at rest before all grains to be inserted are due.
+    Without a ``speed`` it is 10⁻⁴ √(g d), which needs gravity.
     """
 
     # root-mean-square speed below which grains count as at rest [length/time]; default: 10⁻⁴ √(g
@@ -56,10 +57,11 @@ class AtRest(Spec):
         g = float(np.linalg.norm(sim.model.gravity))
         if g == 0.0:
             raise InputError("stop.at_rest.speed is missing; without gravity there is no default")
-        return 1e-4 * math.sqrt(g * 2.0 * float(sim.model.radius.mean()))
+        return 1e-4 * math.sqrt(g * 2.0 * float(sim.exchange.everyone.radius.mean()))
 
     def __call__(self, sim: Simulation) -> bool:
-        return sim.quiet(self.threshold(sim), self.steps)
+        _, to_come = sim.exchange.waiting(sim.state.time)
+        return to_come == 0 and sim.quiet(self.threshold(sim), self.steps)
 
 
 Condition = Callable[["Simulation"], bool]

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from hardgrain.measure.rigidity import CONVERGED, Rigidity
+from hardgrain.run.exchange import Flow
 from hardgrain.run.unique import Uniqueness
 from hardgrain.scene.brief import html_table
 from hardgrain.step.report import Softness
@@ -17,7 +18,7 @@ WIDTH = 100  # of a printed line [character]
 
 
 @dataclass
-class Totals:
+class Totals(Flow):
     """Sums over all steps of a run; kept in every frame so that a resumed run goes on with them."""
 
     kinetic_start: float = 0.0
@@ -70,6 +71,11 @@ class Summary:
     softness: Softness | None = None  # of soft particles
     unique: Uniqueness | None = None  # None: not at rest, or no contacts
     warnings: tuple[str, ...] = ()
+    flow: Flow = field(
+        default_factory=Flow
+    )  # grains that came and went, with what they brought and took
+    waiting: int = 0  # grains that were due at the end, but had found no room
+    removed_by: dict[str, int] = field(default_factory=dict)  # grains that each removal took out
 
     @property
     def balance_error(self) -> float:
@@ -82,6 +88,9 @@ class Summary:
             - self.work_external
             - self.work_driven
             + self.dissipated
+            - self.flow.kinetic_inserted
+            + self.flow.kinetic_removed
+            + self.flow.elastic_removed
         )
 
     @property
@@ -127,6 +136,11 @@ class Summary:
             updates = "particle steps"
             elastic_start = f" + {self.elastic_start:.6g} elastic"
             elastic = f" kinetic + {self.elastic:.3g} elastic"
+        came, went = self.flow.kinetic_inserted, self.flow.kinetic_removed
+        went += self.flow.elastic_removed
+        carried = f" + {came:.6g} brought in − {went:.6g} taken out by grains"
+        if self.flow.inserted == self.flow.removed == 0.0:
+            carried = ""
         total = sum(self.seconds.values())
         phases = ", ".join(f"{name} {t:.3g} s" for name, t in self.seconds.items())
         lines = [
@@ -142,8 +156,8 @@ class Summary:
                 "energy",
                 f"{self.kinetic_start:.6g} kinetic{elastic_start} at the start +"
                 f" {self.work_external:.6g} external work + {self.work_driven:.6g} by driven bodies"
-                f" − {self.dissipated:.6g} dissipated = {self.kinetic:.3g}{elastic} at the end"
-                f" (error {self.balance_error:.1g})",
+                f" − {self.dissipated:.6g} dissipated{carried} ="
+                f" {self.kinetic:.3g}{elastic} at the end (error {self.balance_error:.1g})",
             ),
         ]
         if self.seconds:  # not known of a run that is only read
@@ -160,6 +174,8 @@ class Summary:
             lines.insert(4, ("unique?", f"{self.unique}{how}"))
         if r is not None and not r.rigid:
             lines.insert(4, ("softness", r.sound))
+        if self.removed_by or self.waiting or self.flow.inserted or self.flow.removed:
+            lines.insert(2, ("came, went", self._traffic()))
         if self.output:
             lines.append(("written", self.output))
         lines.extend(("warning", text) for text in self.warnings)
@@ -170,6 +186,17 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return html_table("Summary", self.lines)
+
+    def _traffic(self) -> str:
+        """Who came in and went out."""
+        f = self.flow
+        late = f", of which {f.waited:.0f} had waited for room" if f.waited else ""
+        still = f"; {self.waiting} more wait for room" if self.waiting else ""
+        by = ", ".join(f"{count} by {name!r}" for name, count in self.removed_by.items())
+        return (
+            f"{f.inserted:.0f} came in with the mass {f.mass_inserted:.6g}{late}{still};"
+            f" {f.removed:.0f} were taken out with {f.mass_removed:.6g}{f' ({by})' if by else ''}"
+        )
 
     def __str__(self) -> str:
         return "\n".join(

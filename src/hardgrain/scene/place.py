@@ -12,7 +12,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from hardgrain.errors import InputError
 from hardgrain.scene._base import NotNegative, Numbers, Share, Spec, plain
 
-__all__ = ["At", "Deposit", "Grid", "Loose", "Placement", "place", "worst_overlap"]
+__all__ = [
+    "At", "Deposit", "Grid", "Loose", "Placement", "entrances", "place", "worst_overlap",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
@@ -127,6 +129,34 @@ def place(
     if isinstance(placement, Loose):
         return _loose(low, high, radius, rng)
     return _deposited(low, high, radius, rng, periodic, taken_position, taken_radius)
+
+
+def entrances(placement: Placement, radius: Floats, dim: int) -> Floats:
+    """Points (count, dim) where grains may come in later: given ones in turn, or the middle.
+
+    Refuses what they cannot come in by: regions that are too small, or filled at once.
+    """
+    if isinstance(placement, At):
+        points = _points(placement, len(placement.positions), dim)
+        return points[np.arange(len(radius)) % len(points)]
+    if not isinstance(placement, Deposit):
+        raise InputError(
+            f"place.kind is {placement.kind!r}, which places all grains together; a set with insert"
+            " takes 'at' or 'deposit'"
+        )
+    for name, corner in (("min", placement.min), ("max", placement.max)):
+        if len(corner) != dim:
+            raise InputError(
+                f"place.{name} has {len(corner)} entries but the scene is {dim}D; give {dim}"
+            )
+    low, high = np.array(placement.min), np.array(placement.max)
+    largest = 2.0 * float(radius.max())
+    if (high - low < largest * (1.0 - _SLACK)).any():
+        raise InputError(
+            f"place.max − place.min is {(high - low).min():g} along an axis, but the largest grain"
+            f" needs {largest:g}"
+        )
+    return np.tile(0.5 * (low + high), (len(radius), 1))
 
 
 def _points(placement: At, count: int, dim: int) -> Floats:

@@ -29,7 +29,8 @@ from hardgrain.scene.model import (
     Pressure,
     State,
 )
-from hardgrain.scene.place import place
+from hardgrain.scene.place import entrances, place
+from hardgrain.scene.region import Region
 from hardgrain.scene.sizes import draw
 from hardgrain.scene.spec import (
     Box,
@@ -40,6 +41,7 @@ from hardgrain.scene.spec import (
     Material,
     Piston,
     Plane,
+    Remove,
     Segment,
     Spec,
     Wall,
@@ -84,29 +86,45 @@ class Scene(Spec):
     # what happens to an overlap: "g+" keeps it, "g" removes it within a step, which adds energy
     shock: Literal["g+", "g"] = "g+"
     allow_overlaps: Flag = False  # whether grains may overlap each other or walls at the start
+    regions: dict[Name, Region] = {}  # regions of space, by name
+    # where grains are taken out: when their centre enters or leaves a region
+    remove: list[Remove] = []
 
     # ------------------------------------------------------------------ preparation
-    def place_grains(self, seed: int) -> GrainArrays:
-        """Draw sizes, places and velocities; the same for the same seed."""
+    def place_grains(
+        self, seed: int, start: GrainArrays | None = None, theirs: Sequence[int] = ()
+    ) -> GrainArrays:
+        """Draw sizes, places and velocities; the same for the same seed.
+
+        After the grains of ``start``, whose sets are ``theirs`` and not placed. Grains that are yet
+        to be inserted have a number, a size and a velocity, but no place to rely on.
+        """
         dim, ns = self.dimension, _spins(self.dimension)
         periodic = self._periods()
         position, radius = np.zeros((0, dim)), np.zeros(0)
         velocity, spin, group = np.zeros((0, dim)), np.zeros((0, ns)), np.zeros(0, np.int32)
+        if start is not None:
+            position, radius, group = start.position, start.radius, start.group
+            velocity, spin = start.velocity, start.spin
+        there = np.ones(radius.size, bool)
         for k, spec in enumerate(self.grains):
+            if k in theirs:
+                continue
             rng = np.random.default_rng([seed, k])
             at = f"scene.grains[{k}]"
-            count = spec.count
             if spec.place is None:
                 raise InputError(
                     f"{at}.place is missing; give a table with the kind 'grid', 'deposit', 'loose'"
                     " or 'at', or take the grains from a file with [start]"
                 )
-            if count is None and spec.place.kind == "at":
-                count = len(spec.place.positions)
             try:
-                diameters = draw(spec.diameter, count, rng)
+                diameters = draw(spec.diameter, spec.size, rng)
                 _check_sizes(diameters)
-                x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, position, radius)
+                if spec.insert is None:
+                    taken = position[there], radius[there]
+                    x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, *taken)
+                else:
+                    x, r = entrances(spec.place, 0.5 * diameters, dim), 0.5 * diameters
             except InputError as error:  # say which set of grains it is about
                 raise InputError(f"{at}.{error}") from None
             v = np.tile(_vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
@@ -115,6 +133,7 @@ class Scene(Spec):
             position, radius = np.vstack([position, x]), np.concatenate([radius, r])
             velocity, spin = np.vstack([velocity, v]), np.vstack([spin, w])
             group = np.concatenate([group, np.full(r.size, k, np.int32)])
+            there = np.append(there, np.full(r.size, spec.insert is None))
         return GrainArrays(position, radius, velocity, spin, group)
 
     # ------------------------------------------------------------------ the arrays of a run
@@ -127,6 +146,7 @@ class Scene(Spec):
         periodic = self._periods()
         if not self.materials:
             raise InputError("scene.materials is empty; give at least one material")
+        self._check_removals()
         names = list(self.materials)
         if grains is None:
             _check_memory(sum(spec.count or 0 for spec in self.grains))
@@ -224,6 +244,27 @@ class Scene(Spec):
         state.spin[:n][inv_inertia[:n] == 0.0] = 0.0
         return model, state
 
+    def _check_removals(self) -> None:
+        for name, region in self.regions.items():
+            if region.dim != self.dimension:
+                raise InputError(
+                    f"scene.regions.{name} is a region in {region.dim}D; the scene has dimension"
+                    f" {self.dimension}"
+                )
+        titles = [removal.title for removal in self.remove]
+        for k, removal in enumerate(self.remove):
+            if removal.region not in self.regions:
+                known = ", ".join(map(repr, self.regions)) or "none"
+                raise InputError(
+                    f"scene.remove[{k}] names the region {removal.region!r}; scene.regions has"
+                    f" {known}"
+                )
+            if titles.index(removal.title) < k:
+                raise InputError(
+                    f"scene.remove has two entries named {removal.title!r}; give each a name of"
+                    " its own"
+                )
+
     def _periods(self) -> Floats:
         periods = np.zeros(self.dimension)
         for name, (low, high) in self.periodic.items():
@@ -241,7 +282,7 @@ class Scene(Spec):
         """Table of contact laws, and the number of the entry that each pair's came from."""
         laws = np.zeros((len(names), len(names), table.N_PARAMETERS))
         entry = np.zeros((len(names), len(names)), np.int32)
-        reach = _COHESION_RANGE * 2.0 * float(radius.mean())
+        reach = _COHESION_RANGE * 2.0 * float(radius.mean()) if radius.size else 0.0
         for k, law in enumerate([ContactLaw(), *self.contacts], start=-1):  # a default for all
             at = f"scene.contacts[{k}]"
             if law.torsion > 0.0 and self.dimension == 2:

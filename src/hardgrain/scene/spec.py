@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -17,7 +18,7 @@ from hardgrain.scene._base import (
     Spec,
 )
 from hardgrain.scene.drive import TimeFunction
-from hardgrain.scene.place import Placement
+from hardgrain.scene.place import At, Placement
 from hardgrain.scene.sizes import Sizes
 
 __all__ = [
@@ -26,9 +27,11 @@ __all__ = [
     "Cylinder",
     "Drum",
     "Grains",
+    "Insert",
     "Material",
     "Piston",
     "Plane",
+    "Remove",
     "Segment",
     "Spec",
     "Wall",
@@ -77,6 +80,53 @@ class ContactLaw(Spec):
         return self
 
 
+class Insert(Spec):
+    """When the grains of a set come into the scene: all at once, or one after the other.
+
+    A grain that is due comes in at its place. With ``place.kind = "at"`` the given points are taken
+    in turn, and a grain waits until its point is free; with ``"deposit"`` it comes in at a random
+    free point of the region, or waits for one. Grains of a set come in their order.
+    """
+
+    time: NotNegative = 0.0  # when the first grain is due [time]
+    # grains a unit of time [1/time]; default: all are due at once
+    rate: Positive | None = None
+
+    def due(self, time: float, count: int) -> int:
+        """How many of a set's grains should be there at a time."""
+        if time < self.time:
+            return 0
+        if self.rate is None:
+            return count
+        return min(count, 1 + math.floor((time - self.time) * self.rate + 1e-9))
+
+
+class Remove(Spec):
+    """Where grains are taken out: when their centre enters, or leaves, a region of the scene."""
+
+    # by which their number is told; default: the name of the region
+    name: Name | None = None
+    entering: str | None = None  # the region that a grain must not enter, a name in scene.regions
+    leaving: str | None = None  # the region that a grain must not leave, a name in scene.regions
+    time: NotNegative = 0.0  # from when on grains are taken out [time]
+
+    @model_validator(mode="after")
+    def _check(self) -> Remove:
+        if (self.entering is None) == (self.leaving is None):
+            raise ValueError("a removal needs either entering or leaving, and not both")
+        return self
+
+    @property
+    def region(self) -> str:
+        """Name of the region."""
+        return self.entering or self.leaving or ""
+
+    @property
+    def title(self) -> str:
+        """Name of the removal."""
+        return self.name or self.region
+
+
 class Grains(Spec):
     """A set of disks or spheres of one material, how they are placed and what drives them."""
 
@@ -88,6 +138,8 @@ class Grains(Spec):
     material: str | None = None
     # where they are at the start; needed, unless grains come from a file
     place: Placement | None = None
+    # when they come in, at their place; default: they are there from the start
+    insert: Insert | None = None
     velocity: Vector | None = None  # initial velocity of each grain [length/time]; default: at rest
     # initial angular velocity, a number in 2D and three in 3D [rad/time]; default: none
     spin: Finite | Vector | None = None
@@ -104,6 +156,15 @@ class Grains(Spec):
     driven_velocity: list[TimeFunction | Literal["free"]] | None = None
     # prescribed angular velocity, one function of time in 2D and three in 3D [rad/time]
     driven_spin: list[TimeFunction] | TimeFunction | None = None
+
+    @property
+    def size(self) -> int | None:
+        """How many grains the set has, as far as it says."""
+        if self.count is None and isinstance(self.place, At):
+            return len(self.place.positions)
+        if self.count is None and isinstance(self.diameter, tuple):
+            return len(self.diameter)
+        return self.count
 
 
 class Piston(Spec):

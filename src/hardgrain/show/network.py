@@ -207,7 +207,7 @@ class Picture:
         size = high - low
         inches = np.maximum(EDGE * size / size.max(), 1.5)
         self.points = 72.0 * float((inches / size).min())  # per unit of length
-        self.diameter = 2.0 * float(snap.radius.mean())
+        self.diameter = snap.diameter
         self._rim = self.diameter * self.points > FINE
         bars, field = self._bars(snap, known), look.field(snap)
         named = field is not None and field.kind == "name"

@@ -133,9 +133,8 @@ def _with_images(plane: Plane, k: int, low: float, period: float) -> Plane:
 
 def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     """Corners of the view: all grains, the finite walls, and the planes close to them."""
-    keep, r = list(plane_of(snap)), snap.radius[:, None]
-    center = snap.wrapped[:, keep]
-    low, high = (center - r).min(axis=0), (center + r).max(axis=0)
+    keep = list(plane_of(snap))
+    low, high = (corner[keep] for corner in snap.box)
     kind, point, axis, size = snap.walls
     reach = 0.25 * (high - low).max()
     for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):
@@ -150,7 +149,7 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
                 corners = [side]
         for corner in corners:
             low, high = np.minimum(low, corner), np.maximum(high, corner)
-    margin = BAND * 2.0 * float(snap.radius.mean())
+    margin = BAND * snap.diameter
     low, high = low - margin, high + margin
     for k, along in enumerate(keep):
         if snap.model.periodic[along] > 0.0:
@@ -166,7 +165,7 @@ def _seen_as_circle(snap: Snapshot, axis: Floats) -> bool:
 def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
     """Outlines of the walls in a view; planes are bands as long as the view at least."""
     keep = list(plane_of(snap))
-    band, far = BAND * 2.0 * float(snap.radius.mean()), 2.0 * float((high - low).sum())
+    band, far = BAND * snap.diameter, 2.0 * float((high - low).sum())
     shapes: list[Shape] = []
     kind, point, axis, size = snap.walls
     for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):

@@ -91,6 +91,8 @@ def _tops(run: RunFile, frames: list[int]) -> tuple[float, float]:
     """Speed and pressure that the ends of their colours mean."""
     speed, pressure = [], []
     for snap in snapshots(run, frames):
+        if not snap.n:
+            continue
         speed.append(float(np.quantile(grain_field(snap, "speed").value, 0.99)))
         if snap.stored:
             pressure.append(float(np.quantile(grain_field(snap, "pressure").value, 0.99)))

@@ -207,7 +207,7 @@ def _measurements(run: RunFile, scenario: Scenario) -> str:
 
 def _numbers(snap: Snapshot, known: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
     """Measurement, meaning, value and unit of all that is a single number."""
-    for name in (n for n in KEY if n in quantities()):
+    for name in (n for n in KEY if snap.n and n in quantities()):
         try:
             data = quantities()[name].compute(snap)
         except HardgrainError:  # it has no meaning here

@@ -55,6 +55,18 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "created": ("energy", "energy created in a step"),
     "elastic": ("energy", "elastic energy"),
     "settled": ("1", "geometry at the end found"),
+    "grains": ("1", "number of grains"),
+    "mass": ("mass", "mass of the grains"),
+    "inserted": ("1", "grains that came in before a step"),
+    "removed": ("1", "grains taken out before a step"),
+    "waited": ("1", "grains that came in late, for want of room"),
+    "mass_inserted": ("mass", "mass that came in"),
+    "mass_removed": ("mass", "mass taken out"),
+    "kinetic_inserted": ("energy", "kinetic energy that came in"),
+    "kinetic_removed": ("energy", "kinetic energy taken out"),
+    "potential_inserted": ("energy", "potential energy that came in"),
+    "potential_removed": ("energy", "potential energy taken out"),
+    "elastic_removed": ("energy", "elastic energy taken out"),
     "speed": ("length/time", "root-mean-square speed of what bears a force"),
     "network_grains": ("1", "grains in the largest cluster"),
     "network_length": ("length", "length of the largest cluster"),
@@ -252,8 +264,10 @@ def energy(run: RunFile) -> list[Panel]:
         "work_external": "external work",
         "work_driven": "driven bodies",
         "dissipated": "dissipated",
+        "kinetic_inserted": "brought in by grains",
+        "kinetic_removed": "taken out by grains",
     }
-    sums = [Curve(time, np.cumsum(history[c]), text) for c, text in names.items()]
+    sums = [Curve(time, np.cumsum(history[c]), text) for c, text in names.items() if c in history]
     sums = [c for c in sums if np.any(c.value)]
     stored = column(history, "kinetic")
     if history["elastic"].any():

@@ -98,7 +98,7 @@ class ContactDynamics:
             self.wall_torque /= dt
             worst, mean, loaded = overlaps(contacts.gap, contacts.normal, contacts.impulse)
             v = solution.velocity[: model.n]
-            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max())
+            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max(initial=0.0))
             moving, turning = model.inv_mass > 0.0, model.inv_inertia > 0.0
             external = dt * float(
                 np.sum(force * mean_velocity, where=moving)
@@ -180,7 +180,7 @@ class ContactDynamics:
         sweeps that it took; where the bodies were taken to be; whether they stayed there.
         """
         model, dt = self.model, self.dt
-        limit = self.settings.tolerance * float(model.radius.min())
+        limit = self.settings.tolerance * float(model.radius.min(initial=math.inf))
         before = 0.0 if model.remove_overlaps else np.minimum(contacts.gap, 0.0)
         start, sweeps, position, settled = contacts, 0, state.position, False
         for _ in range(self.settings.iterations):
@@ -206,7 +206,7 @@ class ContactDynamics:
                 )
             sweeps += solution.sweeps
             change = solution.velocity - last.velocity
-            if dt * math.sqrt(np.einsum("ia,ia->i", change, change).max()) <= limit:
+            if dt * math.sqrt(np.einsum("ia,ia->i", change, change).max(initial=0.0)) <= limit:
                 settled = True
                 break
         impulse, torque = solution.impulse, solution.torque

@@ -145,7 +145,7 @@ class SoftParticleDynamics:
             velocity, spin = self._split(bodies.v)
             kinetic = kinetic_energy(velocity, spin, model.inv_mass, model.inv_inertia)
             v = velocity[: model.n]
-            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max())
+            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max(initial=0.0))
         if not math.isfinite(kinetic + elastic):
             raise RunError(not_a_number(state, velocity))
         with self.seconds.of("move"):
@@ -296,6 +296,8 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
     The same for every state of a run.
     """
     n, dim = model.n, model.dim
+    if n == 0:
+        return math.inf
     alpha = np.sqrt(model.inv_mass.max(axis=1))
     rho = np.zeros(model.bodies)
     rho[:n] = model.radius * np.sqrt(model.inv_inertia[:n].max(axis=1))

@@ -79,7 +79,7 @@ class Canvas:
         self._held = np.zeros(2), np.zeros(3)  # pointer and camera when a drag began
         self._nodes: dict[str, Any] = {}
         many = film.n > SMOOTH
-        self._classes = size_classes(film.at(0, contacts=False).radius) if many else []
+        self._classes = size_classes(film.radius) if many else []
         if self.flat:
             self._hold_flat()
 
@@ -154,7 +154,7 @@ class Canvas:
         x = self.place(centres(snap)).astype(np.float32)
         points = bool(self._classes) and (moving or self.cloudy)
         if points:
-            self._cloud(x, colours)
+            self._cloud(x, colours, snap)
         for k in range(len(self._classes)):
             self._show(f"/cloud{k}", points and self.opacity > 0.5)
         self._show("/grains", self.opacity > 0.0 and not (points and moving))
@@ -288,16 +288,21 @@ class Canvas:
                 receive_shadow=False,
             )
             return
+        if turn is None and len(node.batched_wxyzs) != len(x):
+            turn = np.tile(NONE, (len(x), 1))
         node.batched_positions = x
         node.batched_colors = rgb
         node.batched_scales = size.astype(np.float32)
         if turn is not None:
             node.batched_wxyzs = turn.astype(np.float32)
 
-    def _cloud(self, x: Singles, colours: Colours) -> None:
+    def _cloud(self, x: Singles, colours: Colours, snap: Snapshot) -> None:
         """Points, a node for each class of sizes."""
         rgb = seen(colours.table)[colours.level]
-        for k, (radius, which) in enumerate(self._classes):
+        row = np.full(self.film.n, -1)
+        row[snap.id] = np.arange(snap.n)
+        for k, (radius, grains) in enumerate(self._classes):
+            which = row[grains][row[grains] >= 0]
             name = f"/cloud{k}"
             node = self._nodes.get(name)
             if node is None:
@@ -317,6 +322,8 @@ class Canvas:
         """The grains next to the camera."""
         off = x - np.asarray(self.client.camera.position, np.float32)
         distance = np.einsum("ia,ia->i", off, off)
+        if len(x) <= NEAR:
+            return slice(None)
         return np.sort(np.argpartition(distance, NEAR)[:NEAR])
 
 

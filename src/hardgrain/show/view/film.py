@@ -50,6 +50,11 @@ class Film:
         return self._everyone.n
 
     @property
+    def radius(self) -> Floats:
+        """(n,) of all grains, by their numbers."""
+        return self._everyone.radius
+
+    @property
     def wall_names(self) -> tuple[str, ...]:
         return self._first.model.wall_names
 

@@ -214,11 +214,12 @@ class Page:
         if self.picked is None:
             return None, 0.0
         if isinstance(self.picked, int):
-            return centres(snap)[self.picked], float(snap.radius[self.picked])
+            i = snap.row(self.picked)
+            return (None, 0.0) if i is None else (centres(snap)[i], float(snap.radius[i]))
         k = pick.find_contact(snap, self.picked) if snap.stored else None
         if k is None:
             return None, 0.0
-        first = self.picked[0]
+        first = snap.contacts.first[k]
         x = centres(snap)[first]
         x[: snap.dim] += snap.radius[first] * snap.contacts.normal[k]
         return x, 0.3 * float(snap.radius[first])

@@ -18,13 +18,13 @@ LEAST = 0.06  # half the width of a thin line for the pointer [mean diameter]
 
 
 def grain_at(snap: Snapshot, origin: Floats, direction: Floats) -> int | None:
-    """The first grain that a ray meets, (3,) each; a disc lies in the plane z = 0."""
+    """Number of the first grain that a ray meets, (3,) each; a disc lies in the plane z = 0."""
     x = centres(snap)
     if snap.dim == 2:
         at = _in_plane(origin, direction)
         miss = np.linalg.norm(x - at, axis=1) / snap.radius
         best = int(np.argmin(miss)) if snap.n else 0
-        return best if snap.n and miss[best] <= 1.0 else None
+        return int(snap.id[best]) if snap.n and miss[best] <= 1.0 else None
     unit = direction / np.linalg.norm(direction)
     to = x - origin
     ahead = to @ unit
@@ -33,13 +33,13 @@ def grain_at(snap: Snapshot, origin: Floats, direction: Floats) -> int | None:
         (inside >= 0.0) & (ahead > 0.0), ahead - np.sqrt(np.maximum(inside, 0.0)), np.inf
     )
     best = int(np.argmin(entry)) if snap.n else 0
-    return best if snap.n and np.isfinite(entry[best]) else None
+    return int(snap.id[best]) if snap.n and np.isfinite(entry[best]) else None
 
 
 def contact_at(
     snap: Snapshot, net: Network, origin: Floats, direction: Floats
 ) -> tuple[int, int] | None:
-    """The bodies of the contact whose line the ray meets near the point of contact."""
+    """Numbers of the bodies of the contact whose line the ray meets near the point of contact."""
     if not len(net):
         return None
     radius = snap.radius[net.first]
@@ -56,12 +56,13 @@ def contact_at(
         off = origin + depth[:, None] * unit - point
     along = np.einsum("ka,ka->k", off, net.along)
     across = np.linalg.norm(off - along[:, None] * net.along, axis=1)
-    wide = np.maximum(0.5 * net.width, LEAST * 2.0 * float(snap.radius.mean()))
+    wide = np.maximum(0.5 * net.width, LEAST * snap.diameter)
     hit = np.flatnonzero((np.abs(along) < NEAR * near) & (across < wide) & (depth >= 0.0))
     if not hit.size:
         return None
     best = hit[np.lexsort((across[hit], depth[hit]))[0]]
-    return int(net.first[best]), int(net.second[best])
+    first, second = snap.model.number[[net.first[best], net.second[best]]].tolist()
+    return first, second
 
 
 def _in_plane(origin: Floats, direction: Floats) -> Floats:
@@ -73,15 +74,19 @@ def _in_plane(origin: Floats, direction: Floats) -> Floats:
 
 
 def find_contact(snap: Snapshot, pair: tuple[int, int]) -> int | None:
-    """Row of the contact of two bodies."""
-    found = np.flatnonzero((snap.contacts.first == pair[0]) & (snap.contacts.second == pair[1]))
+    """Row of the contact of two bodies, given by their numbers."""
+    first, second = (snap.row(number) for number in pair)
+    found = np.flatnonzero((snap.contacts.first == first) & (snap.contacts.second == second))
     return int(found[0]) if found.size else None
 
 
-def grain_facts(snap: Snapshot, i: int) -> Facts:
-    """Numbers of a grain, with names."""
+def grain_facts(snap: Snapshot, number: int) -> Facts:
+    """Figures of a grain, with names."""
+    i = snap.row(number)
+    if i is None:
+        return [("grain", str(number)), ("state", "not there in this frame")]
     facts = [
-        ("grain", str(snap.id[i])),
+        ("grain", str(number)),
         ("position", _vector(snap.wrapped[i])),
         ("velocity", _vector(snap.velocity[i])),
         ("spin", _vector(snap.spin[i])),
@@ -120,11 +125,10 @@ def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
     ]
 
 
-def body_name(snap: Snapshot, body: int) -> str:
+def body_name(snap: Snapshot, number: int) -> str:
     """Of a grain its number, of a wall its name."""
-    if body < snap.n:
-        return f"grain {snap.id[body]}"
-    return f"wall {snap.model.wall_names[body - snap.n]}"
+    wall = number - snap.model.everyone
+    return f"grain {number}" if wall < 0 else f"wall {snap.model.wall_names[wall]}"
 
 
 def _number(x: float) -> str:

@@ -105,7 +105,7 @@ def network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> Network
         begin=deep(snap.wrapped[c.first[keep]]),
         along=branch / np.maximum(length, 1e-300)[:, None],
         length=length,
-        width=WIDEST * 2.0 * float(snap.radius.mean()) * share,
+        width=WIDEST * snap.diameter * share,
         force=force,
         level=np.where(force < 0.0, 256, (255.0 * share).astype(np.intp)),
         first=c.first[keep],

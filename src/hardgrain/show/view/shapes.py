@@ -117,7 +117,7 @@ def rod(sides: int = 6) -> Mesh:
 # ---------------------------------------------------------------------- walls
 def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
     """All walls as one mesh; planes and cylinders, which have no ends, are cut to a box."""
-    band = BAND * 2.0 * float(snap.radius.mean())
+    band = BAND * snap.diameter
     turned = snap.state.orientation[snap.n :]
     low, high = low - 2.0 * band, high + 2.0 * band
     parts: list[Mesh] = []

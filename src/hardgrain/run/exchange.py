@@ -1,0 +1,238 @@
+"""Grains that come and go: which of all that a run will ever have are there.
+
+All grains are drawn before a run, with sizes and velocities, and have a number and a row in the
+file for good. Those of a set with ``insert`` wait until they are due and there is room; those whose
+centre meets a rule of ``scene.remove`` are taken out. In between, `Simulation` has a model and a
+state of the grains that are there and of nothing else, so that no step, solver or measurement need
+know of the others.
+
+Grains come and go before a step, and who does depends on the state, the seed and the step alone: a
+resumed run does the same. What they bring and take, mass and energy, is the `Flow` of that step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.neighbours import find_wall_pairs
+from hardgrain.contact.pairs import Walls, wall_geometry
+from hardgrain.scene.model import Floats, Ints, Model, Rows, State, some_bodies
+from hardgrain.scene.place import Deposit
+from hardgrain.scene.scene import Scene
+from hardgrain.scene.spec import Grains
+from hardgrain.step.ledger import kinetic_energy
+
+__all__ = ["FLOWS", "Exchange", "Flow"]
+
+THERE, WAITING = 0, -1  # status of a grain; k > 0: taken out by the k-th rule
+
+MOVING = ("position", "velocity", "spin", "orientation")
+
+# Random points of its region that a grain tries before it waits for the next step. At half the
+# density at which random deposition saturates, a few are enough.
+TRIES = 100
+
+# Share of its radius by which rounding may make a grain overlap what it is meant to touch.
+ROUNDING = 1e-9
+
+
+@dataclass
+class Flow:
+    """What came in and went out before a step; over a run, the sums of all steps."""
+
+    inserted: float = 0.0  # grains
+    removed: float = 0.0
+    waited: float = 0.0  # of those inserted: later than they were due, for want of room
+    mass_inserted: float = 0.0
+    mass_removed: float = 0.0
+    kinetic_inserted: float = 0.0  # of translation and rotation [energy]
+    kinetic_removed: float = 0.0
+    potential_inserted: float = 0.0  # −m g·x [energy]
+    potential_removed: float = 0.0
+    elastic_removed: float = 0.0  # in the springs of soft contacts
+
+
+FLOWS = tuple(f.name for f in fields(Flow))
+
+
+class Exchange:
+    """All grains of a run, by their numbers, and who of them is there."""
+
+    def __init__(
+        self, scene: Scene, seed: int, dt: float, everyone: Model, status: Ints | None = None
+    ) -> None:
+        self.everyone, self.seed, self.dt = everyone, seed, dt
+        self._sets = [(k, s, s.insert) for k, s in enumerate(scene.grains) if s.insert]
+        self._rules = [(r, scene.regions[r.region]) for r in scene.remove]
+        self.titles = tuple(rule.title for rule, _ in self._rules)
+        self.taken = [0] * len(self._rules)  # grains that each rule took out before the last step
+        self.changes = bool(self._sets or self._rules)
+        self.status = np.full(everyone.n, THERE, np.int32)
+        for k, _, _ in self._sets:
+            self.status[everyone.group == k] = WAITING
+        if status is not None and status.size:
+            self.status = status.astype(np.int32)
+
+    # ------------------------------------------------------------------ all grains, and those there
+    def begin(self, state: State) -> tuple[Model, State]:
+        """The model and the state of the grains that are there, given those of all."""
+        self._all = state
+        if not self.changes:
+            return self.everyone, state
+        there = np.flatnonzero(self.status == THERE)
+        rows, renumber = some_bodies(there, self.everyone.n, self.everyone.bodies)
+        some = replace(
+            state,
+            **{name: getattr(state, name)[rows] for name in MOVING},
+            contacts=state.contacts.among(renumber),
+        )
+        return self.everyone.only(there), some
+
+    def whole(self, model: Model, state: State) -> State:
+        """The state of all grains: those that left are where they did so; contacts by number."""
+        if not self.changes:
+            return state
+        everyone, number = self._all.copy(), model.number
+        for name in MOVING:
+            getattr(everyone, name)[number] = getattr(state, name)
+        everyone.step, everyone.time = state.step, state.time
+        everyone.contacts = state.contacts.among(number)
+        return everyone
+
+    def removed_by(self) -> list[int]:
+        """How many grains each rule has taken out so far."""
+        return [int((self.status == k).sum()) for k in range(1, len(self._rules) + 1)]
+
+    def waiting(self, time: float) -> tuple[int, int]:
+        """Grains that are due but have found no room yet, and grains that are not due yet."""
+        late, later = 0, 0
+        for k, _, insert in self._sets:
+            mine = self.everyone.group == k
+            count, waiting = int(mine.sum()), int((mine & (self.status == WAITING)).sum())
+            later += count - insert.due(time, count)
+            late += waiting - (count - insert.due(time, count))
+        return late, later
+
+    # ------------------------------------------------------------------ before a step
+    def __call__(
+        self, model: Model, state: State, *, removes: bool = True
+    ) -> tuple[Model, State, Flow] | None:
+        """Take grains out and let others in; None if there are none."""
+        gone = self._gone(model, state) if removes else np.zeros(model.n, np.int32)
+        left = np.flatnonzero(gone)
+        self.taken = np.bincount(gone, minlength=1 + len(self._rules))[1:].tolist()
+        came, places, waited = self._came(model, state, gone == THERE)
+        if not left.size and not came.size:
+            return None
+        everyone = self.whole(model, state)
+        out = self._amounts(everyone, model.id[left])
+        everyone.position[came] = places
+        self.status[model.id[left]] = gone[left]
+        self.status[came] = THERE
+        new, some = self.begin(everyone)
+        into = self._amounts(everyone, came)
+        pairs = {f"{name}_inserted": value for name, value in into.items()}
+        pairs |= {f"{name}_removed": value for name, value in out.items()}
+        return new, some, Flow(came.size, left.size, waited, **pairs)
+
+    def _amounts(self, state: State, id: Rows) -> dict[str, float]:
+        """Mass and energies of some grains."""
+        m, mass = self.everyone, self.everyone.mass[id]
+        bodies = (state.velocity[id], state.spin[id], m.inv_mass[id], m.inv_inertia[id])
+        return {
+            "mass": float(mass.sum()),
+            "kinetic": float(kinetic_energy(*bodies)),
+            "potential": -float(mass @ (state.position[id] @ m.gravity)),
+        }
+
+    def _gone(self, model: Model, state: State) -> Ints:
+        """(n,) number of the rule that takes each grain out, the first if several do; 0: none."""
+        gone = np.zeros(model.n, np.int32)
+        x = state.position[: model.n]
+        for number, (rule, region) in reversed([*enumerate(self._rules, 1)]):
+            if state.time >= rule.time:
+                inside = region.holds(x, model.periodic)
+                gone[inside if rule.entering else ~inside] = number
+        return gone
+
+    def _came(
+        self, model: Model, state: State, stay: NDArray[np.bool_]
+    ) -> tuple[Rows, Floats, int]:
+        """Numbers of the grains that come in, where, and how many of them had to wait."""
+        came: list[int] = []
+        places: list[Floats] = []
+        waited = 0
+        for k, spec, insert in self._sets:
+            mine = np.flatnonzero(self.everyone.group == k)
+            waiting = mine[self.status[mine] == WAITING]
+            done = mine.size - waiting.size
+            now = insert.due(state.time, mine.size) - done
+            if now <= 0:
+                continue
+            before = insert.due(state.time - self.dt, mine.size) - done
+            room = _Room(model, state, stay, self.everyone.radius[came], places)
+            for i, id in enumerate(waiting[:now].tolist()):
+                radius = float(self.everyone.radius[id])
+                place = room.free(self._tries(spec, k, id, radius, state.step), radius)
+                if place is None:  # those behind it wait too
+                    break
+                room.take(place, radius)
+                came.append(id)
+                places.append(place)
+                waited += i < before
+        found = np.array(places).reshape(-1, model.dim)
+        return np.array(came, np.int64), found, waited
+
+    def _tries(self, spec: Grains, k: int, id: int, radius: float, step: int) -> Floats:
+        """Points (m, dim) at which a grain may come in, the first free one counts."""
+        if not isinstance(spec.place, Deposit):
+            return self._all.position[id : id + 1]
+        low, high = np.array(spec.place.min), np.array(spec.place.max)
+        period = self.everyone.periodic
+        endless = (period > 0.0) & (high - low >= period)  # such a region has no ends
+        inset = np.where(endless, 0.0, radius)
+        share = np.random.default_rng([self.seed, k, id, step]).random((TRIES, low.size))
+        points: Floats = low + inset + share * (high - low - 2.0 * inset)
+        return points
+
+
+class _Room:
+    """What is in the way of grains that come in."""
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        stay: NDArray[np.bool_],
+        radius: Floats,
+        places: list[Floats],
+    ) -> None:
+        n = model.n
+        self.periodic = model.periodic
+        self.walls: Walls = wall_geometry(model, state)
+        new = np.array(places).reshape(-1, model.dim)
+        self.x = np.concatenate([state.position[:n][stay], new])
+        self.r = np.concatenate([model.radius[stay], radius])
+
+    def free(self, points: Floats, radius: float) -> Floats | None:
+        """The first of the points (m, dim) at which a grain overlaps nothing."""
+        slim = radius * (1.0 - ROUNDING)
+        none = np.zeros(self.walls[0].size)
+        each = np.full(len(points), slim)
+        cut, _ = find_wall_pairs(points, each, self.periodic, *self.walls, none)
+        blocked = np.zeros(len(points), bool)
+        blocked[cut] = True
+        for k in np.flatnonzero(~blocked):
+            away = self.x - points[k]
+            away -= self.periodic * np.round(away / np.where(self.periodic > 0, self.periodic, 1.0))
+            if not (np.einsum("ia,ia->i", away, away) < (self.r + slim) ** 2).any():
+                place: Floats = points[k]
+                return place
+        return None
+
+    def take(self, place: Floats, radius: float) -> None:
+        """One grain more."""
+        self.x, self.r = np.vstack([self.x, place]), np.append(self.r, radius)
