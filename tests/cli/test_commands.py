@@ -114,6 +114,37 @@ def test_resume_makes_a_run_longer_with_the_same_bits(hardgrain, scenario):
         np.testing.assert_array_equal(a[-1].velocity, b[-1].velocity)
 
 
+def test_set_changes_fields(hardgrain, scenario):
+    changes = ["scene.contacts.0.friction=0.7", "stop.steps=4", "title=heap of 3", "output.every=2"]
+    told = [word for change in changes for word in ("--set", change)]
+    assert hardgrain("run", scenario, *told, "-o", "b.h5").code == 0
+    with hg.RunFile("b.h5") as file:
+        stored = json.loads(file.header["scenario"])
+        assert file[-1].step == 4
+    assert stored["scene"]["contacts"][0]["friction"] == 0.7
+    assert stored["title"] == "heap of 3"
+    assert hg.load(scenario, {"solver": "rigid"}).solver.kind == "rigid"
+    assert hg.load(scenario, {"stop.at_rest.steps": 7}).stop.at_rest.steps == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("scene.contacts.0.friction=-1", "scene.contacts[0].friction is -1; give a number of at"),
+        ("scene.contacts.1.friction=1", "scene.contacts has 1 entries, numbered from 0"),
+        ("scene.contacts.x.friction=1", "it has no 'x'"),
+        ("title.x=1", "title is 'test', not a table"),
+        ("scene.gravty=[0, 1]", "scene.gravty is not a known key; did you mean 'gravity'?"),
+        ("seed", "write FIELD=VALUE"),
+    ],
+)
+def test_set_says_what_is_wrong(hardgrain, scenario, change, words):
+    result = hardgrain("run", scenario, "--set", change)
+    assert result.code == 2
+    assert words in result.err
+    assert result.err.count("\n") == 1
+
+
 def test_ctrl_c_ends_cleanly_and_resume_goes_on(scenario, tmp_path):
     scenario.write_text(scenario.read_text().replace("steps = 30", "steps = 100000000"))
     command = [sys.executable, "-m", "hardgrain.cli"]
