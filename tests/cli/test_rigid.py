@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import hardgrain as hg
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import parse
 
@@ -92,6 +93,21 @@ def test_by_name_or_as_a_table():
     assert parse(tomllib.loads(BASE)).solver.kind == "gauss-seidel"
 
 
+@pytest.mark.parametrize("law", ["", "rolling = 0.1", "friction = 0.3\nfriction_dynamic = 0.2"])
+def test_without_a_solver_grains_are_rigid(law):
+    """Whoever gives none has steps that converge, finely enough for the longest wave."""
+    data = tomllib.loads(BASE)
+    del data["solver"]
+    data["scene"]["contacts"] = [tomllib.loads(law)]
+    solver = parse(data).solver
+    assert solver.kind == ("gauss-seidel" if law else "rigid")
+    assert solver.adaptive
+    assert solver.leaves <= 1e-5
+    summary = hg.Simulation(parse(data)).run(200, progress=False)
+    assert summary.loose == summary.capped == 0
+    assert summary.rigidity.rigid
+
+
 def test_run_says_rigid(hardgrain, scenario):
     scenario.write_text(RIGID.replace("steps = 30", "steps = 400"))
     result = hardgrain("run", scenario)
@@ -152,5 +168,6 @@ def test_advice(hardgrain, scenario):
     facts = json.loads(hardgrain("advise", scenario, "--json").out)
     assert facts["rigid"] is True
     # the same box by a few sweeps is another matter
-    scenario.write_text(BASE.replace("sweeps = 20", "sweeps = 1"))
+    soft = BASE.replace("sweeps = 20", "sweeps = 1").replace("steps = 30", "steps = 400")
+    scenario.write_text(soft)
     assert json.loads(hardgrain("advise", scenario, "--json").out)["rigid"] is not True

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import hardgrain as hg
+from hardgrain.contact.detect import MARGIN
 from hardgrain.contact.neighbours import find_pairs, merge_pairs
 from hardgrain.contact.pairs import MOST, SAFETY, PairList, wall_geometry
 
@@ -217,3 +219,31 @@ def test_a_step_in_which_all_meet_all_is_refused():
     sim.state.velocity[:, 0] = 100 / sim.scenario.dt
     with pytest.raises(hg.RunError, match=r"too long: grain 0 may cross 100 of its diameters"):
         sim.step()
+
+
+def test_what_a_push_makes_near_is_found_with_its_margin():
+    """A grain made fast by the solution closes one pair; others a margin further are listed too."""
+    gap, far = 0.3, 0.4  # to the next grain on its way, and to one on the other side
+    margin = MARGIN * 0.5
+    place = hg.At(positions=[[0.0, 0.0], [1.0 + gap, 0.0], [-1.0 - far - 1.5 * margin, 0.0]])
+    sim = hg.Simulation(hg.Scene(grains=[hg.Grains(diameter=1.0, place=place)]), dt=0.1)
+    detector, velocity = sim.engine.detector, np.zeros((3, 2))
+    before = detector.find(sim.state, velocity)
+    assert len(before) == 0
+    velocity[0, 0] = far / sim.dt
+    found = detector.overlooked(sim.state, before, velocity, 0)
+    # reaches add up to far + two margins
+    assert list(zip(found.first, found.second)) == [(0, 1), (0, 2)]
+
+
+def test_walls_turn_as_their_orientation_says():
+    """Normals, and points that are not on the axis of turning, against SciPy's rotations."""
+    walls = [hg.Plane(point=[1.0, 2.0, 3.0], normal=[0.0, 0.6, 0.8], spin=[0.3, 0.2, 0.1])]
+    grains = [hg.Grains(diameter=1.0, place=hg.At(positions=[[0.0, 0.0, 9.0]]))]
+    sim = hg.Simulation(hg.Scene(dimension=3, grains=grains, walls=walls), dt=0.1)
+    model, turned = sim.model, Rotation.from_rotvec([0.5, -0.7, 1.1])
+    sim.state.orientation[1] = turned.as_quat()
+    _, point, axis, _ = wall_geometry(model, sim.state)
+    assert axis == pytest.approx(turned.apply(model.wall_axis), abs=1e-14)
+    offset = turned.apply(model.wall_offset)
+    assert point == pytest.approx(sim.state.position[1:] + offset, abs=1e-14)

@@ -386,3 +386,20 @@ def test_relaxed_parallel_update_is_stable_and_the_full_one_is_not():
     }
     assert residual[0.3] < 1e-3
     assert residual[1.0] > 0.1
+
+
+def test_residual_counts_what_is_borne_and_what_is_wanted():
+    """Two grains in a column, swept once from above: by hand.
+
+    The upper contact is met first, with nothing to do; the floor then stops the lower grain, on
+    which the upper one goes on falling, at v. That contact bears nothing and wants W P* = v; the
+    floor bears W P = v and wants no more. So V² = mean(v², v²), the largest ΔV is v, and the mean
+    of its squares v²/2.
+    """
+    sets = [hg.Grains(diameter=1.0, place=hg.At(positions=[[0.0, 0.5], [0.0, 1.5]]))]
+    walls = [hg.Plane(point=[0.0, 0.0], normal=[0.0, 1.0])]
+    scene = hg.Scene(gravity=[0.0, -1.0], grains=sets, walls=walls)
+    solver = hg.GaussSeidel(sweeps=1, order="sequential")
+    report = hg.Simulation(scene, dt=0.01, solver=solver).step()
+    assert report.residual == pytest.approx(1.0, rel=1e-12)
+    assert report.residual_rms == pytest.approx(0.5**0.5, rel=1e-12)

@@ -180,10 +180,11 @@ def advise(
     changes: Changes = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
-    """Say before a run how soft it will be, which sweeps and step it needs, how long it takes.
+    """Say before a run whether it converges and is rigid, whether its step fits, how long it takes.
 
-    Too few sweeps a step make rigid grains behave as elastic ones. The packing is foreseen from the
-    scene, so figures are good to a factor of two; every run watches itself and says more exactly.
+    The scene is run ahead for some ten seconds with few sweeps a step, and the scenario's own
+    solver is tried at moments of that. What cannot be reached so is foreseen from the scene, and
+    said to be. Times and sweeps are given from and to; every run watches itself and knows more.
 
     \b
     Examples:

@@ -1,12 +1,12 @@
-"""What to expect of a run, before it: sweeps, step, softness and time.
+"""What to expect of a run, before it: whether it converges and is rigid, which step, how long.
 
-Where a run begins with forces (its start is a frame of an earlier one), they are judged as in any
-run. Otherwise the packing is foreseen: all grains in one cluster, as dense as grains pack, as wide
-as they lie now and as high as that leaves, a bundle of chains under the weight above them and the
-push of the pistons.
-
-A criterion is judged by what it leaves (`measure.rigidity`): fine enough to see the slowest mode,
-it makes as many sweeps as rigidity needs; otherwise one a step is all that can be counted on.
+The scene is run ahead (`run.rehearsal`): figures come from steps that its own solver made, at
+moments spread over the run, and the packing is judged as any run judges itself. Where there is no
+time to rehearse until most grains have met, the packing is foreseen: all grains in one cluster, as
+dense as grains pack, as wide as they lie now and as high as that leaves, a bundle of chains under
+the weight above them and the push of the pistons. A criterion is then judged by what it leaves
+(`measure.rigidity`): fine enough to see the slowest mode, it makes as many sweeps as rigidity
+needs; otherwise one a step is all that can be counted on.
 """
 
 from __future__ import annotations
@@ -19,8 +19,19 @@ from typing import Any
 import numpy as np
 
 from hardgrain.errors import InputError
-from hardgrain.measure.rigidity import ROW_LEVER, Network, Rigidity, extent, network, rigidity
+from hardgrain.measure.rigidity import (
+    CONVERGED,
+    ROW_LEVER,
+    Network,
+    Rigidity,
+    extent,
+    fine,
+    network,
+    rigidity,
+)
+from hardgrain.run.monitor import ROUGH
 from hardgrain.run.progress import duration
+from hardgrain.run.rehearsal import UNKNOWN, Rehearsal, rehearse
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import SPIN, VELOCITY, Floats, Model, State
@@ -33,6 +44,10 @@ from hardgrain.step.loads import Loads
 
 __all__ = ["Advice", "advise"]
 
+SECONDS = 10.0  # that a rehearsal may take; more: it reaches further into long runs
+MET = 0.5  # share of the grains in one cluster from which on they have met
+FORESEEN = 5  # times the sweeps foreseen that a packing may need in the end, hoppers most of all
+SURE = 2.0  # factor by which moments of a rough run may miss a whole one, besides their own spread
 PACKED = {2: 0.82, 3: 0.6}  # share of space that grains fill when they have settled
 CONTACTS = {2: 2.0, 3: 3.0}  # of a grain, each counted once, frictionless grains at most
 TRAVEL = 0.1  # share of a diameter that a grain may move in a step: contacts turn as little
@@ -52,19 +67,30 @@ class Advice:
     dt: float  # as written [time]
     longest_dt: float | None  # that the expected speeds allow; None: nothing moves
     speed: float  # expected of the fastest grains [length/time]
+    criterion: str  # when a step counts as solved, in words
     sweeps: int  # as written; a cap, where a criterion decides
     adaptive: bool  # a criterion decides when to stop sweeping
-    foreseen: bool  # from the scene alone, no forces are known yet
-    rigidity: Rigidity  # with the sweeps as written, or with those that a criterion makes sure of
+    foreseen: bool  # the packing, since the rehearsal did not get to it
+    rehearsed: float  # share of the run that was run ahead
+    measured: int  # steps with contacts that the solver made then
+    loose: int  # of these, with a residual above CONVERGED
+    capped: int  # and those that missed the solver's criterion
+    worst_residual: float
+    rigidity: Rigidity  # with the sweeps as written, or with those that a criterion makes
+    needed: tuple[int, int]  # sweeps a step from which on it would be rigid: from, to
     steps: int | None  # of the whole run, where its stop condition tells
-    updates_per_second: float  # contact updates on this machine
-    step_seconds: float  # of one step with the sweeps of ``rigidity``
-    rigid_step_seconds: float  # of one step with as many sweeps as rigidity needs
+    seconds: tuple[float, float]  # that the run takes as written, or 1000 steps: from, to
+    rigid_seconds: tuple[float, float]  # with ``needed`` sweeps a step
 
     @property
     def rigid(self) -> bool:
-        """Whether it will be."""
-        return self.rigidity.rigid
+        """Whether it will be, for certain."""
+        return self.rigidity.rigid and not self._perhaps
+
+    @property
+    def _perhaps(self) -> bool:
+        """The sweeps as written are some that a packing of this size may need or not."""
+        return self.foreseen and not self.adaptive and self.sweeps < self.needed[1]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
@@ -72,36 +98,30 @@ class Advice:
 
     def __str__(self) -> str:
         r = self.rigidity
-        source = "foreseen" if self.foreseen else "from the forces at its start"
+        source = f"after {self.rehearsed:.0%} of the run, rehearsed with few sweeps a step"
+        if self.foreseen:
+            source = f"foreseen; the rehearsal ended after {self.rehearsed:.1%} of the run"
+        verdict = "yes" if self.rigid else "perhaps" if r.rigid else "NO, soft"
         lines = {
             "packing": f"{self.grains} grains of mean diameter {self.diameter:.3g},"
             f" {r.length:.3g} long ({source})",
-            "sweeps": f"{self.sweeps}, {r}",
+            "converged?": self._converged,
+            "rigid?": f"{verdict}: {r.why}",
         }
-        if r.at_once:
-            lines["solver"] = f"rigid, {r}"
-            del lines["sweeps"]
-        count, unit = (self.steps, "the run takes") if self.steps else (1000, "1000 steps take")
-        times = f"{duration(max(count * self.step_seconds, 1.0))} as written"
-        if self.adaptive and not r.at_once:
-            verdict = (
-                f"rigid: enough for a residual of {r.tolerance:.1g}, which the slowest wave"
-                f" needs{r.unseen}"
-                if self.rigid
-                else str(r)
-            )
-            lines["sweeps"] = f"as many as the criterion asks for, at most {self.sweeps}; {verdict}"
-            once = f"{r.sweeps:.0f} sweeps" if r.sweeps > 1.0 else "one sweep"
-            times = f"{duration(max(count * self.step_seconds, 1.0))} at least, with {once} a step"
-        if not self.rigid:
+        run = "the run takes" if self.steps else f"{UNKNOWN} steps take"
+        times = f"{_between(self.seconds)} as written"
+        if not r.rigid:
             lines["softness"] = r.sound
-            if not self.adaptive and self.sweeps > 1:
+        if not self.rigid and not self.adaptive:
+            low, high = self.needed
+            many = f"{low}" if low == high else f"{low} to {high}"
+            lines["sweeps"] = f"about {many} a step would make it rigid; or use solver = 'rigid'"
+            if self.sweeps > 1:
                 lines["or"] = (
                     f"halve both, dt = {self.dt / 2:g} and {self.sweeps // 2} sweeps: twice as"
                     " stiff, as much damped, for the same work"
                 )
-            rigid = duration(count * self.rigid_step_seconds)
-            times += f", {rigid} with {r.needed} sweeps a step"
+            times += f", {_between(self.rigid_seconds)} with {many} sweeps a step"
         if self.longest_dt is None:
             lines["step"] = f"dt = {self.dt:g}; nothing will move, as far as can be foreseen"
         else:
@@ -110,44 +130,57 @@ class Advice:
                 f"dt = {self.dt:g} {fits}: at a speed of {self.speed:.3g} a grain moves a tenth of"
                 f" a diameter in {self.longest_dt:.3g}"
             )
-        lines["time"] = (
-            f"{unit} about {times}, at {self.updates_per_second / 1e6:.3g} million contact updates"
-            " a second"
-        )
+        lines["time"] = f"{run} {times}; compiling the kernels, once, is not counted"
         return "\n".join(f"{name + ':':<12} {text}" for name, text in lines.items())
 
+    @property
+    def _converged(self) -> str:
+        """What the steps that were measured say of those that will come."""
+        if self.measured == 0:
+            return f"not known: no contacts were met ({self.criterion})"
+        steps = f"{self.measured} step{'s' * (self.measured > 1)} measured"
+        worst = f"residual {self.worst_residual:.2g} at worst (converged: {CONVERGED:g})"
+        cap = f"; {self.capped} missed the criterion" if self.capped else ""
+        if self.loose:
+            remedy = "" if self.rigidity.at_once else "; use solver = 'rigid'"
+            if not self.adaptive:
+                remedy += ", or stop = 'residual' with many more sweeps"
+            return f"NO in {self.loose} of {steps}: {self.criterion}, {worst}{cap}{remedy}"
+        if self.foreseen and not self.rigid and not self.adaptive:
+            return (
+                f"NO, once the grains have met: {self.criterion}, about {self.needed[1]} needed;"
+                " use solver = 'rigid', or stop = 'residual' with many more sweeps"
+            )
+        so_far = ", before most grains have met" if self.foreseen else ""
+        return f"yes in all of {steps}{so_far}: {self.criterion}, {worst}{cap}"
 
-def advise(scenario: Scenario) -> Advice:
-    """Judge a scenario without running it; a short probe measures the speed of this machine."""
+
+def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
+    """Judge a scenario by running it ahead, roughly, for a few seconds."""
     if isinstance(scenario.engine, SoftParticles):
         raise InputError(
             "engine.kind is 'soft-particles', which makes no sweeps; advice is for contact dynamics"
         )
     sim = Simulation(scenario)
-    if scenario.stop is not None:
-        sim.conditions()
     model, solver = sim.model, scenario.solver
-    found = network(model, sim.state, sim.dt)
+    begins = network(model, sim.state, sim.dt)  # with the forces of an earlier run, if it has any
+    rehearsal = rehearse(scenario, seconds)
     ahead = _Foreseen(model, sim.state, Loads(model, sim.dt).at(sim.state)[0])
-    foreseen = found.length == 0.0
+    met = [m.network for m in rehearsal.moments if m.network.grains >= MET * model.n]
+    if begins.length > 0.0:
+        met.insert(0 if rehearsal.share == 1.0 else len(met), begins)
+    foreseen = rehearsal.share < 1.0 and not met and not ahead.free
     if foreseen:
-        found = ahead.network()
-    adaptive, sweeps = solver.adaptive, float(solver.sweeps)
-    least = rigidity(model, found, 1.0, solver.q, 1.0)
-    needed, seen = least.needed, solver.at_once
-    if solver.at_once:
-        needed = min(needed, AT_ONCE[model.dim])
-        sweeps = float(needed)
-    elif adaptive:
-        seen = 0.0 < solver.leaves <= least.tolerance and solver.sweeps >= needed
-        sweeps = float(needed) if seen else 1.0
-    expected = rigidity(
-        model, found, sweeps, solver.q, sim.dt, residual=solver.leaves or float(adaptive),
-        converged=seen, adaptive=adaptive, at_once=solver.at_once,
-    )  # fmt: skip
+        found = [ahead.network()]
+    else:
+        found = met or [max((m.network for m in rehearsal.moments), key=lambda a: a.grains)]
+    needed = [rigidity(model, one, 1.0, solver.q, sim.dt).needed for one in found]
+    if foreseen:
+        needed.append(FORESEEN * needed[0])
+    reports = rehearsal.reports
+    expected = _foresee(sim, found[-1]) if foreseen else _judge(sim, rehearsal, found[-1])
+    as_written, rigid = _run_seconds(scenario, model, rehearsal, expected, needed, foreseen)
     speed = max(ahead.speed(), _driven_speed(sim))
-    updates_per_second, overhead = _probe(scenario, model)
-    each = CONTACTS[model.dim] * model.n / updates_per_second
     return Advice(
         grains=model.n,
         dim=model.dim,
@@ -155,15 +188,83 @@ def advise(scenario: Scenario) -> Advice:
         dt=sim.dt,
         longest_dt=TRAVEL * ahead.diameter / speed if speed > 0.0 else None,
         speed=speed,
+        criterion=solver.criterion,
         sweeps=solver.sweeps,
-        adaptive=adaptive,
+        adaptive=solver.adaptive,
         foreseen=foreseen,
+        rehearsed=rehearsal.share,
+        measured=len(reports),
+        loose=sum(r.residual > CONVERGED for r in reports),
+        capped=sum(not r.converged for r in reports),
+        worst_residual=max((r.residual for r in reports), default=0.0),
         rigidity=expected,
-        steps=_steps(scenario),
-        updates_per_second=updates_per_second,
-        step_seconds=overhead + each * sweeps,
-        rigid_step_seconds=overhead + each * needed,
+        needed=(min(needed), max(needed)),
+        steps=rehearsal.known,
+        seconds=as_written,
+        rigid_seconds=rigid,
     )
+
+
+def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
+    """As the run will be judged at its end, by the steps that were measured."""
+    solver, reports = sim.scenario.solver, rehearsal.reports
+    asked = fine(2.0 * solver.q * found.rate)
+    rough = sum(r.residual > asked for r in reports)
+    worst = max((r.residual for r in reports), default=0.0)
+    sweeps = len(reports) / sum(1.0 / r.sweeps for r in reports) if reports else 0.0
+    return rigidity(
+        sim.model, found, sweeps, solver.q, sim.dt, residual=max(solver.leaves, worst),
+        converged=rough <= ROUGH * len(reports), adaptive=solver.adaptive, at_once=solver.at_once,
+    )  # fmt: skip
+
+
+def _foresee(sim: Simulation, found: Network) -> Rigidity:
+    """By the sweeps of a packing that no step has met yet."""
+    solver = sim.scenario.solver
+    least = rigidity(sim.model, found, 1.0, solver.q, 1.0)
+    seen, sweeps = solver.at_once, float(solver.sweeps)
+    if solver.adaptive and not solver.at_once:
+        seen = 0.0 < solver.leaves <= least.tolerance and solver.sweeps >= least.needed
+        sweeps = float(least.needed) if seen else 1.0
+    return rigidity(
+        sim.model, found, sweeps, solver.q, sim.dt,
+        residual=solver.leaves or float(solver.adaptive), converged=seen,
+        adaptive=solver.adaptive, at_once=solver.at_once,
+    )  # fmt: skip
+
+
+def _run_seconds(
+    scenario: Scenario,
+    model: Model,
+    rehearsal: Rehearsal,
+    expected: Rigidity,
+    needed: list[int],
+    foreseen: bool,
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """How long the run takes, from and to, as written and with the sweeps that rigidity needs."""
+    mean, error = rehearsal.step_seconds
+    low, high = mean / SURE, SURE * (mean + error)
+    solving = sum(m.solving for m in rehearsal.moments) / len(rehearsal.moments)
+    sweeps = [r.sweeps for r in rehearsal.reports]
+    each = solving / (sum(sweeps) / len(sweeps)) if sweeps else 0.0
+    if foreseen:
+        updates_per_second, overhead = _probe(scenario, model)
+        each = CONTACTS[model.dim] * model.n / updates_per_second
+        many = expected.sweeps
+        if expected.at_once:
+            many = float(min(max(needed), AT_ONCE[model.dim]))
+        high = max(high, SURE * (overhead + each * many))
+    elif rehearsal.share < 1.0:  # what is still to come may be as hard as the hardest moment
+        high = max(high, SURE * max(m.seconds for m in rehearsal.moments))
+    more = max(mean - solving, 0.0)
+    rigid = (more + each * min(needed)) / SURE, SURE * (more + each * max(needed))
+    n = rehearsal.steps
+    return (n * low, n * high), (n * rigid[0], n * rigid[1])
+
+
+def _between(seconds: tuple[float, float]) -> str:
+    low, high = (duration(max(s, 1.0)) for s in seconds)
+    return f"about {low}" if low == high else f"{low} to {high}"
 
 
 class _Foreseen:
@@ -186,6 +287,11 @@ class _Foreseen:
         if self.weight + self.push > 0.0 and not thin:
             self.height = min(self.height, float(ball.sum()) / PACKED[dim] / self.cross)
         self.piston = float(model.mass[n:][movable[:, self.axis]].sum())
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing would ever pack the grains."""
+        return self.weight + self.push == 0.0
 
     def network(self) -> Network:
         """A bundle of chains as long as the packing, loaded by all that lies and pushes on them."""
@@ -233,16 +339,6 @@ def _driven_speed(sim: Simulation) -> float:
             value = max(abs(drive.value(float(t))) for t in np.linspace(0.0, end, 65))
             fastest = max(fastest, value * (lever[drive.bodies].max() if drive.what == SPIN else 1))
     return float(fastest)
-
-
-def _steps(scenario: Scenario) -> int | None:
-    stop = scenario.stop
-    if stop is None:
-        return None
-    known = [] if stop.steps is None else [stop.steps]
-    if stop.time is not None:
-        known.append(math.ceil(stop.time / scenario.dt))
-    return min(known, default=None)
 
 
 def _probe(scenario: Scenario, model: Model) -> tuple[float, float]:

@@ -26,7 +26,7 @@ from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
 from hardgrain.step.report import StepReport
 
-__all__ = ["COLUMNS", "SCALARS", "Monitor"]
+__all__ = ["COLUMNS", "SCALARS", "Monitor", "look_work"]
 
 SHARE = 0.008  # of a run's work that looks may cost
 STEP_WORK = 5e3  # work of a step besides its sweeps [contact updates]
@@ -40,6 +40,11 @@ COLUMNS = (
     "grains", "length", "diffusion_length", "sound_speed", "frequency", "damping_time", "stiffness",
     "damping", "sag", "swing",
 )  # fmt: skip
+
+
+def look_work(report: StepReport) -> float:
+    """What a look after a step may cost, before any has told [contact updates]."""
+    return OVERHEAD + SET_UP * report.candidates + LOOK_WORK * report.loaded
 
 
 @dataclass
@@ -99,7 +104,7 @@ class Monitor:
             t.worst = max(t.worst, report.residual)
         t.since += report.sweeps * report.candidates + STEP_WORK
         hasty = OVERHEAD + SET_UP * report.candidates
-        cost = max(self._network.work, hasty + LOOK_WORK * report.loaded)
+        cost = max(self._network.work, look_work(report))
         return report.step == 1 or t.since >= min(cost, max(hasty, 3.0 * SHARE * t.before)) / SHARE
 
     def look(self, state: State) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 import hardgrain
 from hardgrain.errors import InputError
@@ -23,11 +23,34 @@ from hardgrain.step.engine import Engine, RigidGrains
 __all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
 
 
-def _by_name(solver: Any) -> Any:
-    """A solver may be given by its kind alone, or as a table without one: Gauss–Seidel."""
+FINE = 1e-5  # tolerance of the residual, where no solver is given
+
+
+def _by_name(solver: Any, info: ValidationInfo) -> Any:
+    """A solver may be given by its kind alone, as a table without one: Gauss–Seidel, or not at all.
+
+    Then it is the one that keeps grains rigid without being told how: the rigid solver where it
+    carries the laws, sweeps up to a fine residual where it does not. `FINE` is fine enough for
+    clusters 150 grains long (`measure.rigidity.fine`).
+    """
+    if solver is None:
+        scene = info.data.get("scene")  # missing, if it was refused
+        laws = () if scene is None else _not_carried(scene)
+        if any(laws):
+            return GaussSeidel(stop="residual", tolerance=FINE, sweeps=20_000)
+        return RigidSolver(tolerance=FINE)
     if isinstance(solver, str):
         return {"kind": solver}
     return {"kind": "gauss-seidel", **solver} if isinstance(solver, dict) else solver
+
+
+def _not_carried(scene: Scene) -> Iterator[tuple[str, float]]:
+    """Laws of a scene that the rigid solver refuses: where they stand, and their values."""
+    for k, law in enumerate(scene.contacts):
+        for name in ("friction_dynamic", "rolling", "torsion"):
+            value = getattr(law, name)
+            if value not in (None, 0.0) and value != law.friction * (name[0] == "f"):
+                yield f"scene.contacts[{k}].{name}", value
 
 
 Solver = Annotated[
@@ -77,8 +100,9 @@ class Scenario(Spec):
     dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # length of a step [time]
     scene: Scene  # grains, walls, materials and what acts on them
     engine: Engine = RigidGrains()  # how grains are stepped: as rigid ones, or as soft particles
-    # how contact dynamics finds the impulses of a step; soft particles need none
-    solver: Solver = GaussSeidel()
+    # how contact dynamics finds the impulses of a step, soft particles need none; default: the
+    # rigid solver where it carries the laws of the scene, else sweeps until the laws hold
+    solver: Solver = Field(default=None, validate_default=True)
     # takes the grains from a file; default: they are placed as the scene says
     start: Start | None = None
     stop: Stop | None = None  # when the run ends; needed in a file
@@ -87,14 +111,11 @@ class Scenario(Spec):
     @model_validator(mode="after")
     def _carried(self) -> Scenario:
         if isinstance(self.solver, RigidSolver) and isinstance(self.engine, RigidGrains):
-            for k, law in enumerate(self.scene.contacts):
-                for name in ("friction_dynamic", "rolling", "torsion"):
-                    value = getattr(law, name)
-                    if value not in (None, 0.0) and value != law.friction * (name[0] == "f"):
-                        raise ValueError(
-                            f"scene.contacts[{k}].{name} is {value:g}, a law that the rigid solver"
-                            " cannot carry; leave it out, or give solver.kind = 'gauss-seidel'"
-                        )
+            for where, value in _not_carried(self.scene):
+                raise ValueError(
+                    f"{where} is {value:g}, a law that the rigid solver cannot carry; leave it out,"
+                    " or give solver.kind = 'gauss-seidel'"
+                )
         return self
 
 

@@ -87,7 +87,7 @@ class Simulation:
     ) -> None:
         if isinstance(scene, Scene):
             given: dict[str, Any] = {"title": title, "units": units, "seed": seed, "dt": dt}
-            given |= {"solver": solver or GaussSeidel(), "engine": engine or RigidGrains()}
+            given |= {"solver": solver, "engine": engine or RigidGrains()}
             scene = Scenario(**given, scene=scene)
         elif (dt, solver, engine, seed, title, units) != (None, None, None, 0, "", ""):
             raise InputError("dt, solver, engine, seed, title and units are part of the scenario")
