@@ -23,7 +23,7 @@ def main() -> None:
     except OSError as error:
         sys.stdout = None  # or Python tries again, with a traceback
         code = code or _say(f"the output: {error.strerror}", 1)
-    terminal.interrupted = True  # from here on there is nothing left to interrupt
+    terminal.close()
     sys.exit(code)
 
 

@@ -48,6 +48,11 @@ class Terminal:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self._interrupt)
 
+    def close(self) -> None:
+        """From here on there is nothing left to interrupt."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted:
             os.write(2, b"interrupted\n")
