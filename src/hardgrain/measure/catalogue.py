@@ -94,6 +94,7 @@ _UNLESS_GIVEN = {
     ("", "width"): "of the kernel; by default a mean diameter, or a cell where cells are larger",
     ("", "axis"): "x, y or z; by default that of gravity",
     ("", "wall"): "required: the name of a wall",
+    ("", "body"): "required: the name of a wall, or the number of a grain",
     ("granular-temperature", "length"): (
         "around each grain, within which the mean velocity is taken; by default all grains"
     ),
