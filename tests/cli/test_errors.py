@@ -16,6 +16,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.cli import starter
+from hardgrain.io.layout import _keep, _text
 from hardgrain.run.scenario import _change, parse
 
 BASE = tomllib.loads((Path(__file__).parent / "scenario.toml").read_text())
@@ -247,10 +248,9 @@ def test_run_file_of_another_version(hardgrain, scenario, command):
     with h5py.File("test.h5", "r+") as h5:
         stored = json.loads(h5["header/scenario"][()])
         stored["scene"]["magnets"] = 3
-        del h5["header/scenario"]
-        h5["header/scenario"] = json.dumps(stored)
-        del h5["header/hardgrain"]
-        h5["header/hardgrain"] = "9.9"
+        for name, text in (("scenario", json.dumps(stored)), ("hardgrain", "9.9")):
+            del h5[f"header/{name}"]
+            _keep(h5, f"header/{name}", _text(text))
     refused(hardgrain(command, "test.h5"), "test.h5 holds a scenario", "does not understand", "9.9")
 
 
