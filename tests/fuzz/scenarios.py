@@ -8,6 +8,7 @@ lines, a number that is not one without a word, a case that takes longer than te
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import faulthandler
 import random
@@ -150,7 +151,8 @@ def replace(container: Any, key: Any, rng: random.Random) -> None:
 def scale(container: Any, key: Any, rng: random.Random) -> None:
     if isinstance(container[key], int | float):
         factor = rng.choice([-1, 0, 1e-12, 1e-3, 0.1, 10, 1e3, 1e12, 1e200])
-        container[key] = type(container[key])(container[key] * factor)
+        with contextlib.suppress(OverflowError):  # too large for a number already
+            container[key] = type(container[key])(container[key] * factor)
 
 
 def misspell(container: Any, key: Any, rng: random.Random) -> None:
