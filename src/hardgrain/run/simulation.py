@@ -569,7 +569,7 @@ class Simulation:
             unique=unique,
             warnings=tuple(self._warnings(found)),
             flow=Flow(**{name: getattr(t, name) for name in FLOWS}),
-            waiting=self.exchange.waiting(self.state.time)[0],
+            waiting=self.exchange.waiting(max(self.state.time - self.dt, 0.0))[0],
             removed_by=dict(zip(self.exchange.titles, self.exchange.removed_by())),
         )
 
