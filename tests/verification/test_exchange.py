@@ -9,6 +9,8 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.measure.energy import balance, potential_energy
+from hardgrain.measure.snapshot import snapshot
+from hardgrain.show.colour import grain_field
 
 pytestmark = pytest.mark.rounding
 
@@ -53,6 +55,30 @@ def test_what_comes_in_goes_out(hopper: Path) -> None:
     # the first row of the window already has what came and went before its step
     assert inflow - outflow == count[-1] - count[0] + h["inserted"][late][0] - h["removed"][late][0]
     assert h["waited"].sum() > 0.5 * h["inserted"].sum()
+
+
+def test_the_flow_through_the_outlet_is_what_is_taken_out_below(hopper: Path) -> None:
+    """But for the grains that are on their way, in the first frames and in the last."""
+    with hg.RunFile(hopper) as run:
+        out = hg.measure.flow_rate(run, at=-1.0)
+        left = hg.measure.flow_rate(run, region=[[-5, -1], [5, 20]])
+        removed, masses, last = run.history["removed"].sum(), run.model["mass"], run[-1]
+        below = last.position[:, 1] < -1.0
+    assert out.grains[-1] == removed + below.sum()
+    np.testing.assert_array_equal(left.grains, out.grains)
+    gone = np.append(np.flatnonzero(last.record.status > 0), last.id[below])
+    assert out.mass[-1] == pytest.approx(masses[gone].sum(), rel=1e-12)
+
+
+def test_grains_can_be_coloured_by_their_motion(hopper: Path) -> None:
+    """Those that have just come in have none."""
+    with hg.RunFile(hopper) as run:
+        snap, before = snapshot(run, 30), run[29].id
+        field = grain_field(snap, "d2min", run)
+    new = ~np.isin(snap.id, before)
+    assert new.any()
+    assert np.isnan(field.value[new]).all()
+    assert np.isfinite(field.value[~new]).sum() > 0.8 * (~new).sum()
 
 
 def test_mass_and_energy_close_to_rounding(hopper: Path) -> None:

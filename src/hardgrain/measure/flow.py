@@ -212,6 +212,9 @@ def flow_rate(
     gravity points counts as positive, else that of the axis. ``within``: two corners in the plane,
     each with dim − 1 coordinates; a grain counts if it crosses between them, its path between two
     frames being straight. With ``region``, two corners, mass that is no longer in it.
+
+    Grains that were taken out count up to where they were; those that came in count from the next
+    frame on.
     """
     if (at is None) == (region is None):
         raise InputError(
@@ -219,15 +222,18 @@ def flow_rate(
         )
     time, mass, grains = [], [0.0], [0.0]
     before = None
-    for snap in snapshots(run, frames):
+    which = range(len(run)) if frames is None else frames
+    for k, snap in zip(which, snapshots(run, which)):
         time.append(snap.time)
         if before is not None:
+            later = run[k].record.position[before.id]
             if at is not None:
-                passed = _crossed(before, snap, at, axis, within)
+                passed = _crossed(before, later, at, axis, within)
             else:
-                holds = as_region(snap, region).holds
-                passed = holds(before.wrapped).astype(float) - holds(snap.wrapped)
-            mass.append(mass[-1] + float(passed @ snap.mass))
+                holds = as_region(before, region).holds
+                stays = holds(before.wrap(later)) & np.isin(before.id, snap.id)
+                passed = holds(before.wrapped).astype(float) - stays
+            mass.append(mass[-1] + float(passed @ before.mass))
             grains.append(grains[-1] + float(passed.sum()))
         before = snap
     if len(time) < 2:
@@ -238,19 +244,19 @@ def flow_rate(
 
 
 def _crossed(
-    before: Snapshot,
     now: Snapshot,
+    later: Floats,
     at: float,
     axis: str | None,
     within: Sequence[Sequence[float]] | None,
 ) -> Floats:
-    """How often each grain went through the plane between two frames, along gravity; (n,)."""
+    """How often each grain goes through the plane up to a later place, along gravity; (n,)."""
     g, dim = now.model.gravity, now.dim
     if axis is None:
         a = int(np.abs(g).argmax()) if g.any() else dim - 1
     else:
         a = axis_number(axis, dim)
-    x, y, period = before.position, now.position, now.model.periodic[a]
+    x, y, period = now.position, later, now.model.periodic[a]
     if period > 0.0:
         side = [np.floor((z[:, a] - at) / period) for z in (x, y)]
     else:

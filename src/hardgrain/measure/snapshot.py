@@ -146,9 +146,13 @@ class Snapshot:
     @cached_property
     def wrapped(self) -> Floats:
         """(n, dim) positions in the periodic cell."""
+        return self.wrap(self.position)
+
+    def wrap(self, x: Floats) -> Floats:
+        """(…, dim) places moved into the periodic cell."""
         period = self.model.periodic
-        inside = self.low + np.mod(self.position - self.low, np.where(period > 0.0, period, 1.0))
-        wrapped: Floats = np.where(period > 0.0, inside, self.position)
+        inside = self.low + np.mod(x - self.low, np.where(period > 0.0, period, 1.0))
+        wrapped: Floats = np.where(period > 0.0, inside, x)
         return wrapped
 
     @cached_property

@@ -160,7 +160,9 @@ def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField
     chosen: Any = data[variable or per_grain[0]]
     words = str(chosen.attrs.get("long_name", chosen.name)).replace("_", " ")
     words += ", since the frame before" * known[measurement].whole
-    value = chosen.to_numpy().astype(float)
+    value, numbers = np.full(snap.n, np.nan), np.asarray(data["grain"])
+    here = np.isin(numbers, snap.id)  # of motion, only grains that were there before have any
+    value[np.searchsorted(snap.id, numbers[here])] = chosen.to_numpy()[here]
     return GrainField(value, words, str(chosen.attrs.get("units", "")), "value")
 
 
