@@ -28,7 +28,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import prange, types
 from numba.core import cgutils, config, event
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload
 
 __all__ = [
@@ -134,8 +134,42 @@ def cache_folder() -> Path:
     return _FOLDER
 
 
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's files of one kernel, each behind its digest: LLVM aborts on code that is damaged."""
+
+    def _dump(self, content: Any) -> bytes:
+        code: bytes = super()._dump(content)
+        return hashlib.sha256(code).digest() + code
+
+    def _load(self, path: str) -> Any:
+        data = Path(path).read_bytes()
+        size = hashlib.sha256().digest_size
+        if hashlib.sha256(data[size:]).digest() != data[:size]:
+            raise OSError(f"{path} is damaged")
+        return pickle.loads(data[size:])
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        with self._open_for_write(self._index_path) as file:
+            file.write(self._dump((self._version, self._source_stamp, overloads)))
+
+    def _load_index(self) -> dict[Any, str]:
+        with contextlib.suppress(OSError):
+            version, stamp, overloads = self._load(self._index_path)
+            if (version, stamp) == (self._version, self._source_stamp):
+                return cast(dict[Any, str], overloads)
+        return {}
+
+    def _load_data(self, name: str) -> Any:
+        return self._load(self._data_path(name))
+
+
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Numba's cache of one kernel; a full disk or a damaged file costs time, never the run."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        base, stamp = self._impl.filename_base, self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, base, stamp)
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         # Numba counts the files of a kernel. Two processes that start together would both write

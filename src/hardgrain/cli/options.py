@@ -123,8 +123,10 @@ def box_of(text: str | None) -> Any:
     try:
         box = np.array([float(p) for p in text.split(",")]).reshape(2, 2)
     except ValueError:
-        box = np.zeros((2, 2))
-    if not np.isfinite(box).all() or not (box[1] > box[0]).all():
+        box = np.full((2, 2), np.nan)
+    # beyond 1e100 a length has no square, and a picture 1000 times as long as wide shows nothing
+    size = np.diff(box, axis=0)[0]
+    if not (abs(box) < 1e100).all() or not 1e-100 < 1e-3 * size.max() < size.min():
         raise InputError(f"--view is {text!r}; give two corners, the lower left first: 0,0,20,10")
     return box
 

@@ -41,6 +41,8 @@ __all__ = ["check_writable", "read", "read_info", "read_solution", "write", "wri
 
 LOCAL, GLOBAL, ROLLING = "fclib_local", "fclib_global", "fclib_global_rolling"
 TEXTS = ("title", "description", "math_info")
+_DEEP = 3  # levels of groups in the layout
+_PACKED = 100  # times that a file may hold more numbers than bytes for them, where it is packed
 MOST = np.iinfo(np.int32).max  # entries of a matrix that the layout can count
 
 
@@ -68,22 +70,21 @@ def read_solution(path: str | Path) -> dict[str, Floats]:
 def _local(group: Any) -> LocalForm:
     if "V" in group or "R" in group:
         raise InputError("it has equality constraints (V, R, s), which no solver here knows")
-    dim, w = _dimension(group), csr_array(_matrix(group, "W"))
+    dim = _dimension(group)
     q, mu = (_vector(group, name) for name in ("q", "mu"))
-    return LocalForm(dim, w, q, mu)
+    return LocalForm(dim, csr_array(_matrix(group, "W", (q.size, q.size))), q, mu)
 
 
 def _global(group: Any) -> GlobalForm:
     if "G" in group:
         raise InputError("it has equality constraints (G, b), which no solver here knows")
-    dim, mass, h = _dimension(group), csc_array(_matrix(group, "M")), _matrix(group, "H")
+    dim = _dimension(group)
+    f, w, mu = (_vector(group, name) for name in ("f", "w", "mu"))
+    mass = csc_array(_matrix(group, "M", (f.size, f.size)))
+    h = _matrix(group, "H", (f.size, w.size))
     below, above = tril(mass, -1), triu(mass, 1)
     if (below.nnz == 0) != (above.nnz == 0):
         mass = csc_array(mass + (above if below.nnz == 0 else below).T)
-    f, w, mu = (_vector(group, name) for name in ("f", "w", "mu"))
-    if h.shape != (f.size, w.size):
-        given = " × ".join(map(str, h.shape))
-        raise InputError(f"H is {given}; f and w make it {f.size} × {w.size}")
     return GlobalForm(dim, mass, csr_array(h.T), f, w, mu)
 
 
@@ -102,8 +103,8 @@ def _vector(group: Any, name: str) -> Floats:
     return _finite(_reals(group["vectors"], name), name)
 
 
-def _matrix(group: Any, name: str) -> Any:
-    """A matrix of any kind, as SciPy has it; duplicates are summed."""
+def _matrix(group: Any, name: str, shape: tuple[int, int]) -> Any:
+    """A matrix of any kind, as SciPy has it, of the shape that the vectors ask for."""
     if not isinstance(group.get(name), h5py.Group):
         raise InputError(f"the matrix {name} is missing")
     stored = group[name]
@@ -111,8 +112,9 @@ def _matrix(group: Any, name: str) -> Any:
     p, i, x = (
         _integers(stored, "p", name), _integers(stored, "i", name), _reals(stored, "x", name)
     )  # fmt: skip
-    if rows < 0 or columns < 0:
-        raise InputError(f"{name} is {rows} × {columns}; no side can be negative")
+    if (rows, columns) != shape:
+        asked = " × ".join(map(str, shape))
+        raise InputError(f"{name} is {rows} × {columns}; its vectors make it {asked}")
     if kind >= 0:
         if min(p.size, i.size, x.size) < kind:
             raise InputError(f"{name} has fewer than nz = {kind} entries")
@@ -177,6 +179,11 @@ def _data(group: Any, name: str, matrix: str, kinds: str, words: str) -> Any:
         raise InputError(f"{_name(matrix, name)} is missing")
     if stored.dtype.kind not in kinds or len(stored.shape) > 1:
         raise InputError(f"{_name(matrix, name)} must be a row of {words}")
+    how, there = stored.id.get_create_plist(), stored.file.id.get_filesize()
+    if how.get_nfilters():  # packed
+        there *= _PACKED
+    if how.get_external_count() or stored.nbytes > there:
+        raise InputError(f"{_name(matrix, name)} declares more than the file holds")
     return np.atleast_1d(stored[()])
 
 
@@ -218,7 +225,17 @@ def _open(path: Path) -> Iterator[Any]:
             raise InputError(f"{path} is damaged: HDF5 cannot read it") from error
 
 
+def _refuse_links(group: Any, depth: int = 0) -> None:
+    """Links could lead to other files."""
+    for name in group:
+        if group.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+            raise InputError(f"{name} is a link to elsewhere")
+        if isinstance(group[name], h5py.Group) and depth < _DEEP:
+            _refuse_links(group[name], depth + 1)
+
+
 def _refuse_others(h5: Any) -> None:
+    _refuse_links(h5)
     found = [name for name in (LOCAL, GLOBAL) if isinstance(h5.get(name), h5py.Group)]
     if not found and ROLLING in h5:
         raise InputError(f"its contacts resist rolling ({ROLLING}), which no solver here knows")

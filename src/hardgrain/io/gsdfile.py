@@ -123,7 +123,12 @@ def read_gsd(path: Path, frame: int) -> Foreign:
     except Exception:  # gsd has several
         raise InputError(f"{path} is not a GSD file of the schema hoomd") from None
     with file:
-        found = file[pick_frame(path, frame, len(file))]
+        k = pick_frame(path, frame, len(file))
+        try:
+            _refuse_counts(file.file, k, path.stat().st_size)
+            found = file[k]
+        except Exception:
+            raise InputError(f"{path} is damaged: its frame {k} cannot be read") from None
     p, c = found.particles, found.configuration
     if np.any(c.box[3:]):
         raise InputError(f"{path} has a tilted box; it must be upright")
@@ -137,6 +142,14 @@ def read_gsd(path: Path, frame: int) -> Foreign:
         path, position, 0.5 * np.asarray(p.diameter, float), np.asarray(p.velocity, float),
         np.asarray(spin, float), np.asarray(p.typeid, np.int32), 2 if c.dimensions == 2 else 3,
     )  # fmt: skip
+
+
+def _refuse_counts(file: Any, frame: int, size: int) -> None:
+    """More things than the file has bytes for, which gsd would make room for."""
+    for what in ("particles", "bonds", "angles", "dihedrals", "impropers", "constraints", "pairs"):
+        for k in {0, frame}:
+            if file.chunk_exists(k, f"{what}/N") and file.read_chunk(k, f"{what}/N")[0] > size:
+                raise ValueError(what)
 
 
 # HOOMD's angular momentum is the quaternion 2 q (0, I ω') with ω' the spin in the body's own frame;

@@ -17,7 +17,14 @@ import numpy as np
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, images, spins, xyz
-from hardgrain.io.textrows import TextFile, at_line, grains_of, lines_of, split_rows
+from hardgrain.io.textrows import (
+    TextFile,
+    at_line,
+    grains_of,
+    lines_of,
+    split_rows,
+    whole_number,
+)
 from hardgrain.measure.snapshot import Snapshot
 
 __all__ = ["LammpsDump", "read_lammps"]
@@ -80,9 +87,10 @@ def _read_frame(path: Path, file: BinaryIO, line: int) -> Foreign:
         match item[1:]:
             case ["NUMBER", "OF", "ATOMS"]:
                 text = file.readline().decode(errors="replace").strip()
-                if not text.isdigit():
-                    raise at_line(path, line, f"the number of atoms is {text!r}")
-                count, line = int(text), line + 1
+                count = whole_number(text)
+                if count is None:
+                    raise at_line(path, line, f"the number of atoms is {text[:40]!r}")
+                line += 1
             case ["BOX", "BOUNDS", *flags]:
                 if flags[:1] in (["xy"], ["abc"]):
                     raise at_line(path, here, "the box is tilted; it must be upright")

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from hardgrain.scene.lawtable import N_PARAMETERS
 
 __all__ = [
-    "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "MARK", "MODEL", "Layout", "Rows", "checksum",
-    "datasets", "ends", "starts", "table", "wall_names",
+    "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "HEADER", "MARK", "MODEL", "Layout", "Rows",
+    "checksum", "datasets", "ends", "starts", "table", "wall_names",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -43,6 +43,9 @@ _LARGE_CHUNK = 1 << 20
 COMMITTED = ("frames", "bytes", "finished")
 _GROWING = ("frames", "contacts", "history", "walls")
 _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
+
+# Texts that every run of a scenario writes; there may be others.
+HEADER = ("scenario", "hardgrain", "python", "numpy", "numba", "units")
 
 # Arrays that do not change during a run: type, and shape in sizes of `Layout.model`. They and the
 # scenario give `scene.model.Model` back.
@@ -222,6 +225,7 @@ class Layout:
         h5.attrs[MARK] = FORMAT
         for name, text in header.items():
             _keep(h5, f"header/{name}", _text(text))
+        h5["header"].attrs["names"] = len(header)
         for name, array in model.items():
             _keep(h5, f"model/{name}", np.asarray(array))
         _keep(h5, "walls/name", _text(self.walls))

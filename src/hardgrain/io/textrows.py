@@ -15,9 +15,11 @@ from hardgrain.io.foreign import Foreign
 from hardgrain.measure.snapshot import Run
 from hardgrain.scene.model import Floats
 
-__all__ = ["Row", "TextFile", "at_line", "grains_of", "lines_of", "split_rows"]
+__all__ = ["Row", "TextFile", "at_line", "grains_of", "lines_of", "split_rows", "whole_number"]
 
 Row = tuple[int, list[str]]  # the number of a line, from 1, and its cells
+
+_DIGITS = 18  # of a number that fits into 64 bits
 
 # Names under which files give the same thing; the first one present counts.
 _POSITION = (("xu", "yu", "zu"), ("x", "y", "z"))
@@ -54,6 +56,11 @@ def lines_of(columns: Sequence[NDArray[Any] | Sequence[str]]) -> str:
 def at_line(path: Path, line: int, what: str) -> InputError:
     """An error in a text file."""
     return InputError(f"{path}, line {line}: {what}")
+
+
+def whole_number(text: str) -> int | None:
+    """A number of things, or None; `isdigit` would take ², and `int` fails at 5000 digits."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
 def split_rows(
@@ -121,6 +128,6 @@ def grains_of(path: Path, names: Sequence[str], rows: Sequence[Row], header: int
 def _ranks(types: Sequence[str]) -> NDArray[np.int32]:
     """Numbers from 0: of numbers in their order, of names as they come."""
     known: Mapping[str, int] = {name: k for k, name in enumerate(dict.fromkeys(types))}
-    if all(name.isdigit() for name in known):
+    if all(whole_number(name) is not None for name in known):
         known = {name: k for k, name in enumerate(sorted(known, key=int))}
     return np.array([known[name] for name in types], np.int32)

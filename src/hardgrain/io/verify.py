@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hardgrain.contact.geometry import OUTSIDE
 from hardgrain.io.layout import (
     COMMITTED,
+    HEADER,
     MARK,
     MODEL,
     Layout,
@@ -53,6 +54,9 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
     for name in (*(name for name in parts if table(name) == "header"), "walls/name"):
         if name in parts and (parts[name].dtype.kind, parts[name].ndim) != ("S", name[0] == "w"):
             raise Damaged(f"{name} is not text of a fixed length")
+    texts = sum(table(name) == "header" for name in parts)
+    if texts != (len(HEADER) if former else h5["header"].attrs["names"]):
+        raise Damaged("a part of its header is missing")
     data = datasets(h5, parts)
     layout = _layout(h5, parts, data)
     for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():

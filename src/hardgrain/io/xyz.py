@@ -18,7 +18,14 @@ from typing import BinaryIO
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, coordination, images, kinds, spins, xyz
-from hardgrain.io.textrows import TextFile, at_line, grains_of, lines_of, split_rows
+from hardgrain.io.textrows import (
+    TextFile,
+    at_line,
+    grains_of,
+    lines_of,
+    split_rows,
+    whole_number,
+)
 from hardgrain.measure.snapshot import Run, Snapshot
 
 __all__ = ["ExtendedXyz", "read_xyz"]
@@ -40,6 +47,9 @@ _KNOWN = {
     "velocities": ("vx", "vy", "vz"),
     "omega": ("omegax", "omegay", "omegaz"),
 }
+
+
+_MOST = 1000  # columns; a width is a number in the file, and each becomes a name
 
 
 class ExtendedXyz(TextFile):
@@ -94,9 +104,10 @@ def _starts(path: Path, file: BinaryIO) -> Iterator[tuple[int, int, int]]:
             offset += len(head)
             continue
         text = head.decode(errors="replace").strip()
-        if not text.isdigit():
+        count = whole_number(text)
+        if count is None:
             raise at_line(path, line, f"{text[:40]!r} stands where a number of grains is expected")
-        count, offset = int(text), offset + len(head)
+        offset += len(head)
         yield offset, line + 1, count
         size = [len(row) for row in islice(file, count + 1)]
         if len(size) < count + 1:
@@ -109,10 +120,11 @@ def _starts(path: Path, file: BinaryIO) -> Iterator[tuple[int, int, int]]:
 def _columns(path: Path, line: int, text: str) -> list[str]:
     """Names of all columns."""
     parts = text.split(":")
-    if len(parts) % 3 or not all(width.isdigit() for width in parts[2::3]):
-        raise at_line(path, line, f"Properties={text} is not a list of name:kind:columns")
+    widths = [whole_number(width) for width in parts[2::3]]
+    if len(parts) % 3 or not all(widths) or sum(filter(None, widths)) > _MOST:
+        raise at_line(path, line, f"Properties={text[:80]} is not a list of name:kind:columns")
     names: list[str] = []
-    for name, width in zip(parts[::3], map(int, parts[2::3])):
+    for name, width in zip(parts[::3], filter(None, widths)):
         known = _KNOWN.get(name.lower(), ())
         names += known if len(known) == width else [f"{name}.{k}" for k in range(width)]
     return names
