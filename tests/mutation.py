@@ -65,8 +65,8 @@ FAULTS = [
     Fault("law/coupled.py", "u_t -= cohesion * w_nt", "pass", LAWS),
     Fault("law/coupled.py", "x, y = abs(y), math.copysign(x, s_12)", "x, y = abs(y), x", LAWS),
     # contact
-    Fault("contact/geometry.py", "floor(d / period + 0.5)", "floor(d / period + 0.25)", GEOMETRY),
-    Fault("contact/geometry.py", "/ a2, 0.0), 1.0)", "/ a2, 0.0), 2.0)", GEOMETRY),
+    Fault("scene/geometry.py", "floor(d / period + 0.5)", "floor(d / period + 0.25)", GEOMETRY),
+    Fault("scene/geometry.py", "/ a2, 0.0), 1.0)", "/ a2, 0.0), 2.0)", GEOMETRY),
     Fault("contact/narrow.py", "limit = reach[i] + reach[j]", "limit = reach[i]", GEOMETRY),
     Fault("contact/narrow.py", "most[j] = max(most[j], value[i])", "pass",
           f"{GEOMETRY} {PUSHES}"),

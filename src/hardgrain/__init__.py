@@ -31,6 +31,7 @@ _PUBLIC = {
     "ContactLaw": "scene.spec",
     "Cylinder": "scene.spec",
     "Deposit": "scene.place",
+    "Disk": "scene.spec",
     "Drum": "scene.spec",
     "GaussSeidel": "solve.gauss_seidel",
     "Grains": "scene.spec",
@@ -41,8 +42,10 @@ _PUBLIC = {
     "Jacobi": "solve.jacobi",
     "RigidGrains": "step.engine",
     "RigidSolver": "solve.rigid",
+    "Lognormal": "scene.sizes",
     "Loose": "scene.place",
     "Material": "scene.spec",
+    "Normal": "scene.sizes",
     "Piston": "scene.spec",
     "Plane": "scene.spec",
     "PowerLaw": "scene.sizes",
@@ -52,13 +55,16 @@ _PUBLIC = {
     "RunFile": "io.runfile",
     "Scenario": "run.scenario",
     "Scene": "scene.scene",
+    "Rectangle": "scene.spec",
     "Segment": "scene.spec",
+    "Sieve": "scene.sizes",
     "Simulation": "run.simulation",
     "SoftParticles": "step.engine",
     "SoftRunWarning": "errors",
     "Steps": "run.stop",
     "Stop": "run.stop",
     "Time": "run.stop",
+    "Triangle": "scene.spec",
     "TubeRegion": "scene.region",
     "Uniform": "scene.sizes",
     "advise": "run.advise",
@@ -104,19 +110,22 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.scene.place import At, Deposit, Grid, Loose
     from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion
     from hardgrain.scene.scene import Scene
-    from hardgrain.scene.sizes import Bidisperse, PowerLaw, Uniform
+    from hardgrain.scene.sizes import Bidisperse, Lognormal, Normal, PowerLaw, Sieve, Uniform
     from hardgrain.scene.spec import (
         Box,
         ContactLaw,
         Cylinder,
+        Disk,
         Drum,
         Grains,
         Insert,
         Material,
         Piston,
         Plane,
+        Rectangle,
         Remove,
         Segment,
+        Triangle,
     )
     from hardgrain.show.movie import make_movie
     from hardgrain.show.network import draw_network

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import hardgrain as hg
 from hardgrain.cli.app import app
-from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.scene.model import Contacts
 from hardgrain.show.colour import grain_field, table_of
 from hardgrain.show.view import pick, series, shapes

@@ -220,6 +220,39 @@ def by_threads(counts: list[int]) -> list[dict[str, Any]]:
 GIVEN = ("candidates", "sweeps", "converged", "residual", "residual_rms")
 
 
+def plates_3d() -> Scenario:
+    """Spheres on a turning tray with a hole and bumps, under a rough lid that is held at first."""
+    around = [[1.8 * np.cos(a), 1.8 * np.sin(a), 0.0] for a in np.arange(4) * np.pi / 2]
+    scene = hg.Scene(
+        dimension=3,
+        gravity=[0, 0, -1],
+        contacts=[hg.ContactLaw(friction=0.5)],
+        grains=[
+            hg.Grains(place=hg.At(positions=around), diameter=0.5, glued_to="tray"),
+            hg.Grains(
+                count=30,
+                diameter=hg.Lognormal(mean=0.6, deviation=0.1),
+                place=hg.Deposit(min=[-2.5, -2.5, 0.3], max=[2.5, 2.5, 4]),
+                lock={"x": "0.5 - t", "rotation": "t - 3"},
+            ),
+            hg.Grains(place=hg.At(positions=[[0, 0, 4.6]]), glued_to="lid"),
+        ],
+        walls=[
+            hg.Cylinder(name="tube", point=[0, 0, 0], radius=2.5),
+            hg.Disk(
+                name="tray", center=[0, 0, 0], normal=[0, 0, 1], radius=2.5, hole=0.8,
+                spin=[0, 0, "0.5*ramp(t, 0, 2)"],
+            ),
+            hg.Plane(
+                name="lid", point=[0, 0, 4.6], normal=[0, 0, -1], lock={"z": "1 - t"},
+                velocity=["0.2*sin(t)", 0, "free"], piston=hg.Piston(mass=5, force=3),
+            ),
+        ],
+    )  # fmt: skip
+    solver, output = hg.GaussSeidel(sweeps=30), Output(every=9, contacts_every=2)
+    return Scenario(scene=scene, dt=0.02, solver=solver, output=output, **until(300))
+
+
 def until(steps: int) -> dict[str, Any]:
     return {"stop": hg.Stop(steps=steps), "seed": 5}
 
@@ -265,6 +298,7 @@ CASES = {
         rigid_2d,
         turned_2d,
         hopper_2d,
+        plates_3d,
         coloured_2d,
         coloured_3d,
     )

@@ -22,7 +22,9 @@ from ..until import LAST, started
 from .cases import frames, scenario
 
 SCRIPT = Path(__file__).with_name("cases.py")
-STOPPED = ["box_2d", "drum_3d", "pistons_2d", "soft_3d", "rigid_2d", "turned_2d", "hopper_2d"]
+STOPPED = [
+    "box_2d", "drum_3d", "pistons_2d", "soft_3d", "rigid_2d", "turned_2d", "hopper_2d", "plates_3d",
+]  # fmt: skip
 SIGNALS = [("box_2d", signal.SIGINT), ("drum_3d", signal.SIGTERM), ("pistons_2d", signal.SIGINT)]
 
 pytestmark = [

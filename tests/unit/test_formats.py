@@ -147,14 +147,14 @@ def test_vtk_turns_a_glyph_as_the_grain_has_turned(file: Path, tmp_path: Path) -
     pytest.importorskip("vtk")
     from vtkmodules.vtkCommonTransforms import vtkTransform
 
-    from hardgrain.contact.pairs import _rotate
+    from hardgrain.contact.pairs import rotate
 
     with hg.RunFile(file) as run:
         *_, snap = snapshots(run)
     grains, *_ = hg.export(file, tmp_path / "out.vtkhdf")
     *_, (_, poly) = steps_of(grains)
     axis = np.tile(np.eye(snap.dim)[0], (snap.n, 1))
-    expected = padded(_rotate(snap.state.orientation[: snap.n], axis))
+    expected = padded(rotate(snap.state.orientation[: snap.n], axis))
     for (w, *v), turned in zip(array(poly.GetPointData(), "orientation").astype(float), expected):
         transform = vtkTransform()
         transform.RotateWXYZ(np.degrees(2 * np.arctan2(np.linalg.norm(v), w)), *v)
@@ -196,7 +196,7 @@ def test_vtk_reads_walls_whose_points_lie_on_them(file: Path, tmp_path: Path) ->
     *_, walls = hg.export(file, tmp_path / "out.vtkhdf")
     with hg.RunFile(file) as run:
         for snap, (_, poly) in zip(snapshots(run), steps_of(walls), strict=True):
-            kind, point, axis, size = snap.walls
+            kind, point, axis, size, _ = snap.walls
             owner, force = (array(poly.GetCellData(), name) for name in ("wall", "force"))
             assert set(owner) == set(range(len(kind)))
             assert snap.wall_force is not None

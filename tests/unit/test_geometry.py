@@ -4,30 +4,34 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hardgrain.contact.geometry import (
+from hardgrain.contact.narrow import candidates, neighbourhood_max
+from hardgrain.contact.neighbours import find_wall_pairs
+from hardgrain.scene.geometry import (
+    DISK,
     INSIDE,
     OUTSIDE,
     PLANE,
+    RECTANGLE,
     SEGMENT,
+    TRIANGLE,
     make_wall_gap,
     min_image,
     wall_gap,
 )
-from hardgrain.contact.narrow import candidates, neighbourhood_max
-from hardgrain.contact.neighbours import find_wall_pairs
 
 OPEN = {2: np.zeros(2), 3: np.zeros(3)}
 
 
-def one_wall(kind, point, axis, size=0.0):
+def one_wall(kind, point, axis, size=0.0, side=None):
     return (
         np.array([kind], np.int32),
         np.array([point], float),
         np.array([axis], float),
         np.array([size], float),
+        np.array([np.zeros(len(point)) if side is None else side], float),
     )
 
 
@@ -90,6 +94,96 @@ def test_segment_is_the_nearest_of_its_points(c):
     assert gap_of(touched, 0.0, one_wall(SEGMENT, a, b - a))[0] == pytest.approx(0, abs=1e-13)
 
 
+# Flat walls in 3D. Point, axis and side: a rectangle of 4 × 2 on the floor; half of it; a disk.
+PLATE = (RECTANGLE, (0, 0, 0), (4, 0, 0))
+CORNER = (TRIANGLE, (0, 0, 0), (4, 0, 0))
+ROUND = (DISK, (0, 0, 0), (0, 0, 2))
+WIDE = (0, 2, 0)
+
+FLAT_CASES = [
+    # x, wall, size (hole), side, distance, where it touches
+    ((1, 1, 3), PLATE, 0, WIDE, 3, (1, 1, 0)),  # face
+    ((1, 1, -3), PLATE, 0, WIDE, 3, (1, 1, 0)),  # and from below
+    ((1, 5, 4), PLATE, 0, WIDE, 5, (1, 2, 0)),  # edge
+    ((-2, -3, 6), PLATE, 0, WIDE, 7, (0, 0, 0)),  # corner
+    ((2, 1, 3), PLATE, 0.8, WIDE, math.hypot(3, 0.8), (2.8, 1, 0)),  # above the middle of a hole
+    ((2, 1.5, 0), PLATE, 0.8, WIDE, 0.3, (2, 1.8, 0)),  # in the hole, closest to its rim
+    ((2, 1.9, 1), PLATE, 0.8, WIDE, 1, (2, 1.9, 0)),  # beside it
+    ((0.5, 0.5, 3), CORNER, 0, WIDE, 3, (0.5, 0.5, 0)),
+    ((4, 2, 0), CORNER, 0, WIDE, math.sqrt(3.2), (3.2, 0.4, 0)),  # the slanting edge
+    ((-1, 1, 0), CORNER, 0, WIDE, 1, (0, 1, 0)),
+    ((2, -1, 0), CORNER, 0, WIDE, 1, (2, 0, 0)),
+    ((6, 0, 0), CORNER, 0, WIDE, 2, (4, 0, 0)),  # the three corners
+    ((-1, 5, 0), CORNER, 0, WIDE, math.sqrt(10), (0, 2, 0)),
+    ((-3, -4, 0), CORNER, 0, WIDE, 5, (0, 0, 0)),
+    ((1, 1, 3), ROUND, 0.5, None, 3, (1, 1, 0)),
+    ((3, 4, 4), ROUND, 0.5, None, 5, (1.2, 1.6, 0)),  # outer rim
+    ((0, 0.2, 0.4), ROUND, 0.5, None, 0.5, (0, 0.5, 0)),  # rim of the hole
+]
+
+
+@pytest.mark.parametrize(("x", "wall", "hole", "side", "distance", "touched"), FLAT_CASES)
+def test_faces_edges_and_corners_of_flat_walls(x, wall, hole, side, distance, touched):
+    for function in (wall_gap, make_wall_gap(lambda f: f)):
+        gap, normal = gap_of(x, 0.25, one_wall(*wall, hole, side), function=function)
+        assert gap == pytest.approx(distance - 0.25, abs=1e-14)
+        np.testing.assert_allclose(x + distance * normal, touched, atol=1e-14)
+
+
+@pytest.mark.parametrize(("wall", "side"), [(PLATE, WIDE), (CORNER, WIDE), (ROUND, None)])
+def test_a_centre_on_a_flat_wall_is_pushed_off_its_face(wall, side):
+    gap, normal = gap_of((0.5, 0.5, 0), 0.25, one_wall(*wall, 0, side))
+    assert gap == -0.25
+    assert abs(normal[2]) == 1.0
+
+
+def points_of(kind, axis, side, hole):
+    """A fine net of points of a flat wall at the origin, and the width of its meshes."""
+    s, t = np.meshgrid(*[np.linspace(0.0, 1.0, 161)] * 2)
+    if kind == DISK:
+        radius = np.linalg.norm(axis)
+        n = axis / radius
+        u = np.cross(n, np.eye(3)[np.abs(n).argmin()])
+        u /= np.linalg.norm(u)
+        rho, angle = hole + s * (radius - hole), 2.0 * np.pi * t
+        x = (rho * np.cos(angle))[..., None] * u + (rho * np.sin(angle))[..., None] * np.cross(n, u)
+        return x.reshape(-1, 3), 2.0 * np.pi * radius / 160
+    if kind == TRIANGLE:
+        s = s * (1.0 - t)
+    x = s[..., None] * axis + t[..., None] * side
+    if hole:
+        middle = 0.5 * (axis + side)
+        out = x - middle
+        far = np.linalg.norm(out, axis=2, keepdims=True)
+        x = np.where(far < hole, middle + hole * out / np.maximum(far, 1e-9), x)
+    return x.reshape(-1, 3), (np.linalg.norm(axis) + np.linalg.norm(side)) / 160
+
+
+@given(
+    st.sampled_from([RECTANGLE, TRIANGLE, DISK]),
+    st.lists(st.floats(-3, 3), min_size=9, max_size=9),
+    st.floats(0.0, 0.9),
+)
+def test_flat_walls_are_the_nearest_of_their_points(kind, c, hole):
+    """Brute force over a net of points; also with axis and sides in any direction."""
+    x, axis, side = np.array(c).reshape(3, 3)
+    assume(np.linalg.norm(np.cross(axis, side)) > 1e-2)
+    if kind == RECTANGLE:
+        side = side - (side @ axis) / (axis @ axis) * axis
+        hole *= 0.5 * min(np.linalg.norm(axis), np.linalg.norm(side))
+    elif kind == DISK:
+        hole *= np.linalg.norm(axis)
+    else:
+        hole = 0.0
+    net, mesh = points_of(kind, axis, side, hole)
+    nearest = np.linalg.norm(net - x, axis=1).min()
+    wall = one_wall(kind, (0, 0, 0), axis, hole, side)
+    gap, normal = gap_of(x, 0.5, wall)
+    assert nearest - mesh <= gap + 0.5 <= nearest + 1e-12
+    touched = x + (gap + 0.5) * normal  # lies on the wall
+    assert gap_of(touched, 0.0, wall)[0] == pytest.approx(0, abs=1e-11)
+
+
 @given(st.lists(st.floats(-5, 5), min_size=6, max_size=6), st.floats(0.1, 9))
 def test_oblique_cylinder(c, size):
     x, point = np.array(c).reshape(2, 3)
@@ -134,6 +228,7 @@ def walls_of(dim):
         np.zeros((2, dim)),
         np.array([up, np.eye(dim)[-1]]),
         np.array([0.0, 9.0]),
+        np.zeros((2, dim)),
     )
 
 
@@ -180,7 +275,8 @@ def test_candidates_equal_brute_force(seed, dim, n, is_periodic, reach):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_coincident_grains_have_a_normal(dim):
     first, second = np.array([0], np.int32), np.array([1], np.int32)
-    none = (np.zeros(0, np.int32), np.zeros((0, dim)), np.zeros((0, dim)), np.zeros(0))
+    flat = np.zeros((0, dim))
+    none = (np.zeros(0, np.int32), flat, flat, np.zeros(0), flat)
     _, normal, gap = candidates(
         first, second, np.ones((2, dim)), np.ones(2), np.zeros(dim), *none, np.zeros(2)
     )

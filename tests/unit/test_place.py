@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from hardgrain.errors import InputError
+from hardgrain.scene.model import INSIDE
 from hardgrain.scene.place import At, Deposit, Grid, Loose, Placement, place, worst_overlap
 
 Arrays = tuple[np.ndarray, np.ndarray]
@@ -242,3 +243,58 @@ def test_worst_overlap_with_a_grain_far_away() -> None:
     overlap, i, j = worst_overlap(x, r, np.zeros(3))
     assert (i, j) == (70_000, 70_001)
     assert overlap == pytest.approx(0.75)
+
+
+def tube(radius: float) -> tuple[np.ndarray, ...]:
+    """A hollow cylinder along z around the origin, as place() takes walls."""
+    axis = np.array([[0.0, 0.0, 1.0]])
+    return np.array([INSIDE], np.int32), np.zeros((1, 3)), axis, np.array([radius]), 0.0 * axis
+
+
+def hopper() -> tuple[np.ndarray, ...]:
+    """Two planes in 2D that meet at the origin, each at 45 degrees."""
+    normal = np.array([[1.0, 1.0], [-1.0, 1.0]]) / math.sqrt(2.0)
+    return np.zeros(2, np.int32), np.zeros((2, 2)), normal, np.zeros(2), np.zeros((2, 2))
+
+
+@pytest.mark.parametrize("kind", [Grid, Deposit, Loose])
+def test_placement_keeps_to_the_room_between_walls(kind: type[Grid | Deposit | Loose]) -> None:
+    """In a cylinder and in a hopper, from a region that reaches beyond them."""
+    r = np.random.default_rng(3).uniform(0.2, 0.3, 60)
+    none = np.zeros((0, 3)), np.zeros(0)
+    placement = kind(min=(-2, -2, 0), max=(2, 2, 5))
+    x, got = place(placement, r, rng(), 3, np.zeros(3), *none, tube(2.0))
+    assert sorted(got) == sorted(r)
+    assert (np.hypot(x[:, 0], x[:, 1]) + got <= 2.0 + 1e-9).all()
+    assert brute_force(x, got, np.zeros(3))[0] <= 1e-12
+
+    r = np.random.default_rng(3).uniform(0.2, 0.3, 30)
+    none = np.zeros((0, 2)), np.zeros(0)
+    placement = kind(min=(-6, 0), max=(6, 6))
+    x, got = place(placement, r, rng(), 2, np.zeros(2), *none, hopper())
+    above = (x[:, 1] - np.abs(x[:, 0])) / math.sqrt(2.0)
+    assert (above >= got - 1e-9).all()
+    assert brute_force(x, got, np.zeros(2))[0] <= 1e-12
+
+
+@pytest.mark.parametrize("kind", [Grid, Deposit, Loose])
+def test_walls_that_cut_no_grain_change_nothing(kind: type[Grid | Deposit | Loose]) -> None:
+    r, none = np.full(40, 0.25), (np.zeros((0, 3)), np.zeros(0))
+    placement = kind(min=(-2, -2, 0), max=(2, 2, 5))
+    without, _ = place(placement, r, rng(), 3, np.zeros(3), *none)
+    within, _ = place(placement, r, rng(), 3, np.zeros(3), *none, tube(9.0))
+    assert np.array_equal(without, within)
+
+
+@pytest.mark.parametrize(
+    ("placement", "sentence"),
+    [
+        (Grid(min=(-2, -2, 0), max=(2, 2, 2.2)), "some of which the walls cut"),
+        (Deposit(min=(-2, -2, 0), max=(2, 2, 1)), "by random deposition"),
+        (Loose(min=(-2, -2, 0), max=(2, 2, 1)), "that no wall cuts"),
+    ],
+)
+def test_too_little_room_between_walls_is_said(placement: Placement, sentence: str) -> None:
+    none = np.zeros((0, 3)), np.zeros(0)
+    with pytest.raises(InputError, match=sentence):
+        place(placement, np.full(10, 0.5), rng(), 3, np.zeros(3), *none, tube(1.2))

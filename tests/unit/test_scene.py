@@ -367,6 +367,18 @@ def pressed(*pairs: tuple[str, str], side: str = "top") -> dict[str, Any]:
     return {side: hg.Piston(mass=1, pressure=1, between=list(pairs))}
 
 
+def plane(**keys: Any) -> hg.Plane:
+    return hg.Plane(point=[0, 0], normal=[0, 1], **keys)
+
+
+def disk(**keys: Any) -> hg.Disk:
+    return hg.Disk(center=[0, 0, -5], normal=[0, 0, 1], radius=2, **keys)
+
+
+def rectangle(a: list[float], b: list[float], **keys: Any) -> hg.Rectangle:
+    return hg.Rectangle(corner=[0, 0, -5], sides=(a, b), **keys)
+
+
 REFUSED: list[tuple[int, dict[str, Any], str]] = [
     (2, {"grains": []}, r"scene\.grains is empty; .* at least one grain"),
     (2, {"materials": {}}, r"scene\.materials is empty; give at least one"),
@@ -426,7 +438,65 @@ REFUSED: list[tuple[int, dict[str, Any], str]] = [
     (
         2,
         {"walls": [hg.Plane(point=[0, 0], normal=[0, 1], velocity=[0, 1], piston=PISTON)]},
-        r"walls\[0\] has a piston and a prescribed motion",
+        r"walls\[0\]\.velocity is 1\.0 along y, along which its piston moves; give 'free' there",
+    ),
+    (2, {"walls": [plane(velocity=[0, "free"])]}, r"'free' along y, .* give its mass"),
+    (2, {"walls": [plane(velocity=[0, 0], mass=2)]}, r"mass is 2, but the wall is free along no"),
+    (2, {"walls": [plane(velocity=[0])]}, r"velocity has 1 component\(s\); this scene takes 2"),
+    (2, {"walls": [plane(piston=PISTON, mass=2)]}, r"mass is 2 and piston\.mass is 1; give one"),
+    (2, {"walls": [plane(piston=PISTON, spin=1)]}, r"has a piston and a spin; give one"),
+    (
+        2,
+        {"walls": [plane(velocity=[0, "free"], mass=2, force=["1", "0"])]},
+        r"walls\[0\]\.force acts along x, along which the wall is not free",
+    ),
+    (2, {"walls": [plane(piston=PISTON, lock={"x": "1 - t"})]}, r"lock holds 'x', .* is not free"),
+    (2, {"walls": [hg.Box(**BOX, velocity=["0"])]}, r"velocity has 1 component\(s\); .* takes 2"),
+    (2, {"walls": [plane(glued_to="lid")]}, r"walls\[0\]\.glued_to is 'lid'; walls are 'plane0'"),
+    (
+        2,
+        {"walls": [plane(), plane(glued_to="plane0"), plane(glued_to="plane1")]},
+        r"glued_to is 'plane1', which is itself glued to 'plane0'; name that",
+    ),
+    (
+        2,
+        {"walls": [plane(), plane(glued_to="plane0", spin=1)]},
+        r"walls\[1\]\.spin is given, but a wall glued to another moves as that one does",
+    ),
+    (
+        2,
+        {"grains": [at([0, 1], glued_to="plane0", lock=["x"])], "walls": [plane()]},
+        r"grains\[0\]\.lock is given, but grains glued to a wall move as it does",
+    ),
+    (
+        2,
+        {
+            "grains": [at([0, 1], glued_to="plane0", material="b")],
+            "walls": [plane()],
+            "materials": {"a": hg.Material(), "b": hg.Material()},
+        },
+        r"grains\[0\]\.material is 'b', but grains glued to wall 'plane0' are .* of 'a'",
+    ),
+    (
+        2,
+        {
+            "grains": [at([0, 1], glued_to="plane0")],
+            "walls": [plane()],
+            "contacts": [hg.ContactLaw(rolling=0.1)],
+        },
+        r"scene\.contacts\[0\]\.rolling is 0\.1 but must be 0 where anything is glued",
+    ),
+    (2, {"grains": [at([0, 1], lock={"z": "t"})]}, r"lock holds 'z'; in 2D it takes"),
+    (2, {"walls": [hg.Disk(center=[0, 0], normal=[0, 1], radius=2)]}, r"is a disk; .* use a segm"),
+    (3, {"walls": [disk(hole=2)]}, r"walls\[0\]\.hole is 2 but must be less than radius, 2"),
+    (3, {"walls": [disk(hole=0.4)]}, r"hole is 0\.4, but the largest grain has the radius 0\.5"),
+    (3, {"walls": [rectangle([2, 0, 0], [1, 1, 0])]}, r"sides are \[2, 0, 0\] and \[1, 1, 0\]; .*"),
+    (3, {"walls": [rectangle([2, 0, 0], [4, 0, 0])]}, r"sides lie on one line; a rectangle needs"),
+    (3, {"walls": [rectangle([4, 0, 0], [0, 2, 0], hole=1)]}, r"half of the shorter side, 1"),
+    (
+        3,
+        {"walls": [hg.Triangle(corners=[[0, 0, 0], [1, 1, 1], [2, 2, 2]])]},
+        r"walls\[0\]\.corners lie on one line; a triangle needs an area",
     ),
     (
         2,
@@ -487,6 +557,36 @@ def test_walls_that_would_meet_their_own_image_are_refused(walls, word):
         periodic={"x": (0, 10)},
         grains=[hg.Grains(place=hg.At(positions=[[5, 9]]))],
         walls=walls,
+    )
+    if word is None:
+        scene.build(0)
+    else:
+        with pytest.raises(hg.InputError, match=word):
+            scene.build(0)
+
+
+@pytest.mark.parametrize(
+    ("wall", "word"),
+    [
+        (hg.Disk(name="tray", center=[5, 0, 0], normal=[0, 0, 1], radius=4.5), "needs 11 along x"),
+        (hg.Disk(name="tray", center=[5, 0, 0], normal=[1, 0, 0], radius=4.5), None),
+        (
+            hg.Triangle(name="fin", corners=[[0, 0, 0], [9, 0, 0], [0, 0, 5]]),
+            "needs 11 along x",
+        ),
+        (
+            hg.Rectangle(name="step", corner=[0, 0, 0], sides=([9, 0, 0], [0, 0, 5])),
+            "needs 11 along x",
+        ),
+        (hg.Rectangle(name="floor", corner=[0, 0, 0], sides=([10, 0, 0], [0, 4, 0])), None),
+    ],
+)
+def test_flat_walls_that_would_meet_their_own_image_are_refused(wall, word):
+    scene = hg.Scene(
+        dimension=3,
+        periodic={"x": (0, 10)},
+        grains=[hg.Grains(place=hg.At(positions=[[5, 0, 9]]))],
+        walls=[wall],
     )
     if word is None:
         scene.build(0)

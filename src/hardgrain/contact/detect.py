@@ -186,11 +186,12 @@ def refuse_overlaps(
     overlap, i, j = 0.0, -1, -1
     none = np.zeros(model.bodies)
     first, second = find_wall_pairs(x, r, period, *walls, none[n:])
-    if new[:n].all():
+    free = model.carrier < n  # what is glued may be sunk in walls and in what is glued
+    if new[:n].all() and free[:n].all():
         overlap, i, j = worst_overlap(x, r, period)
     elif new[:n].any():
         first, second = merge_pairs(*find_pairs(x, r, period), first, second)
-    looked = new[first] | new[second]
+    looked = (new[first] | new[second]) & (free[first] | free[second])
     first, second = first[looked], second[looked]
     index, _, gap = candidates(first, second, x, r, period, *walls, none)
     if gap.size and -gap.min() > overlap:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import TINY, Floats, Ints, min_image, wall_gap
 from hardgrain.kernels import jit
+from hardgrain.scene.geometry import TINY, Floats, Ints, min_image, wall_gap
 
 
 @jit
@@ -20,14 +20,15 @@ def candidates(
     point: Floats,
     axis: Floats,
     size: Floats,
+    side: Floats,
     reach: Floats,
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Keep the pairs whose gap is below the sum of their reaches, in list order.
 
     first, second: listed pairs, shape (p,); position: shape (nb, dim) [length] (rows of walls are
     not read); radius: shape (n,) [length]; periodic: shape (dim,) [length]; kind, point, axis,
-    size: the walls, see `geometry`; reach: how far each body may move in this step, shape (nb,)
-    [length].
+    size, side: the walls, see `geometry`; reach: how far each body may move in this step, shape
+    (nb,) [length].
 
     Returns index (m,), the row of each candidate in the list; normal (m, dim), from first to
     second; gap (m,) [length]. The normal of two coincident grains is x̂.
@@ -58,7 +59,9 @@ def candidates(
             else:
                 x, y, z = 1.0, 0.0, 0.0
         else:
-            g, x, y, z = wall_gap(position, i, radius[i], periodic, kind, point, axis, size, j - n)
+            g, x, y, z = wall_gap(
+                position, i, radius[i], periodic, kind, point, axis, size, side, j - n
+            )
         if g < limit:
             index[m], gap[m] = p, g
             normal[m, 0], normal[m, 1] = x, y

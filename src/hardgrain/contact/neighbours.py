@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import Floats, Ints, min_image, wall_gap
 from hardgrain.kernels import device, jit
+from hardgrain.scene.geometry import Floats, Ints, min_image, wall_gap
 
 Longs = NDArray[np.int64]
 
@@ -282,12 +282,13 @@ def find_wall_pairs(
     point: Floats,
     axis: Floats,
     size: Floats,
+    side: Floats,
     wall_reach: Floats,
 ) -> tuple[Ints, Ints]:
     """All grains i and walls w whose surface is closer to the centre than reach_i + wall_reach_w.
 
-    kind, point, axis, size: the walls, see `geometry`; wall_reach: shape (w,) [length]; the rest as
-    in `find_pairs`. Returns first = i and second = n + w, sorted by (first, second).
+    kind, point, axis, size, side: the walls, see `geometry`; wall_reach: shape (w,) [length]; the
+    rest as in `find_pairs`. Returns first = i and second = n + w, sorted by (first, second).
     """
     n, walls = reach.shape[0], kind.shape[0]
     m, room = n, -1
@@ -297,7 +298,10 @@ def find_wall_pairs(
         for i in range(n):
             for w in range(walls):
                 reaches = reach[i] + wall_reach[w]
-                if wall_gap(position, i, reaches, periodic, kind, point, axis, size, w)[0] < 0.0:
+                if (
+                    wall_gap(position, i, reaches, periodic, kind, point, axis, size, side, w)[0]
+                    < 0.0
+                ):
                     if m < room:
                         first[m], second[m] = i, n + w
                     m += 1

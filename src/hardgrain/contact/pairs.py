@@ -12,12 +12,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from hardgrain.contact.geometry import INSIDE, PLANE, Floats, Ints
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.errors import RunError
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats, Ints
 from hardgrain.scene.model import Model, State
 
-__all__ = ["PairList", "Walls", "wall_geometry"]
+__all__ = ["PairList", "Walls", "rotate", "wall_geometry"]
 
 SAFETY = 0.15  # [radius] larger: longer lists, made less often
 
@@ -26,10 +26,10 @@ SAFETY = 0.15  # [radius] larger: longer lists, made less often
 # and that lists would soon need all memory. Up to 2000 grains have no more pairs than this.
 MOST = 1000
 
-Walls = tuple[Ints, Floats, Floats, Floats]  # kind, point, axis, size, see `contact.geometry`
+Walls = tuple[Ints, Floats, Floats, Floats, Floats]  # kind, point, axis, size, side: see geometry
 
 
-def _rotate(orientation: Floats, vectors: Floats) -> Floats:
+def rotate(orientation: Floats, vectors: Floats) -> Floats:
     """Vectors turned by their bodies' orientations, shape (w, dim)."""
     if orientation.shape[1] == 1:
         c, s = np.cos(orientation[:, 0]), np.sin(orientation[:, 0])
@@ -40,11 +40,12 @@ def _rotate(orientation: Floats, vectors: Floats) -> Floats:
 
 
 def wall_geometry(model: Model, state: State) -> Walls:
-    """Kind, point, axis and size of all walls where they are now."""
+    """Kind, point, axis, size and side of all walls where they are now."""
     n = model.n
     orientation = state.orientation[n:]
-    point = state.position[n:] + _rotate(orientation, model.wall_offset)
-    return model.wall_kind, point, _rotate(orientation, model.wall_axis), model.wall_size
+    point = state.position[n:] + rotate(orientation, model.wall_offset)
+    axis, side = (rotate(orientation, v) for v in (model.wall_axis, model.wall_side))
+    return model.wall_kind, point, axis, model.wall_size, side
 
 
 class PairList:
@@ -52,6 +53,7 @@ class PairList:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._glued = bool((model.carrier != np.arange(model.bodies)).any())
         self.first = self.second = np.zeros(0, np.int32)
         self.safety = np.zeros(model.bodies)  # how far each may go before the list is stale
         self.origin: Floats | None = None  # positions when the list was made
@@ -81,7 +83,12 @@ class PairList:
         if pairs[0].size > MOST * n:
             self._refuse(reach)
         wall_pairs = find_wall_pairs(x, extent, period, *walls, self.safety[n:])
-        self.first, self.second = merge_pairs(*pairs, *wall_pairs)
+        first, second = merge_pairs(*pairs, *wall_pairs)
+        if self._glued:  # what walls carry meets no other wall, nor what that carries
+            free = model.carrier < n
+            meet = free[first] | free[second]
+            first, second = first[meet], second[meet]
+        self.first, self.second = first, second
         return True
 
     def _refuse(self, reach: Floats) -> NoReturn:
@@ -102,7 +109,8 @@ class PairList:
         if not turn.any() or n == 0:
             return turn
         # a drum that turns about its own axis, and a plane about its normal, stay where they are
-        stays = (model.wall_kind >= INSIDE) & ~model.wall_offset.any(axis=1)
+        round_ = (model.wall_kind == INSIDE) | (model.wall_kind == OUTSIDE)
+        stays = round_ & ~model.wall_offset.any(axis=1)
         if model.dim == 3:
             axis = walls[2]
             stays |= model.wall_kind == PLANE

@@ -64,6 +64,8 @@ MODEL = {
     "wall_axis": ("f8", "w d"),
     "wall_size": ("f8", "w"),
     "wall_offset": ("f8", "w d"),
+    "wall_side": ("f8", "w d"),
+    "carrier": ("i4", "b"),
 }
 
 # Unit in words and meaning of every dataset.
@@ -104,6 +106,7 @@ ABOUT = {
     "model/inv_inertia": ("1 / (mass length^2)", "inverse moment of inertia of each body"),
     "model/material": ("index", "material of each body"),
     "model/periodic": ("length", "period along each axis, 0: not periodic"),
+    "model/carrier": ("index", "the body that each is glued to, itself where it is to none"),
 }
 
 

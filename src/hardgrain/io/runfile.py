@@ -523,7 +523,11 @@ class RunFile:
     def model(self) -> dict[str, Array]:
         """Arrays that do not change during the run, grains by their number, then walls."""
         with self._reading("the model"):
-            arrays = {name: self._kept(self._h5[f"model/{name}"]) for name in MODEL}
+            held = self._h5["model"]
+            arrays = {name: self._kept(held[name]) for name in MODEL if name in held}
+            if self.format == 1:  # which knew neither flat walls nor glue
+                bodies = np.arange(len(arrays["inv_mass"]), dtype=np.int32)
+                arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
             check_model(arrays)
             return arrays
 

@@ -16,7 +16,6 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import OUTSIDE
 from hardgrain.io.layout import (
     COMMITTED,
     HEADER,
@@ -28,7 +27,7 @@ from hardgrain.io.layout import (
     table,
     wall_names,
 )
-from hardgrain.scene.model import Contacts
+from hardgrain.scene.model import DISK, Contacts
 
 __all__ = [
     "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_tables",
@@ -60,7 +59,8 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
     data = datasets(h5, parts)
     layout = _layout(h5, parts, data)
     for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():
-        _compare(parts, f"model/{name}", kind, shape)
+        if not (former and name in ("wall_side", "carrier")):
+            _compare(parts, f"model/{name}", kind, shape)
     for name, rows in layout.rows().items():
         if not (former and name in ("frames/checksum", "walls/force", "walls/work")):
             _compare(data, name, rows.kind, (len(data.get(name, ())), *rows.row))
@@ -165,7 +165,10 @@ def check_model(arrays: Mapping[str, Array]) -> None:
             raise Damaged(f"model/{name} has a negative value")
     if (arrays["radius"] <= 0.0).any():
         raise Damaged("model/radius has a value that is not positive")
-    for name, count in (("material", len(arrays["laws"])), ("wall_kind", OUTSIDE + 1)):
+    bodies = len(arrays["inv_mass"])
+    for name, count in (
+        ("material", len(arrays["laws"])), ("wall_kind", DISK + 1), ("carrier", bodies),
+    ):  # fmt: skip
         if ((arrays[name] < 0) | (arrays[name] >= count)).any():
             raise Damaged(f"model/{name} has a number beyond {count - 1}")
 

@@ -12,11 +12,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import PLANE, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.geometry import DISK, PLANE, RECTANGLE, SEGMENT, TRIANGLE
 from hardgrain.scene.model import Floats
 
-__all__ = ["Surfaces", "wall_surfaces"]
+__all__ = ["FLAT", "Surfaces", "flat_rims", "wall_surfaces"]
+
+FLAT = (RECTANGLE, TRIANGLE, DISK)  # walls of 3D that have an edge
 
 EDGES = 96  # of a circle
 CLOSE = 1e-9  # [size of the box] what rounding may leave between a plane and a corner on it
@@ -39,12 +41,16 @@ def wall_surfaces(snap: Snapshot) -> Surfaces:
     cells: list[NDArray[np.int64]] = []
     owner: list[int] = []
     count = 0
-    for k, (kind, point, axis, size) in enumerate(zip(*snap.walls)):
+    for k, (kind, point, axis, size, side) in enumerate(zip(*snap.walls)):
         if kind == PLANE:
             corners = _cut(point, axis, low, high)
             shape = [np.arange(len(corners))]
         elif kind == SEGMENT:
             corners, shape = np.array([point, point + axis]), [np.arange(2)]
+        elif kind in FLAT:
+            rims = flat_rims(kind, point, axis, size, side)
+            corners, edges = np.vstack(rims), len(rims[0])
+            shape = [np.arange(edges)] if len(rims) == 1 else _strips(edges)
         elif snap.dim == 2:
             corners = point + size * _circle(np.eye(2))
             shape = [np.append(np.arange(EDGES), 0)]
@@ -67,11 +73,13 @@ def _bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     period, (low, high) = snap.model.periodic, snap.box
     low, high = np.where(period > 0.0, (snap.low, snap.low + period), (low, high))
     middle, corners = 0.5 * (low + high), np.array(list(product(*zip(low, high))))
-    for kind, point, axis, size in zip(*snap.walls):
+    for kind, point, axis, size, side in zip(*snap.walls):
         if kind == PLANE:
             seen = list(corners - np.outer((corners - point) @ axis, axis))
         elif kind == SEGMENT:
             seen = [point, point + axis]
+        elif kind in FLAT:
+            seen = list(flat_rims(kind, point, axis, size, side)[0])
         elif snap.dim == 2:
             seen = [point - size, point + size]
         else:
@@ -114,14 +122,38 @@ def _tube(
     along = (np.array(list(product(*zip(low, high)))) - point) @ axis
     ring = point + size * _circle(np.array(_across(axis)))
     corners = np.vstack([ring + end * axis for end in (along.min(), along.max())])
-    k = np.arange(EDGES)
-    following = (k + 1) % EDGES
-    return corners, list(np.stack([k, following, EDGES + following, EDGES + k], axis=1))
+    return corners, _strips(EDGES)
 
 
-def _circle(axes: Floats) -> Floats:
-    """(EDGES, dim) points of the unit circle in the plane of two axes (2, dim)."""
-    angle = np.arange(EDGES) * (2.0 * np.pi / EDGES)
+def flat_rims(
+    kind: int, point: Floats, axis: Floats, size: float, side: Floats, edges: int = EDGES
+) -> list[Floats]:
+    """The outer rim of a flat wall, (k, 3), and that of its hole, corner facing corner."""
+    if kind == TRIANGLE:
+        return [np.array([point, point + axis, point + side])]
+    if kind == DISK:
+        radius = float(np.linalg.norm(axis))
+        circle = _circle(np.array(_across(axis / radius)), edges)
+        return [point + r * circle for r in (radius, size) if r > 0.0]
+    corners = point + np.array([0.0 * axis, axis, axis + side, side])
+    if size == 0.0:
+        return [corners]
+    share = (np.arange(edges // 4) / (edges // 4))[:, None]
+    outer = np.vstack([a + share * (b - a) for a, b in zip(corners, np.roll(corners, -1, axis=0))])
+    out = outer - corners.mean(axis=0)
+    return [outer, corners.mean(axis=0) + size * out / np.linalg.norm(out, axis=1)[:, None]]
+
+
+def _strips(edges: int) -> list[NDArray[np.int64]]:
+    """Quadrilaterals between two rings of corners."""
+    k = np.arange(edges)
+    following = (k + 1) % edges
+    return list(np.stack([k, following, edges + following, edges + k], axis=1))
+
+
+def _circle(axes: Floats, edges: int = EDGES) -> Floats:
+    """(edges, dim) points of the unit circle in the plane of two axes (2, dim)."""
+    angle = np.arange(edges) * (2.0 * np.pi / edges)
     circle: Floats = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ axes
     return circle
 

@@ -36,12 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chndtr, ndtr
 
-from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import ends
 from hardgrain.measure.region import Block, as_region, images
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import slabs
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.scene.model import Floats
 
 __all__ = ["Grid", "Smear", "contact_stress_field", "grid_of", "room"]
@@ -126,7 +126,7 @@ def room(grid: Grid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
     node = np.stack(np.meshgrid(*grid.centres, indexing="ij"), axis=-1)
     sharp = [a for a in range(len(grid.shape)) if a not in grid.smooth]
     share, within = np.ones(grid.shape), np.ones(grid.shape, dtype=bool)
-    for kind, point, axis, size in zip(*snap.walls):
+    for kind, point, axis, size, _ in zip(*snap.walls):
         r = node - point
         if kind == PLANE and not axis[sharp].any():
             gap = r @ axis

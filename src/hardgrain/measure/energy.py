@@ -30,6 +30,7 @@ from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame, of_run, only_run, turns
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
 from hardgrain.scene.model import Contacts, Floats, Ints
+from hardgrain.step.glue import Glue, carried
 from hardgrain.step.loads import Loads
 
 if TYPE_CHECKING:
@@ -201,12 +202,14 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
             "engine.kind is 'soft-particles'; which contact dissipated how much is known for"
             " 'contact-dynamics' only, whose steps have one impulse a contact"
         )
-    s, dt, c, model = snap.state, snap.dt, snap.contacts, snap.whole
+    s, dt, model = snap.state, snap.dt, snap.whole
     if s.step == 0:
-        return Dissipation(c, *np.zeros((4, len(c))))
+        return Dissipation(snap.contacts, *np.zeros((4, len(snap.contacts))))
     before = replace(s, step=s.step - 1, position=s.position - dt * s.velocity)
+    model = model.at((before.step + 0.5) * dt)
     force, torque = Loads(model, dt).at(before)
-    arms = _arms(snap, before.position)
+    c, rows, _ = Glue(model).contacts(snap.contacts)
+    arms = _arms(snap, c, before.position)
     turns = [_cross(arm, c.impulse) + c.torque for arm in arms]
     push, twist = dt * force, dt * torque
     np.add.at(push, c.second, c.impulse)
@@ -225,12 +228,13 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
         twisted = np.einsum("ka,ka->k", c.torque, c.normal)
         twisted *= np.einsum("ka,ka->k", relative, c.normal)
     sliding = -np.einsum("ka,ka->k", across, slip)
-    return Dissipation(c, -p_n * v_n, sliding, twisted - worked, -twisted)
+    parts = np.empty((4, len(c)))
+    parts[:, rows] = -p_n * v_n, sliding, twisted - worked, -twisted
+    return Dissipation(snap.contacts, *parts)
 
 
-def _arms(snap: Snapshot, position: Floats) -> tuple[Floats, Floats]:
+def _arms(snap: Snapshot, c: Contacts, position: Floats) -> tuple[Floats, Floats]:
     """(m, dim) from each body's centre, or the point that a wall turns about, to the contact."""
-    c = snap.contacts
     first = snap.radius[c.first, None] * c.normal
     second = snap.nearest(position[c.first] - position[c.second]) + first
     grain = c.second < snap.n
@@ -256,11 +260,11 @@ def wall_loads(source: Source, frame: int = -1) -> tuple[Floats, Floats]:
     snap = snapshot(source, frame)
     if snap.wall_force is not None and snap.wall_torque is not None:
         return snap.wall_force, snap.wall_torque
-    c, n, s = snap.contacts, snap.n, snap.state
+    c, n, s = carried(snap.model, snap.contacts), snap.n, snap.state
     walls = snap.model.bodies - n
     force, torque = np.zeros((walls, snap.dim)), np.zeros((walls, s.spin.shape[1]))
     on = c.second >= n
-    _, arm = _arms(snap, s.position - snap.dt * s.velocity)
+    _, arm = _arms(snap, c, s.position - snap.dt * s.velocity)
     np.add.at(force, c.second[on] - n, c.impulse[on] / snap.dt)
     np.add.at(torque, c.second[on] - n, (_cross(arm, c.impulse) + c.torque)[on] / snap.dt)
     return force, torque

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import INSIDE, PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_run
 from hardgrain.measure.energy import wall_loads
@@ -30,6 +29,7 @@ from hardgrain.measure.region import Block, Tube, as_region, content
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_tensor, stress_units
 from hardgrain.measure.wall_forces import slices
+from hardgrain.scene.geometry import INSIDE, PLANE
 from hardgrain.scene.model import Floats
 from hardgrain.theory import silo
 
@@ -155,7 +155,7 @@ def _slice(snap: Snapshot, a: int, ends: tuple[float, float]) -> tuple[float, fl
 
 def _upright(snap: Snapshot, a: int) -> tuple[float, float, NDArray[np.int64]]:
     """Area and perimeter of the cross-section, and the numbers of the upright walls."""
-    kind, _, axis, size = snap.walls
+    kind, _, axis, size, _ = snap.walls
     upright = (kind == PLANE) & (np.abs(axis[:, a]) < UPRIGHT)
     tube = (kind == INSIDE) & (np.abs(axis[:, a]) > 1.0 - UPRIGHT) & (snap.dim == 3)
     region = as_region(snap)

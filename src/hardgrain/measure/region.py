@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.scene.model import Floats
 
 __all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
@@ -196,12 +196,12 @@ def natural_region(snap: Snapshot) -> Region:
 
     Between the planes along an axis, over the whole of a period, and where a side is open up to the
     outermost surface of a grain. A circle (2D) or a hollow cylinder (3D) is a region of its own,
-    the latter between planes across it. Segments bound nothing. Where other walls stand, planes
-    aslant or solid cylinders, there is no such region and one must be given.
+    the latter between planes across it. Walls that end bound nothing. Where other walls stand,
+    planes aslant or solid cylinders, there is no such region and one must be given.
     """
     if not snap.n:
         raise InputError("region is missing; without grains there is no natural one, give one")
-    kind, point, axis, size = snap.walls
+    kind, point, axis, size, _ = snap.walls
     hollow = np.flatnonzero(kind == INSIDE)
     if hollow.size > 1 or (kind == OUTSIDE).any():
         raise InputError("region is missing; among cylinders there is no natural one, give one")
@@ -233,7 +233,7 @@ def natural_region(snap: Snapshot) -> Region:
 
 def _tube(snap: Snapshot, w: int, planes: NDArray[np.bool_]) -> Tube:
     """The hollow of wall w between planes across it, or as long as a period or the grains."""
-    _, point, axes, size = snap.walls
+    _, point, axes, size, _ = snap.walls
     axis, period = axes[w], snap.model.periodic
     height = (snap.position - point[w]) @ axis
     low, high = float((height - snap.radius).min()), float((height + snap.radius).max())

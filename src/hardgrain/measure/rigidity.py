@@ -62,6 +62,7 @@ from scipy.sparse.csgraph import connected_components
 from hardgrain.kernels import device, jit
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
+from hardgrain.step.glue import carried
 from hardgrain.theory import chain
 
 __all__ = ["Network", "Rigidity", "clusters", "extent", "fine", "network", "rigidity"]
@@ -270,7 +271,7 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     the packing is taken for a bundle of chains: µ of a chain of its length, and as many contacts
     in a row, compressed as the mean one.
     """
-    c, n = state.contacts, model.n
+    c, n = carried(model, state.contacts), model.n
     set_up = OVERHEAD + SET_UP * len(c)
     label = clusters(model, c)
     counts = np.bincount(label)

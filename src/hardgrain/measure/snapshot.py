@@ -195,7 +195,7 @@ class Snapshot:
 
     @cached_property
     def walls(self) -> Walls:
-        """Kind, point, axis and size of all walls where they are, see `contact.geometry`."""
+        """Kind, point, axis, size and side of all walls where they are, see `scene.geometry`."""
         return wall_geometry(self.model, self.state)
 
     # ------------------------------------------------------------------ contacts
@@ -322,7 +322,7 @@ def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
             "the loads of this run cannot be made again from its file, as where a scene holds"
             " Python functions; measure the simulation as it runs"
         ) from None
-    return replace(model, drives=made.drives, pressures=made.pressures)
+    return replace(model, drives=made.drives, pressures=made.pressures, locks=made.locks)
 
 
 def _low(dim: int, periodic: Mapping[str, Any]) -> Floats:

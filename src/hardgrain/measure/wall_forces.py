@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hardgrain.contact.geometry import PLANE
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import (
     about,
@@ -29,6 +28,7 @@ from hardgrain.measure.energy import wall_loads
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_units
+from hardgrain.scene.geometry import PLANE
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _axis(snap: Snapshot, w: int, axis: str | None) -> int:
     """Along which to slice a wall."""
     if axis is not None:
         return axis_number(axis, snap.dim)
-    kind, _, direction, _ = snap.walls
+    kind, _, direction, _, _ = snap.walls
     g, across = snap.model.gravity, np.abs(direction[w])
     free = across < 0.9 if kind[w] == PLANE else np.ones(snap.dim, bool)
     if g.any() and free[np.abs(g).argmax()]:

@@ -156,6 +156,7 @@ class Exchange:
             if state.time >= rule.time:
                 inside = region.holds(x, model.periodic)
                 gone[inside if rule.entering else ~inside] = number
+        gone[model.carrier[: model.n] >= model.n] = 0  # parts of a wall stay with it
         return gone
 
     def _came(

@@ -135,7 +135,8 @@ class Monitor:
         return int(self._tally.soft_at)
 
     def _look(self, state: State, least: float) -> Network:
-        return network(self.model, state, self.dt, max(least, SHARE * self._tally.since))
+        model = self.model.at(state.time - 0.5 * self.dt)  # as its locks had it in the last step
+        return network(model, state, self.dt, max(least, SHARE * self._tally.since))
 
     def _converged(self, found: Network, worst: float) -> bool:
         """Whether hardly a step was rough; all of late, where they were counted too leniently."""

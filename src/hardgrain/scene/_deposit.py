@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.kernels import device, jit
+from hardgrain.scene.geometry import Floats, Ints, wall_gap
 
-Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
 # Cell indices are held to ±FAR, so that they are integers for any coordinate. Grains beyond share
@@ -190,6 +190,43 @@ def _search(
     return worst, partner, work
 
 
+@device
+def _is_cut(
+    x: Floats,
+    i: int,
+    r: float,
+    period: Floats,
+    kind: Ints,
+    point: Floats,
+    axis: Floats,
+    size: Floats,
+    side: Floats,
+) -> bool:
+    """Whether a wall cuts grain i, of radius r."""
+    for w in range(kind.shape[0]):
+        if wall_gap(x, i, r, period, kind, point, axis, size, side, w)[0] < 0.0:
+            return True
+    return False
+
+
+@jit
+def cut(
+    x: Floats,
+    radius: Floats,
+    period: Floats,
+    kind: Ints,
+    point: Floats,
+    axis: Floats,
+    size: Floats,
+    side: Floats,
+) -> NDArray[np.bool_]:
+    """(m,) which grains a wall cuts."""
+    found = np.zeros(x.shape[0], np.bool_)
+    for i in range(x.shape[0]):
+        found[i] = _is_cut(x, i, radius[i], period, kind, point, axis, size, side)
+    return found
+
+
 @jit
 def deposit(
     x: Floats,
@@ -199,11 +236,16 @@ def deposit(
     inset: Floats,
     period: Floats,
     cells: Cells,
+    kind: Ints,
+    point: Floats,
+    axis: Floats,
+    size: Floats,
+    side: Floats,
     rng: np.random.Generator,
     start: int,
     most: int,
 ) -> tuple[int, int]:
-    """Place the grains from ``start`` on, one by one, where they overlap none before.
+    """Place the grains from ``start`` on, one by one, where they overlap no wall and none before.
 
     Centres lie in [low, high], less the radius where inset (dim,) is 1. Returns the first grain
     not placed and the work done, once that exceeds ``most``. Fills x (m, dim) and the cells.
@@ -216,8 +258,11 @@ def deposit(
             for a in range(x.shape[1]):
                 margin = inset[a] * radius[i]
                 x[i, a] = low[a] + margin + rng.random() * (high[a] - low[a] - 2.0 * margin)
+            done += 10 + kind.shape[0]  # a try by itself costs as much as ten looks
+            if _is_cut(x, i, radius[i] * AIR, period, kind, point, axis, size, side):
+                continue
             worst, _, work = _search(cells, x, radius, period, i, radius[i] * AIR, 0.0)
-            done += 10 + work  # a try by itself costs as much as ten looks
+            done += work
             if worst == 0.0:
                 break
         _place(cells, x, period, i)

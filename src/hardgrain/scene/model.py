@@ -20,6 +20,7 @@ __all__ = [
     "Drive",
     "Floats",
     "Ints",
+    "Lock",
     "Model",
     "Pressure",
     "Rows",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
+# kinds of walls, see hardgrain.scene.geometry
+PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK = range(7)
 
 
 @brief
@@ -43,6 +46,16 @@ class Drive:
 
 
 @brief
+@dataclass(frozen=True)
+class Lock:
+    """One component of the motion of some bodies that is held while a function is positive."""
+
+    what: str  # VELOCITY or SPIN
+    bodies: slice | Rows
+    axis: int
+    value: Callable[[float], float]
+
+
 @dataclass(frozen=True)
 class Pressure:
     """A piston pressed by pressure × area; the area spans pairs of walls, or is a given number."""
@@ -73,11 +86,14 @@ class Model:
     laws: Floats  # (materials, materials, N_PARAMETERS)
     periodic: Floats  # (dim,) period, 0: open [length]
     gravity: Floats  # (dim,) [acceleration]
-    wall_kind: Ints  # (w,) see hardgrain.contact.geometry
+    wall_kind: Ints  # (w,) see hardgrain.scene.geometry
     wall_axis: Floats  # (w, dim) normal, end − start or axis, at orientation zero
-    wall_size: Floats  # (w,) radius of a cylinder [length]
+    wall_size: Floats  # (w,) radius of a cylinder or of a hole [length]
     wall_offset: Floats  # (w, dim) from the point a wall turns about to its geometric point
+    wall_side: Floats  # (w, dim) second side of a flat wall, at orientation zero
+    carrier: Ints  # (nb,) the body that carries each: itself, or the wall that it is glued to
     wall_names: tuple[str, ...]
+    locks: tuple[Lock, ...] = ()
     remove_overlaps: bool = False
     drives: tuple[Drive, ...] = ()
     pressures: tuple[Pressure, ...] = ()
@@ -92,6 +108,16 @@ class Model:
         if not self.everyone:
             object.__setattr__(self, "everyone", self.radius.size)
             object.__setattr__(self, "id", np.arange(self.radius.size, dtype=np.int32))
+
+    def at(self, time: float) -> Model:
+        """The model as its locks make it at a time."""
+        if not self.locks:
+            return self
+        inverse = {VELOCITY: self.inv_mass.copy(), SPIN: self.inv_inertia.copy()}
+        for lock in self.locks:
+            if lock.value(time) > 0.0:
+                inverse[lock.what][lock.bodies, lock.axis] = 0.0
+        return replace(self, inv_mass=inverse[VELOCITY], inv_inertia=inverse[SPIN])
 
     @property
     def dim(self) -> int:
@@ -121,14 +147,24 @@ class Model:
         bodies = ("inv_mass", "inv_inertia", "mass", "inertia", "material")
         arrays = {name: getattr(self, name)[rows] for name in bodies}
         arrays |= {name: getattr(self, name)[grains] for name in ("radius", "group", "id")}
-        drives, pressures = [], []
+        drives, locks, pressures = [], [], []
         for drive in self.drives:
             driven = renumber[drive.bodies]
             drives.append(replace(drive, bodies=driven[driven >= 0]))
+        for lock in self.locks:
+            held = renumber[lock.bodies]
+            locks.append(replace(lock, bodies=held[held >= 0]))
         for p in self.pressures:
             spans = tuple((int(renumber[a]), int(renumber[b]), k) for a, b, k in p.between)
             pressures.append(replace(p, body=int(renumber[p.body]), between=spans))
-        return replace(self, **arrays, drives=tuple(drives), pressures=tuple(pressures))
+        return replace(
+            self,
+            **arrays,
+            carrier=renumber[self.carrier[rows]],
+            drives=tuple(drives),
+            locks=tuple(locks),
+            pressures=tuple(pressures),
+        )
 
 
 def some_bodies(grains: Rows, n: int, bodies: int) -> tuple[Rows, Ints]:

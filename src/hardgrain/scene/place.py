@@ -17,9 +17,13 @@ __all__ = [
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
+Walls = tuple[NDArray[np.int32], Floats, Floats, Floats, Floats]
 
 # Relative slack in the question of how many grains fit side by side.
 _SLACK = 1e-12
+
+# Share of its radius by which rounding may let a wall cut a grain that is meant to touch it.
+ROUNDING = 1e-9
 
 # Work (cells and grains looked at, some nanoseconds each) that deposition may cost: some
 # hundred vain tries per grain. Beyond, the packing is so near saturation that it hardly grows.
@@ -50,7 +54,7 @@ class _Region(Spec):
 class Grid(_Region):
     """A square or cubic lattice that fills the region from its lower end, last axis last.
 
-    Grains of other sets are not looked at.
+    Points at which a wall would cut the grain stay empty. Grains of other sets are not looked at.
     """
 
     kind: Literal["grid"] = "grid"
@@ -61,6 +65,8 @@ class Grid(_Region):
 class Deposit(_Region):
     """Random sequential deposition: largest first, each at a random place that is still free.
 
+    No wall cuts a grain, so in a cylinder or a hopper the region may well be larger than the room.
+
     Saturates at a packing fraction near 0.55 in 2D and 0.38 in 3D for equal grains.
     """
 
@@ -70,7 +76,7 @@ class Deposit(_Region):
 class Loose(_Region):
     """Spread evenly over the region: each grain at random within a cell of its own.
 
-    Grains of other sets are not looked at.
+    Cells that a wall cuts stay empty. Grains of other sets are not looked at.
     """
 
     kind: Literal["loose"] = "loose"
@@ -97,15 +103,20 @@ def place(
     periodic: Floats,
     taken_position: Floats,
     taken_radius: Floats,
+    walls: Walls | None = None,
 ) -> tuple[Floats, Floats]:
     """Positions, shape (count, dim), and the radii (count,) in the order of the positions.
 
     Grains are numbered along the first axis first and the last axis last, so that neighbours have
     close numbers; those at given points keep their order. ``taken`` are the grains already there:
-    deposited grains do not overlap them.
+    deposited grains do not overlap them. No wall cuts a grain, except at given points; ``walls``
+    are kind, point, axis, size and side, see `hardgrain.scene.geometry`.
     """
     if isinstance(placement, At):
         return _points(placement, len(radius), dim), radius
+    if walls is None:
+        flat = np.zeros((0, dim))
+        walls = np.zeros(0, np.int32), flat, flat, np.zeros(0), flat
     for name, corner in (("min", placement.min), ("max", placement.max)):
         if len(corner) != dim:
             raise InputError(
@@ -125,10 +136,19 @@ def place(
                 f" but the largest grain needs {largest:g}"
             )
     if isinstance(placement, Grid):
-        return _on_grid(placement, low, high, radius, rng)
+        return _on_grid(placement, low, high, radius, rng, periodic, walls)
     if isinstance(placement, Loose):
-        return _loose(low, high, radius, rng)
-    return _deposited(low, high, radius, rng, periodic, taken_position, taken_radius)
+        return _loose(low, high, radius, rng, periodic, walls)
+    return _deposited(low, high, radius, rng, periodic, taken_position, taken_radius, walls)
+
+
+def _cut(x: Floats, radius: Floats, periodic: Floats, walls: Walls) -> NDArray[np.bool_]:
+    """(count,) which grains a wall cuts, but for rounding."""
+    if not walls[0].size:
+        return np.zeros(len(x), bool)
+    from hardgrain.scene import _deposit as kernel
+
+    return kernel.cut(x, radius * (1.0 - ROUNDING), periodic, *walls)
 
 
 def entrances(placement: Placement, radius: Floats, dim: int) -> Floats:
@@ -187,13 +207,27 @@ def _cell_indices(number: NDArray[np.int64], cells: list[int]) -> Floats:
     return index
 
 
+def _corners(
+    low: Floats, length: Floats, cells: list[int], number: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Lower corners (count, dim) of cells by their number, and the edges (dim,) of all."""
+    edge = length / np.array(cells)
+    return low + edge * _cell_indices(number, cells), edge
+
+
 def _in_cells(low: Floats, edge: Floats, radius: Floats, share: Floats) -> Floats:
     """Centres at a share (count, dim) of the room that each grain has in its cell."""
     return low + radius[:, None] + share * np.maximum(edge - 2.0 * radius[:, None], 0.0)
 
 
 def _on_grid(
-    grid: Grid, low: Floats, high: Floats, radius: Floats, rng: np.random.Generator
+    grid: Grid,
+    low: Floats,
+    high: Floats,
+    radius: Floats,
+    rng: np.random.Generator,
+    periodic: Floats,
+    walls: Walls,
 ) -> tuple[Floats, Floats]:
     spacing = 2.0 * float(radius.max()) * (1.0 + grid.spacing)
     cells = _fitting(high - low, spacing)
@@ -208,16 +242,34 @@ def _on_grid(
     share = np.full((len(radius), len(low)), 0.5)
     if grid.jitter > 0.0:
         share += grid.jitter * (rng.random(share.shape) - 0.5)
-    index = _cell_indices(np.arange(len(radius)), cells)
-    return _in_cells(start + edge * index, edge, radius, share), radius
+    number, end = np.arange(len(radius)), len(radius)
+    while True:  # in place of a cell that a wall cuts, the next one beyond the last
+        x = _in_cells(start + edge * _cell_indices(number, cells), edge, radius, share)
+        cut = _cut(x, radius, periodic, walls)
+        if not (many := int(np.count_nonzero(cut))):
+            return x, radius
+        if end + many > math.prod(cells):
+            raise InputError(
+                f"place.max leaves room for {math.prod(cells)} of {len(radius)} grains on a grid"
+                f" of spacing {spacing:g}, some of which the walls cut; enlarge the region, or"
+                " lower count or place.spacing"
+            )
+        number = np.append(number[~cut], np.arange(end, end + many))
+        end += many
 
 
 def _loose(
-    low: Floats, high: Floats, radius: Floats, rng: np.random.Generator
+    low: Floats,
+    high: Floats,
+    radius: Floats,
+    rng: np.random.Generator,
+    periodic: Floats,
+    walls: Walls,
 ) -> tuple[Floats, Floats]:
     length, count = high - low, len(radius)
     # The largest cells that are enough; their number falls as they grow.
-    small, large = 2.0 * float(radius.max()), float(length.max())
+    least = small = 2.0 * float(radius.max())
+    large = float(length.max())
     most = math.prod(_fitting(length, small))
     if most < count:
         raise InputError(
@@ -232,9 +284,26 @@ def _loose(
     cells = _fitting(length, small)
     chosen = np.sort(rng.choice(math.prod(cells), count, replace=False, shuffle=False))
     radius = rng.permutation(radius)
-    edge = length / np.array(cells)
     share = rng.random((count, len(low)))
-    return _in_cells(low + edge * _cell_indices(chosen, cells), edge, radius, share), radius
+    x = _in_cells(*_corners(low, length, cells, chosen), radius, share)
+    while _cut(x, radius, periodic, walls).any():
+        # Only cells that no wall cuts, and smaller ones until there are enough of them.
+        corner, edge = _corners(low, length, cells, np.arange(math.prod(cells)))
+        around = np.full(len(corner), 0.5 * float(np.linalg.norm(edge)))
+        whole = np.flatnonzero(~_cut(corner + 0.5 * edge, around, periodic, walls))
+        if len(whole) >= count:
+            chosen = np.sort(rng.choice(whole, count, replace=False, shuffle=False))
+            x = _in_cells(corner[chosen], edge, radius, share)
+            break
+        if small <= least:
+            raise InputError(
+                f"place.max leaves room for {len(whole)} of {count} grains, each in a cell of its"
+                f" own of edge {least:g} that no wall cuts; enlarge the region, lower count, or use"
+                " kind 'deposit'"
+            )
+        small = max(0.95 * small, least)
+        cells = _fitting(length, small)
+    return x, radius
 
 
 def _deposited(
@@ -245,6 +314,7 @@ def _deposited(
     periodic: Floats,
     taken_position: Floats,
     taken_radius: Floats,
+    walls: Walls,
 ) -> tuple[Floats, Floats]:
     from hardgrain.scene import _deposit as kernel
 
@@ -280,7 +350,7 @@ def _deposited(
                 " lower count, and let the grains settle or be compressed"
             )
         placed, done = kernel.deposit(
-            x, r, low, high, inset, periodic, cells, rng, placed, min(work, _WORK_AT_ONCE)
+            x, r, low, high, inset, periodic, cells, *walls, rng, placed, min(work, _WORK_AT_ONCE)
         )
         work -= done
     x, r = x[fixed:], r[fixed:]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +14,17 @@ from pydantic import Field
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable as table
 from hardgrain.scene._base import Finite, Flag, Name
+from hardgrain.scene._checks import (
+    AXES,
+    as_spin,
+    components,
+    material_number,
+    spin_vector,
+    spins,
+    vector,
+)
 from hardgrain.scene.brief import brief
-from hardgrain.scene.drive import TimeFunction, compile_function, is_constant
+from hardgrain.scene.drive import compile_function
 from hardgrain.scene.model import (
     FORCE,
     SPIN,
@@ -25,32 +34,18 @@ from hardgrain.scene.model import (
     Drive,
     Floats,
     Ints,
+    Lock,
     Model,
-    Pressure,
     State,
 )
 from hardgrain.scene.place import entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.sizes import draw
-from hardgrain.scene.spec import (
-    Box,
-    ContactLaw,
-    Cylinder,
-    Drum,
-    Grains,
-    Material,
-    Piston,
-    Plane,
-    Remove,
-    Segment,
-    Spec,
-    Wall,
-)
+from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
+from hardgrain.scene.walls import Walls, check_holes, check_images
 
 __all__ = ["GrainArrays", "Scene"]
 
-AXES = "xyz"
-_KINDS = {"plane": 0, "segment": 1, "inside": 2, "outside": 3}
 _PER_GRAIN = 2048  # memory that a run needs for each grain and its contacts [byte]
 _SMALLEST = 1e-100  # diameter [length]: squares, and cells of that size, are still numbers
 _COHESION_RANGE = 1e-4  # of the mean diameter: far above rounding, far below any gap that matters
@@ -99,8 +94,9 @@ class Scene(Spec):
         After the grains of ``start``, whose sets are ``theirs`` and not placed. Grains that are yet
         to be inserted have a number, a size and a velocity, but no place to rely on.
         """
-        dim, ns = self.dimension, _spins(self.dimension)
+        dim, ns = self.dimension, spins(self.dimension)
         periodic = self._periods()
+        walls = Walls(self.walls, dim, periodic, list(self.materials)).geometry()
         position, radius = np.zeros((0, dim)), np.zeros(0)
         velocity, spin, group = np.zeros((0, dim)), np.zeros((0, ns)), np.zeros(0, np.int32)
         if start is not None:
@@ -118,18 +114,19 @@ class Scene(Spec):
                     " or 'at', or take the grains from a file with [start]"
                 )
             try:
-                diameters = draw(spec.diameter, spec.size, rng)
+                diameters = draw(spec.diameter, spec.size, rng, dim)
                 _check_sizes(diameters)
+                around = None if self.allow_overlaps or spec.glued_to else walls
                 if spec.insert is None:
                     taken = position[there], radius[there]
-                    x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, *taken)
+                    x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, *taken, around)
                 else:
                     x, r = entrances(spec.place, 0.5 * diameters, dim), 0.5 * diameters
             except InputError as error:  # say which set of grains it is about
                 raise InputError(f"{at}.{error}") from None
-            v = np.tile(_vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
+            v = np.tile(vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
             v += rng.normal(size=v.shape) * spec.speed
-            w = np.tile(_spin_vector(spec.spin, dim, f"{at}.spin"), (r.size, 1))
+            w = np.tile(spin_vector(spec.spin, dim, f"{at}.spin"), (r.size, 1))
             position, radius = np.vstack([position, x]), np.concatenate([radius, r])
             velocity, spin = np.vstack([velocity, v]), np.vstack([spin, w])
             group = np.concatenate([group, np.full(r.size, k, np.int32)])
@@ -141,8 +138,8 @@ class Scene(Spec):
         """The model and its first state; ``grains`` stands in for those that would be placed."""
         if not self.grains and grains is None:
             raise InputError("scene.grains is empty; a scene needs at least one grain")
-        dim, ns = self.dimension, _spins(self.dimension)
-        gravity = _vector(self.gravity, dim, "scene.gravity")
+        dim, ns = self.dimension, spins(self.dimension)
+        gravity = vector(self.gravity, dim, "scene.gravity")
         periodic = self._periods()
         if not self.materials:
             raise InputError("scene.materials is empty; give at least one material")
@@ -151,19 +148,26 @@ class Scene(Spec):
         if grains is None:
             _check_memory(sum(spec.count or 0 for spec in self.grains))
         g = self.place_grains(seed) if grains is None else grains
-        walls = _Walls(self, names)
+        walls = Walls(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
         _check_periods(periodic, g.radius)
-        _check_images(periodic, g.radius, walls.rows)
+        check_images(periodic, g.radius, walls.rows)
+        check_holes(g.radius, walls.rows)
 
         material = np.zeros(n + w, np.int32)
         inv_mass, inv_inertia = np.zeros((n + w, dim)), np.zeros((n + w, ns))
         mass, inertia = np.zeros(n + w), np.zeros(n + w)
+        carrier = np.arange(n + w, dtype=np.int32)
         drives: list[Drive] = []
+        locks: list[Lock] = []
         for k, spec in enumerate(self.grains):
             at = f"scene.grains[{k}]"
             mine = np.flatnonzero(g.group == k)
-            m = _material(spec.material, names, f"{at}.material")
+            m = material_number(spec.material, names, f"{at}.material")
+            if spec.glued_to is not None:
+                plate = walls.carrier(spec.glued_to, at)
+                m = _material_of_plate(spec, at, names, walls.rows[plate].material)
+                carrier[mine] = n + plate
             r = g.radius[mine]
             density = self.materials[names[m]].density
             material[mine] = m
@@ -178,10 +182,10 @@ class Scene(Spec):
                     f" {density:g}, which gives masses or moments of inertia beyond the range of"
                     " numbers; use other units"
                 )
-            _lock(spec, dim, at, mine, inv_mass, inv_inertia)
             bodies: slice | np.ndarray = mine
             if mine.size and mine[-1] - mine[0] + 1 == mine.size:
                 bodies = slice(int(mine[0]), int(mine[-1]) + 1)
+            locks.extend(_locks(spec, dim, at, bodies, inv_mass, inv_inertia))
             for drive in _grain_drives(spec, dim, at, bodies):
                 drives.append(drive)
                 if drive.what == VELOCITY:
@@ -190,21 +194,30 @@ class Scene(Spec):
                     inv_inertia[mine, drive.axis] = 0.0
 
         position = np.vstack([g.position, np.zeros((w, dim))])
-        offset, axis = np.zeros((w, dim)), np.zeros((w, dim))
+        kind, point, axis, size, side = walls.geometry()
+        offset = np.zeros((w, dim))
         for k, row in enumerate(walls.rows):
             body = n + k
             material[body] = row.material
             position[body] = row.pivot
-            offset[k], axis[k] = row.point - row.pivot, row.axis
-            drives.extend(
-                Drive(d.what, slice(body, body + 1), d.axis, d.value, d.constant)
-                for d in row.drives
-            )
-            if row.piston is not None:
-                free = int(np.flatnonzero(row.axis)[0])
-                inv_mass[body, free] = 1.0 / row.piston.mass
-                mass[body] = row.piston.mass
+            offset[k] = point[k] - row.pivot
+            drives.extend(replace(drive, bodies=slice(body, body + 1)) for drive in row.drives)
+            locks.extend(replace(lock, bodies=slice(body, body + 1)) for lock in row.locks)
+            mass[body] = row.mass
+            if row.glued_to is not None:
+                carrier[body] = n + walls.carrier(row.glued_to, row.at)
         laws, law_entry = self._laws(names, g.radius)
+        glued = np.flatnonzero(carrier != np.arange(n + w))
+        inv_mass[glued], inv_inertia[glued] = 0.0, 0.0
+        np.add.at(mass, carrier[glued[glued < n]], mass[glued[glued < n]])
+        for k, row in enumerate(walls.rows):  # a body weighs as much as all that is glued to it
+            inv_mass[n + k, row.free] = 1.0 / mass[n + k] if row.free else 0.0
+        if glued.size:
+            _check_glue(laws, law_entry)
+        lean = _is_lean(laws, inv_mass[:n], inv_inertia[:n]) and not any(
+            row.free and (not row.slides or n + k in carrier[glued])
+            for k, row in enumerate(walls.rows)
+        )
         model = Model(
             radius=g.radius,
             inv_mass=inv_mass,
@@ -216,15 +229,18 @@ class Scene(Spec):
             laws=laws,
             periodic=periodic,
             gravity=gravity,
-            wall_kind=np.array([row.kind for row in walls.rows], np.int32),
+            wall_kind=kind,
             wall_axis=axis,
-            wall_size=np.array([row.size for row in walls.rows]),
+            wall_size=size,
+            wall_side=side,
             wall_offset=offset,
             wall_names=tuple(row.name for row in walls.rows),
             remove_overlaps=self.shock == "g",
+            carrier=carrier,
+            locks=tuple(locks),
             drives=tuple(drives),
             pressures=tuple(walls.pressures(n, dim)),
-            lean=_is_lean(laws, inv_mass[:n], inv_inertia[:n]),
+            lean=lean and not locks,
             law_entry=law_entry,
         )
         orientation = np.zeros((n + w, 1 if dim == 2 else 4))
@@ -301,334 +317,79 @@ class Scene(Spec):
             if law.between is None:
                 laws[:], entry[:] = row, k
             else:
-                a, b = (_material(m, names, f"{at}.between") for m in law.between)
+                a, b = (material_number(m, names, f"{at}.between") for m in law.between)
                 laws[a, b] = laws[b, a] = row
                 entry[a, b] = entry[b, a] = k
         return laws, entry
 
 
-# ---------------------------------------------------------------------- walls
-@dataclass
-class _WallRow:
-    name: str
-    kind: int
-    point: Floats
-    axis: Floats
-    size: float
-    material: int
-    pivot: Floats
-    drives: list[Drive] = field(default_factory=list)
-    piston: Piston | None = None
-
-
-class _Walls:
-    """All walls of a scene as rows; boxes and drums become their parts."""
-
-    def __init__(self, scene: Scene, names: Sequence[str]) -> None:
-        self.dim = scene.dimension
-        self.periodic = scene._periods()
-        self.materials = names
-        self.rows: list[_WallRow] = []
-        for k, wall in enumerate(scene.walls):
-            for part, at in _parts(wall, self.dim, f"scene.walls[{k}]"):
-                self.rows.append(self._row(part, at, k))
-        seen: set[str] = set()
-        for row in self.rows:
-            if row.name in seen:
-                raise InputError(
-                    f"scene.walls has two walls named {row.name!r}; give each a name of its own"
-                )
-            seen.add(row.name)
-
-    def _row(self, wall: Plane | Segment | Cylinder, at: str, k: int) -> _WallRow:
-        dim = self.dim
-        size, piston = 0.0, None
-        if isinstance(wall, Plane):
-            kind = _KINDS["plane"]
-            point = _vector(wall.point, dim, f"{at}.point")
-            axis = _unit(wall.normal, dim, f"{at}.normal")
-            repeated = np.flatnonzero((axis != 0.0) & (self.periodic > 0.0))
-            if repeated.size:
-                raise InputError(
-                    f"{at} faces along {AXES[repeated[0]]}, along which the scene repeats;"
-                    " leave out this wall or the period"
-                )
-            piston = wall.piston
-        elif isinstance(wall, Segment):
-            if dim == 3:
-                raise InputError(f"{at} is a segment; segments exist only in 2D")
-            kind = _KINDS["segment"]
-            point = _vector(wall.start, dim, f"{at}.start")
-            axis = _vector(wall.end, dim, f"{at}.end") - point
-            if not axis.any():
-                raise InputError(f"{at}.end equals start; a segment needs two different ends")
-        else:
-            kind = _KINDS[wall.side]
-            point = _vector(wall.point, dim, f"{at}.point")
-            size = wall.radius
-            axis = np.zeros(dim)
-            if dim == 3:
-                axis = _unit([0.0, 0.0, 1.0] if wall.axis is None else wall.axis, 3, f"{at}.axis")
-            elif wall.axis is not None:
-                raise InputError(f"{at}.axis is given, but a circle in 2D has none; leave it out")
-        pivot = point if wall.pivot is None else _vector(wall.pivot, dim, f"{at}.pivot")
-        drives = [
-            *_components(wall.velocity, dim, f"{at}.velocity", VELOCITY),
-            *_components(_as_spin(wall.spin, dim, f"{at}.spin"), _spins(dim), f"{at}.spin", SPIN),
-        ]
-        if piston is not None:
-            if drives:
-                raise InputError(f"{at} has a piston and a prescribed motion; give one of the two")
-            if np.count_nonzero(axis) != 1:
-                raise InputError(
-                    f"{at}.normal is {wall_text(axis)}; a piston's normal must lie along an axis"
-                )
-            push = int(np.flatnonzero(axis)[0])
-            if piston.force is not None:
-                sign, f = float(axis[push]), compile_function(piston.force)
-                drives = [Drive(FORCE, slice(0), push, _scaled(f, sign), is_constant(piston.force))]
-        name = wall.name or f"{wall.kind}{k}"
-        material = _material(wall.material, self.materials, f"{at}.material")
-        return _WallRow(name, kind, point, axis, size, material, pivot, drives, piston)
-
-    def pressures(self, n: int, dim: int) -> Iterator[Pressure]:
-        """Pressures on pistons, with the walls that span their areas."""
-        index = {row.name: k for k, row in enumerate(self.rows)}
-        for k, row in enumerate(self.rows):
-            if row.piston is None or row.piston.pressure is None:
-                continue
-            at = f"piston of wall {row.name!r}"
-            spans = []
-            for pair in row.piston.between or []:
-                for name in pair:
-                    if name not in index:
-                        raise InputError(
-                            f"the {at} names wall {name!r} in between; walls are"
-                            f" {', '.join(map(repr, index))}"
-                        )
-                a, b = index[pair[0]], index[pair[1]]
-                normal = self.rows[a].axis
-                planes = self.rows[a].kind == self.rows[b].kind == _KINDS["plane"]
-                if not (
-                    planes
-                    and np.count_nonzero(normal) == 1
-                    and np.allclose(normal, -self.rows[b].axis)
-                ):
-                    raise InputError(
-                        f"the {at} spans {pair[0]!r} to {pair[1]!r}, which are not"
-                        " planes that face each other along an axis"
-                    )
-                spans.append((n + a, n + b, int(np.flatnonzero(normal)[0])))
-            if spans and len(spans) != dim - 1:
-                raise InputError(
-                    f"the {at} has {len(spans)} pair(s) in between; in {dim}D it takes {dim - 1}"
-                )
-            axes = [int(np.flatnonzero(row.axis)[0]), *(axis for _, _, axis in spans)]
-            if spans and len(set(axes)) != dim:
-                raise InputError(
-                    f"the {at} is between walls along {' and '.join(AXES[k] for k in axes[1:])};"
-                    " it takes a pair for each axis across its own motion"
-                )
-            yield Pressure(
-                n + k,
-                row.axis,
-                compile_function(row.piston.pressure),
-                row.piston.area or 0.0,
-                tuple(spans),
-            )
-
-
-def wall_text(vector: Floats) -> str:
-    """A short vector as a user would write it."""
-    return "[" + ", ".join(f"{x:g}" for x in vector) + "]"
-
-
-def _scaled(f: Callable[[float], float], sign: float) -> Callable[[float], float]:
-    return lambda t: sign * f(t)
-
-
-def _parts(wall: Any, dim: int, at: str) -> Iterator[tuple[Plane | Segment | Cylinder, str]]:
-    """A box or a drum as planes and cylinders; any other wall as itself."""
-    if isinstance(wall, Box):
-        low, high = _vector(wall.min, dim, f"{at}.min"), _vector(wall.max, dim, f"{at}.max")
-        if not (high > low).all():
-            raise InputError(
-                f"{at}.max is {wall_text(high)}; every component must exceed min, {wall_text(low)}"
-            )
-        sides = [("left", "right"), ("bottom", "top")]
-        if dim == 3:
-            sides.insert(1, ("front", "back"))
-        known = [name for pair in sides for name in pair]
-        for given in (*wall.open, *wall.pistons):
-            if given not in known:
-                raise InputError(f"{at} names the side {given!r}; sides are {', '.join(known)}")
-        for given in wall.pistons:
-            if given in wall.open:
-                raise InputError(f"{at} has a piston at {given!r}, a side that is open")
-        prefix = f"{wall.name}-" if wall.name else ""
-        for across, pair in enumerate(sides):
-            for side, point, sign in zip(pair, (low, high), (1.0, -1.0), strict=True):
-                if side in wall.open:
-                    continue
-                normal = np.zeros(dim)
-                normal[across] = sign
-                yield (
-                    Plane(
-                        name=prefix + side,
-                        material=wall.material,
-                        point=point.tolist(),
-                        normal=normal.tolist(),
-                        piston=wall.pistons.get(side),
-                    ),
-                    f"{at}.{side}",
-                )
-    elif isinstance(wall, Drum):
-        center = _vector(wall.center, dim, f"{at}.center")
-        if dim == 2:
-            if wall.axis is not None or wall.length is not None:
-                raise InputError(f"{at} has an axis or a length; a drum in 2D is a circle")
-            yield (
-                Cylinder(
-                    name=wall.name,
-                    material=wall.material,
-                    point=center.tolist(),
-                    radius=wall.radius,
-                    spin=wall.spin,
-                ),
-                at,
-            )
-            return
-        axis = _unit(wall.axis or [0.0, 1.0, 0.0], 3, f"{at}.axis")
-        f = compile_function(wall.spin)
-        spin: list[Any]
-        if is_constant(wall.spin):
-            spin = (f(0.0) * axis).tolist()
-        else:
-            spin = [_scaled(f, float(a)) if a else 0.0 for a in axis]
-        yield (
-            Cylinder(
-                name=wall.name,
-                material=wall.material,
-                point=center.tolist(),
-                axis=axis.tolist(),
-                radius=wall.radius,
-                spin=spin,
-            ),
-            at,
-        )
-        if wall.length is not None:
-            for side, sign in (("front", 1.0), ("back", -1.0)):
-                yield (
-                    Plane(
-                        name=f"{wall.name}-{side}",
-                        material=wall.material,
-                        point=(center - 0.5 * sign * wall.length * axis).tolist(),
-                        normal=(sign * axis).tolist(),
-                        spin=spin if wall.ends_turn else None,
-                    ),
-                    f"{at}.{side}",
-                )
-    else:
-        yield wall, at
-
-
 # ---------------------------------------------------------------------- grains
-def _lock(
-    spec: Grains, dim: int, at: str, mine: Any, inv_mass: Floats, inv_inertia: Floats
-) -> None:
+def _locks(
+    spec: Grains, dim: int, at: str, bodies: Any, inv_mass: Floats, inv_inertia: Floats
+) -> Iterator[Lock]:
+    """Holds for good what has no function of time; yields the rest."""
     for name in spec.lock:
-        if name == "rotation":
-            inv_inertia[mine] = 0.0
-        elif dim == 2 and name in ("z", "rx", "ry", "rz"):
+        if dim == 2 and name in ("z", "rx", "ry", "rz"):
             raise InputError(f"{at}.lock holds {name!r}; in 2D it takes 'x', 'y' and 'rotation'")
-        elif name.startswith("r"):
-            inv_inertia[mine, AXES.index(name[1])] = 0.0
-        else:
-            inv_mass[mine, AXES.index(name)] = 0.0
+        what, inverse, axes = SPIN, inv_inertia, [AXES.find(name[-1])]
+        if name == "rotation":
+            axes = list(range(spins(dim)))
+        elif not name.startswith("r"):
+            what, inverse = VELOCITY, inv_mass
+        for axis in axes:
+            if isinstance(spec.lock, dict):
+                yield Lock(what, bodies, axis, compile_function(spec.lock[name]))
+            else:
+                inverse[bodies, axis] = 0.0
+
+
+# What grains glued to a wall have from it.
+_OF_PLATE = (
+    "velocity", "spin", "speed", "lock", "force", "torque", "driven_velocity", "driven_spin",
+    "insert",
+)  # fmt: skip
+
+
+def _material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -> int:
+    """The material of glued grains, that of their wall; says what they cannot have of their own."""
+    for name in _OF_PLATE:
+        if getattr(spec, name):
+            raise InputError(
+                f"{at}.{name} is given, but grains glued to a wall move as it does; leave out"
+                f" {name} or glued_to"
+            )
+    if spec.material not in (None, names[plate]):
+        raise InputError(
+            f"{at}.material is {spec.material!r}, but grains glued to wall {spec.glued_to!r} are"
+            f" one body with it, of {names[plate]!r}; give that, or leave material out"
+        )
+    return plate
+
+
+def _check_glue(laws: Floats, entry: Ints) -> None:
+    """Rolling resistance depends on the curvature of both surfaces, which a body has not one of."""
+    for column, name in ((table.ROLLING, "rolling"), (table.TORSION, "torsion")):
+        found = np.argwhere(laws[..., column] > 0.0)
+        if found.size:
+            raise InputError(
+                f"scene.contacts[{entry[tuple(found[0])]}].{name} is"
+                f" {laws[(*found[0], column)]:g} but must be 0 where anything is glued to a wall"
+            )
 
 
 def _grain_drives(spec: Grains, dim: int, at: str, bodies: Any) -> Iterator[Drive]:
-    ns = _spins(dim)
+    ns = spins(dim)
     for what, values, count, name in (
         (FORCE, spec.force, dim, "force"),
-        (TORQUE, _as_spin(spec.torque, dim, f"{at}.torque"), ns, "torque"),
+        (TORQUE, as_spin(spec.torque, dim, f"{at}.torque"), ns, "torque"),
         (VELOCITY, spec.driven_velocity, dim, "driven_velocity"),
-        (SPIN, _as_spin(spec.driven_spin, dim, f"{at}.driven_spin"), ns, "driven_spin"),
+        (SPIN, as_spin(spec.driven_spin, dim, f"{at}.driven_spin"), ns, "driven_spin"),
     ):
-        for d in _components(values, count, f"{at}.{name}", what):
-            yield Drive(d.what, bodies, d.axis, d.value, d.constant)
-
-
-def _components(values: Any, count: int, at: str, what: str) -> Iterator[Drive]:
-    """One drive for each component of a vector of functions of time."""
-    if values is None:
-        return
-    if len(values) != count:
-        raise InputError(f"{at} has {len(values)} component(s); this scene takes {count}")
-    for axis, f in enumerate(values):
-        if f != "free":
-            yield Drive(what, slice(0), axis, compile_function(f), is_constant(f))
-
-
-def _as_spin(value: Any, dim: int, at: str) -> list[TimeFunction] | None:
-    """A spin or torque as a list: one component in 2D, three in 3D."""
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        if dim == 3:
-            raise InputError(f"{at} is one number; in 3D it takes three components")
-        return [value]
-    return value
+        for drive in components(values, count, f"{at}.{name}", what):
+            yield replace(drive, bodies=bodies)
 
 
 # ---------------------------------------------------------------------- small checks
-def _spins(dim: int) -> int:
-    return 1 if dim == 2 else 3
-
-
-def _vector(value: Sequence[float] | None, dim: int, at: str) -> Floats:
-    if value is None:
-        return np.zeros(dim)
-    if len(value) != dim:
-        raise InputError(
-            f"{at} is {list(value)}, with {len(value)} component(s); a scene of dimension {dim}"
-            f" takes {dim}"
-        )
-    vector = np.array(value, float)
-    if not np.isfinite(vector).all():
-        raise InputError(f"{at} is {list(value)}; every component must be a finite number")
-    return vector
-
-
-def _spin_vector(value: Any, dim: int, at: str) -> Floats:
-    if value is None:
-        return np.zeros(_spins(dim))
-    components = value if isinstance(value, list) else [value]
-    if len(components) != _spins(dim):
-        raise InputError(
-            f"{at} is {components}, with {len(components)} component(s); a scene of dimension {dim}"
-            f" takes {_spins(dim)}"
-        )
-    return _vector(components, _spins(dim), at)
-
-
-def _unit(value: Sequence[float], dim: int, at: str) -> Floats:
-    vector = _vector(value, dim, at)
-    largest = float(np.abs(vector).max())
-    if largest == 0.0:
-        raise InputError(f"{at} is the zero vector; give a direction")
-    vector = vector / largest  # so that no square leaves the range of numbers
-    return vector / float(np.linalg.norm(vector))
-
-
-def _material(name: str | None, names: Sequence[str], at: str) -> int:
-    if name is None:
-        return 0
-    if name not in names:
-        raise InputError(f"{at} is {name!r}; materials are {', '.join(map(repr, names))}")
-    return names.index(name)
-
-
 def _check_memory(count: int) -> None:
     """Refuse at once what would end in a machine that swaps for hours."""
     if not hasattr(os, "sysconf"):  # Windows
@@ -661,36 +422,6 @@ def _check_periods(periodic: Floats, radius: Floats) -> None:
                 f"scene.periodic.{AXES[k]} spans {period:g}; with the largest diameter"
                 f" {0.5 * least:g} it must span at least {least:g}"
             )
-
-
-def _check_images(periodic: Floats, radius: Floats, walls: Sequence[_WallRow]) -> None:
-    """No grain may touch two images of a wall, nor a wall turn across a period."""
-    room = 4.0 * float(radius.max()) if radius.size else 0.0
-    for k, period in enumerate(periodic):
-        if period == 0.0:
-            continue
-        for wall in walls:
-            along = abs(float(wall.axis[k]))
-            if wall.kind == _KINDS["plane"]:
-                turns = {drive.axis for drive in wall.drives if drive.what == SPIN}
-                if turns - set(np.flatnonzero(wall.axis)) or (turns and periodic.size == 2):
-                    raise InputError(
-                        f"wall {wall.name!r} turns in a scene that repeats along {AXES[k]};"
-                        " leave out its spin or the period"
-                    )
-                continue
-            if wall.kind == _KINDS["segment"]:
-                if along >= period and np.count_nonzero(wall.axis) == 1:
-                    continue  # a straight floor without ends
-                width = along + room
-            else:
-                width = 2.0 * wall.size * math.sqrt(max(1.0 - along**2, 0.0))
-                width += room if wall.kind == _KINDS["outside"] and width > 0.0 else 0.0
-            if width > period:
-                raise InputError(
-                    f"wall {wall.name!r} needs {width:g} along {AXES[k]}, with room for two grains"
-                    f" where they can pass it, but scene.periodic.{AXES[k]} spans {period:g}"
-                )
 
 
 def _is_lean(laws: Floats, inv_mass: Floats, inv_inertia: Floats) -> bool:

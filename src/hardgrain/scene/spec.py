@@ -25,20 +25,25 @@ __all__ = [
     "Box",
     "ContactLaw",
     "Cylinder",
+    "Disk",
     "Drum",
     "Grains",
     "Insert",
     "Material",
     "Piston",
     "Plane",
+    "Rectangle",
     "Remove",
     "Segment",
     "Spec",
+    "Triangle",
     "Wall",
 ]
 
 Vector = list[Finite]
 Axis = Literal["x", "y", "z"]
+Lock = Literal["x", "y", "z", "rotation", "rx", "ry", "rz"]
+Motion = TimeFunction | Literal["free"]  # along an axis: a prescribed velocity, or what forces make
 
 
 class Material(Spec):
@@ -146,16 +151,20 @@ class Grains(Spec):
     # standard deviation of each component of random initial velocities, which are added
     # [length/time]
     speed: NotNegative = 0.0
-    # what cannot change: displacements along axes, all rotation, or rotation about an axis
-    lock: list[Literal["x", "y", "z", "rotation", "rx", "ry", "rz"]] = []
+    # what cannot change: displacements along axes, all rotation, or rotation about an axis; with
+    # functions of time, what cannot change while its function is positive
+    lock: list[Lock] | dict[Lock, TimeFunction] = []
     # force on each grain besides gravity, a function of time for each axis [force]
     force: list[TimeFunction] | None = None
     # torque on each grain, one function of time in 2D and three in 3D [force length]
     torque: list[TimeFunction] | TimeFunction | None = None
     # prescribed velocity, a function of time for each axis or "free" [length/time]
-    driven_velocity: list[TimeFunction | Literal["free"]] | None = None
+    driven_velocity: list[Motion] | None = None
     # prescribed angular velocity, one function of time in 2D and three in 3D [rad/time]
     driven_spin: list[TimeFunction] | TimeFunction | None = None
+    # name of a wall that the grains are one rigid body with, as bumps of a rough plate; default:
+    # none
+    glued_to: str | None = None
 
     @property
     def size(self) -> int | None:
@@ -169,6 +178,9 @@ class Grains(Spec):
 
 class Piston(Spec):
     """A wall with a mass that moves along its normal, pushed by a force or a pressure.
+
+    Across its normal it stands, or moves as its wall's ``velocity`` says, which is then ``"free"``
+    along the normal.
 
     The mass is inertia alone: gravity acts on grains, not on walls. Add a lid's weight to the
     force.
@@ -204,12 +216,23 @@ class _WallBase(Spec):
     name: Name | None = None
     # what the wall is made of, a name in scene.materials; default: the first
     material: str | None = None
-    # prescribed velocity, a function of time for each axis [length/time]; default: at rest
-    velocity: list[TimeFunction] | None = None
+    # prescribed velocity, a function of time for each axis, or "free" where forces move the wall
+    # [length/time]; default: at rest
+    velocity: list[Motion] | None = None
+    # inertia of the wall along its free axes, without weight; that of glued grains adds to it
+    # [mass]; default: none, for walls that are not free
+    mass: Positive | None = None
+    # force from outside along the free axes, a function of time for each axis [force]; default:
+    # none
+    force: list[TimeFunction] | None = None
+    # free axes that are held while their function of time is positive [1]
+    lock: dict[Axis, TimeFunction] = {}
     # prescribed angular velocity about ``pivot``, one function in 2D and three in 3D [rad/time]
     spin: list[TimeFunction] | TimeFunction | None = None
     # point that the wall turns about [length]; default: the wall's own point
     pivot: Vector | None = None
+    # name of another wall that this one is one rigid body with; default: none
+    glued_to: str | None = None
 
 
 class Plane(_WallBase):
@@ -228,6 +251,32 @@ class Segment(_WallBase):
     kind: Literal["segment"] = "segment"
     start: Vector  # one end [length]
     end: Vector  # the other end [length]
+
+
+class Rectangle(_WallBase):
+    """A flat rectangle without thickness (3D), with a round hole in its middle if so wished."""
+
+    kind: Literal["rectangle"] = "rectangle"
+    corner: Vector  # one corner [length]
+    sides: tuple[Vector, Vector]  # the two sides that begin there, at right angles [length]
+    hole: NotNegative = 0.0  # radius of the hole, 0 for none [length]
+
+
+class Triangle(_WallBase):
+    """A flat triangle without thickness (3D)."""
+
+    kind: Literal["triangle"] = "triangle"
+    corners: tuple[Vector, Vector, Vector]  # the three corners [length]
+
+
+class Disk(_WallBase):
+    """A flat round plate without thickness (3D), with a round hole in its middle if so wished."""
+
+    kind: Literal["disk"] = "disk"
+    center: Vector  # centre of the plate [length]
+    normal: Vector  # direction across the plate; its length does not matter [1]
+    radius: Positive  # outer radius [length]
+    hole: NotNegative = 0.0  # radius of the hole, 0 for none [length]
 
 
 class Cylinder(_WallBase):
@@ -254,6 +303,9 @@ class Box(Spec):
     open: list[str] = []  # sides without a wall, such as "top"
     # sides that move under a force or a pressure, by the name of the side
     pistons: dict[str, Piston] = {}
+    # prescribed velocity of all sides, a function of time for each axis; a piston is free along its
+    # own [length/time]; default: at rest
+    velocity: list[TimeFunction] | None = None
     # what all sides are made of, a name in scene.materials; default: the first
     material: str | None = None
     # prefix of the names of the sides, where a scene has several boxes; default: none
@@ -278,4 +330,7 @@ class Drum(Spec):
     name: Name = "drum"  # name of the drum in histories and messages
 
 
-Wall = Annotated[Plane | Segment | Cylinder | Box | Drum, Field(discriminator="kind")]
+Wall = Annotated[
+    Plane | Segment | Rectangle | Triangle | Disk | Cylinder | Box | Drum,
+    Field(discriminator="kind"),
+]

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
+from hardgrain.io.wall_surfaces import FLAT, flat_rims
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
 from hardgrain.scene.model import Floats
 
 __all__ = ["BAND", "Circle", "Lines", "Plane", "Shape", "bounds", "force_lines", "see", "walls"]
@@ -135,12 +136,15 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     """Corners of the view: all grains, the finite walls, and the planes close to them."""
     keep = list(plane_of(snap))
     low, high = (corner[keep] for corner in snap.box)
-    kind, point, axis, size = snap.walls
+    _, point, axis, _, _ = snap.walls
     reach = 0.25 * (high - low).max()
-    for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):
+    for wall, p, a in zip(zip(*snap.walls), point[:, keep], axis[:, keep]):
+        what, _, whole, s, _ = wall
         corners: list[Floats] = []
         if what == SEGMENT:
             corners = [p, p + a]
+        elif what in FLAT:
+            corners = list(flat_rims(*wall)[0][:, keep])
         elif what in (INSIDE, OUTSIDE) and _seen_as_circle(snap, whole):
             corners = [p - s, p + s]
         elif what == PLANE and np.count_nonzero(a) == 1:
@@ -167,8 +171,9 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
     keep = list(plane_of(snap))
     band, far = BAND * snap.diameter, 2.0 * float((high - low).sum())
     shapes: list[Shape] = []
-    kind, point, axis, size = snap.walls
-    for what, p, a, s, whole in zip(kind, point[:, keep], axis[:, keep], size, axis):
+    _, point, axis, _, _ = snap.walls
+    for wall, p, a in zip(zip(*snap.walls), point[:, keep], axis[:, keep]):
+        what, _, whole, s, _ = wall
         if what == PLANE:
             if np.linalg.norm(a) < 1e-6:  # faces the eye
                 continue
@@ -179,6 +184,21 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
             shapes.append(np.vstack([edge, edge[::-1] - band * a]))
         elif what == SEGMENT:
             shapes.append(np.array([p, p + a]))
+        elif what in FLAT:
+            shapes += _flat([rim[:, keep] for rim in flat_rims(*wall)])
         elif _seen_as_circle(snap, whole):
             shapes.append(Circle(p, float(s), bool(what == INSIDE)))
     return shapes
+
+
+def _flat(rims: list[Floats]) -> list[Shape]:
+    """A flat wall in 3D: lines along its rims; seen from its edge one line, cut at the hole."""
+    outer = rims[0]
+    far = outer[np.argmax(np.linalg.norm(outer - outer[0], axis=1))]
+    along = far - outer[0]
+    along /= np.linalg.norm(along)
+    off = outer - outer[0]
+    if np.abs(off[:, 0] * along[1] - off[:, 1] * along[0]).max() > 1e-6 * np.abs(off).max():
+        return [np.array([a, b]) for rim in rims for a, b in zip(rim, np.roll(rim, -1, axis=0))]
+    places = np.sort([f((rim - outer[0]) @ along) for rim in rims for f in (np.min, np.max)])
+    return [outer[0] + np.outer(ends, along) for ends in places.reshape(-1, 2)]

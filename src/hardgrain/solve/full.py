@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardgrain.contact.geometry import min_image
 from hardgrain.kernels import device, jit
 from hardgrain.law.coupled import make_coupled
 from hardgrain.law.restitution import make_restitution
 from hardgrain.law.rolling import make_rolling
 from hardgrain.law.shock import make_shock
+from hardgrain.scene.geometry import min_image
 from hardgrain.scene.lawtable import (
     COHESION,
     COHESION_RANGE,

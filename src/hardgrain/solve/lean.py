@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardgrain.contact.geometry import min_image
 from hardgrain.kernels import device, jit
 from hardgrain.law.coupled import LOCKED
 from hardgrain.law.friction import make_friction
 from hardgrain.law.restitution import make_restitution
 from hardgrain.law.shock import make_shock
+from hardgrain.scene.geometry import min_image
 from hardgrain.scene.lawtable import E_NORMAL, MU_DYNAMIC
 
 _shock = make_shock(device)

@@ -37,10 +37,10 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from hardgrain.contact.geometry import min_image
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit
 from hardgrain.law.coupled import BLOCKED
+from hardgrain.scene.geometry import min_image
 from hardgrain.scene.lawtable import (
     COHESION,
     COHESION_RANGE,

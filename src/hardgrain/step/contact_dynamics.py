@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
 from hardgrain.step.engine import RigidGrains
+from hardgrain.step.glue import Glue
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
 from hardgrain.step.loads import Loads, move, turn
 from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
@@ -68,14 +70,18 @@ class ContactDynamics:
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))  # on walls, by grains
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
         self._loads = Loads(model, dt)
+        self._glue = Glue(model)
 
     def advance(self, state: State) -> StepReport:
         """One step, as in the review: detect, free motion, solve for the impulses, move."""
-        model, dt = self.model, self.dt
-        self._loads.prescribe(state)
+        model, dt = self._loads.now(state), self.dt
+        self._now = model
+        caught = self._loads.prescribe(state)
+        self._glue.carry(state.position, state.velocity, state.spin)
         force, torque = self._loads.at(state)
         free_velocity = state.velocity + dt * model.inv_mass * force
         free_spin = state.spin + dt * model.inv_inertia * torque
+        self._glue.carry(state.position, free_velocity, free_spin)
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
         position, settled = state.position, True
         if self.settings.geometry == "end":
@@ -87,9 +93,9 @@ class ContactDynamics:
             mean_velocity = 0.5 * (state.velocity + solution.velocity)
             mean_spin = 0.5 * (state.spin + solution.spin)
             self.wall_force[:], self.wall_torque[:] = 0.0, 0.0
+            c = contacts if not self._glue.bodies.size else self._glue.contacts(contacts)[0]
             dissipated, driven, taken = contact_work(
-                contacts.first, contacts.second, contacts.normal, contacts.impulse,
-                contacts.torque, mean_velocity, mean_spin,
+                c.first, c.second, c.normal, c.impulse, c.torque, mean_velocity, mean_spin,
                 0.5 * (free_velocity + solution.velocity), 0.5 * (free_spin + solution.spin),
                 position, model.radius, model.inv_mass, model.inv_inertia, model.periodic,
                 self.wall_force, self.wall_torque,
@@ -111,8 +117,7 @@ class ContactDynamics:
             raise RunError(not_a_number(state, solution.velocity))
         with self.seconds.of("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts
-            move(state.position, state.velocity, dt)
-            turn(state.orientation, state.spin, dt)
+            self._move(state, state.velocity, state.spin)
             state.step += 1
             state.time = state.step * dt
         if not solution.converged and self.solver.on_cap == "error":
@@ -128,7 +133,7 @@ class ContactDynamics:
         return StepReport(
             state.step, state.time, sweeps, solution.converged, solution.residual,
             solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
-            driven, dissipated, max(-taken, 0.0), settled=settled,
+            driven, dissipated + caught, max(-taken, 0.0), settled=settled,
         )  # fmt: skip
 
     def elastic(self, state: State) -> float:
@@ -153,8 +158,7 @@ class ContactDynamics:
             if self.solver.start == "zero":
                 contacts.impulse[:], contacts.torque[:] = 0.0, 0.0
             with self.seconds.of("solve"):
-                problem = self._problem(state, contacts, velocity, spin)
-                solution = self.solver.solve(problem, seed=self.seed, step=state.step)
+                solution = self._solve_for(state, contacts, velocity, spin)
             contacts.impulse, contacts.torque = solution.impulse, solution.torque
             sweeps += solution.sweeps
             if n == ROUNDS - 1 or not math.isfinite(solution.residual):
@@ -190,19 +194,18 @@ class ContactDynamics:
                 ahead = replace(
                     state, position=state.position.copy(), orientation=state.orientation.copy()
                 )
-                move(ahead.position, solution.velocity, dt)
-                turn(ahead.orientation, solution.spin, dt)
+                self._move(ahead, solution.velocity, solution.spin)
                 position = ahead.position
                 normal, gap = self.detector.geometry(ahead, start)
                 gap -= before + dt * self._closing(start, normal, position, solution)
                 impulse, torque = solution.impulse, solution.torque
                 contacts = replace(start, normal=normal, gap=gap, impulse=impulse, torque=torque)
             with self.seconds.of("solve"):
-                problem = self._problem(state, contacts, velocity, spin)
-                problem = replace(problem, position=position, remove_overlaps=True)
                 last, solution = (
                     solution,
-                    self.solver.solve(problem, seed=self.seed, step=state.step),
+                    self._solve_for(
+                        state, contacts, velocity, spin, position=position, remove_overlaps=True
+                    ),
                 )
             sweeps += solution.sweeps
             change = solution.velocity - last.velocity
@@ -234,8 +237,32 @@ class ContactDynamics:
         speed: Floats = np.einsum("ka,ka->k", v, normal)
         return speed
 
+    def _move(self, state: State, velocity: Floats, spin: Floats) -> None:
+        """Move and turn all bodies by one step."""
+        before = state.position.copy() if self._glue.bodies.size else state.position
+        move(state.position, velocity, self.dt)
+        turn(state.orientation, spin, self.dt)
+        self._glue.place(before, state.position, spin, self.dt)
+
+    def _solve_for(
+        self, state: State, contacts: Contacts, velocity: Floats, spin: Floats, **changed: Any
+    ) -> Solution:
+        """Impulses of the contacts as they are; the solver sees walls in place of what is glued."""
+        glued = self._glue.bodies.size > 0
+        seen = contacts
+        if glued:
+            seen, rows, sign = self._glue.contacts(contacts)
+        problem = replace(self._problem(state, seen, velocity, spin), **changed)
+        solution = self.solver.solve(problem, seed=self.seed, step=state.step)
+        if not glued:
+            return solution
+        self._glue.carry(state.position, solution.velocity, solution.spin)
+        impulse, torque = np.empty_like(solution.impulse), np.empty_like(solution.torque)
+        impulse[rows], torque[rows] = sign * solution.impulse, sign * solution.torque
+        return replace(solution, impulse=impulse, torque=torque)
+
     def _problem(self, state: State, contacts: Contacts, velocity: Floats, spin: Floats) -> Problem:
-        model = self.model
+        model = self._now
         return Problem(
             dt=self.dt,
             first=contacts.first,

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.contact.geometry import min_image
 from hardgrain.kernels import device, jit
+from hardgrain.scene.geometry import min_image
 
 
 @device

@@ -24,16 +24,36 @@ class Loads:
         for drive in model.drives:
             if drive.constant:
                 _add_load(drive, 0.0, force, torque)
+        glued = np.flatnonzero(model.carrier != np.arange(model.bodies))
+        np.add.at(force, model.carrier[glued], force[glued])  # their weight
+        force[glued] = 0.0
         self._constant = force, torque
 
-    def prescribe(self, state: State) -> None:
-        """Give driven bodies their velocities."""
-        middle = (state.step + 0.5) * self.dt
+    def now(self, state: State) -> Model:
+        """The model as its locks make it in the coming step."""
+        return self.model.at((state.step + 0.5) * self.dt)
+
+    def prescribe(self, state: State) -> float:
+        """Give driven bodies their velocities, and stop those that a lock has caught.
+
+        Returns the kinetic energy that locks took.
+        """
+        middle, taken = (state.step + 0.5) * self.dt, 0.0
+        if self.model.locks:
+            now = self.model.at(middle)
+            for v, inverse, held in (
+                (state.velocity, self.model.inv_mass, now.inv_mass),
+                (state.spin, self.model.inv_inertia, now.inv_inertia),
+            ):
+                caught = (inverse > 0.0) & (held == 0.0)
+                taken += 0.5 * float(np.sum(v[caught] ** 2 / inverse[caught]))
+                v[caught] = 0.0
         for drive in self.model.drives:
             if drive.what == VELOCITY:
                 state.velocity[drive.bodies, drive.axis] = drive.value(middle)
             elif drive.what == SPIN:
                 state.spin[drive.bodies, drive.axis] = drive.value(middle)
+        return taken
 
     def at(self, state: State) -> tuple[Floats, Floats]:
         """External forces and torques on all bodies, shapes (nb, dim) and (nb, ns)."""

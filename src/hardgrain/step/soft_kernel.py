@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardgrain.contact.geometry import TINY, min_image, wall_gap
 from hardgrain.kernels import device, jit
 from hardgrain.law.spring import make_spring
+from hardgrain.scene.geometry import TINY, min_image, wall_gap
 
 _spring = make_spring(device)
 normal_force, onto_plane, stretch = _spring.normal_force, _spring.onto_plane, _spring.stretch
@@ -60,7 +60,7 @@ class Pairs(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """All walls in 3D, see `contact.geometry`; a circle is a cylinder along z."""
+    """All walls in 3D, see `scene.geometry`; a circle is a cylinder along z."""
 
     kind: np.ndarray  # (w,)
     point: np.ndarray  # (w, 3)
@@ -68,6 +68,8 @@ class Walls(NamedTuple):
     size: np.ndarray  # (w,)
     offset: np.ndarray  # (w, 3) from the pivot to the point, when the step began
     axis_before: np.ndarray  # (w, 3)
+    side: np.ndarray  # (w, 3)
+    side_before: np.ndarray  # (w, 3)
 
 
 # Sums over a step, in the order of `march`'s result.
@@ -124,7 +126,16 @@ def contact_forces(b, pairs, walls, law, last):
                         nx, ny, nz = 1.0, 0.0, 0.0
             else:
                 gap, nx, ny, nz = wall_gap(
-                    x, i, r, period, walls.kind, walls.point, walls.axis, walls.size, j - n
+                    x,
+                    i,
+                    r,
+                    period,
+                    walls.kind,
+                    walls.point,
+                    walls.axis,
+                    walls.size,
+                    walls.side,
+                    j - n,
                 )
             if not gap < 0.0:
                 if touching[p]:  # it opens: its spring is gone
@@ -242,10 +253,12 @@ def move_walls(b, walls, elapsed):
             x, y, z = x / rate, y / rate, z / rate
             c, s = math.cos(rate * elapsed), math.sin(rate * elapsed)
             turn(walls.axis_before, walls.axis, w, x, y, z, c, s)
+            turn(walls.side_before, walls.side, w, x, y, z, c, s)
             turn(walls.offset, walls.point, w, x, y, z, c, s)
         else:
             for a in range(3):
                 walls.axis[w, a], walls.point[w, a] = walls.axis_before[w, a], walls.offset[w, a]
+                walls.side[w, a] = walls.side_before[w, a]
         for a in range(3):
             walls.point[w, a] += b.x[n + w, a]
 
@@ -299,7 +312,7 @@ def stored_energy(b, pairs, walls, law):
             else:
                 gap, x, y, z = wall_gap(
                     b.x, i, b.radius[i], law.periodic, walls.kind, walls.point, walls.axis,
-                    walls.size, j - n,
+                    walls.size, walls.side, j - n,
                 )  # fmt: skip
             if gap < 0.0:
                 total += law.stiffness * gap * gap

@@ -50,10 +50,10 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.contact.geometry import INSIDE, PLANE
 from hardgrain.contact.pairs import PairList, Walls, wall_geometry
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.scene.model import SPIN, VELOCITY, Contacts, Floats, Model, State
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
@@ -117,7 +117,10 @@ class SoftParticleDynamics:
     def advance(self, state: State) -> StepReport:
         """One step: loads and drives, then explicit steps; a new pair list whenever one is due."""
         model, dt, steps = self.model, self.dt, self.settings.substeps
-        self._loads.prescribe(state)
+        caught = self._loads.prescribe(state)
+        if model.locks:
+            now = self._loads.now(state)
+            self._inverse = self._six(now.inv_mass, now.inv_inertia)
         with self.seconds.of("detect"):
             geometry = wall_geometry(model, state)
             bodies, walls = self._pack(state, geometry, *self._loads.at(state))
@@ -158,7 +161,7 @@ class SoftParticleDynamics:
         return StepReport(
             state.step, state.time, 0, True, 0.0, 0.0, len(contacts), loaded,
             float(sums[kernel.WORST]), mean, fastest, kinetic, float(sums[kernel.EXTERNAL]),
-            float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]), 0.0, elastic,
+            float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]) + caught, 0.0, elastic,
         )  # fmt: skip
 
     def elastic(self, state: State) -> float:
@@ -188,12 +191,12 @@ class SoftParticleDynamics:
     ) -> tuple[Any, Any]:
         """Bodies and walls as the kernels want them; origin and limit follow with the pair list."""
         model, n = self.model, self.model.n
-        kind, point, axis, size = geometry
-        x, axis = _three(state.position), _three(axis)
+        kind, point, axis, size, side = geometry
+        x, axis, side = _three(state.position), _three(axis), _three(side)
         if model.dim == 2:
-            axis[kind >= INSIDE] = 0.0, 0.0, 1.0
+            axis[(kind == INSIDE) | (kind == OUTSIDE)] = 0.0, 0.0, 1.0
         point = _three(point)
-        walls = kernel.Walls(kind, point, axis, size, point - x[n:], axis.copy())
+        walls = kernel.Walls(kind, point, axis, size, point - x[n:], axis.copy(), side, side.copy())
         bodies = kernel.Bodies(
             x, self._six(state.velocity, state.spin), np.zeros((len(x), 6)), np.zeros((len(x), 6)),
             self._six(force, torque), self._inverse, model.radius, np.zeros_like(x), x, x[:, 0],
@@ -210,10 +213,11 @@ class SoftParticleDynamics:
         reach[n:] = turning
         further[:n] = self.dt * np.sqrt(np.einsum("ia,ia->i", bodies.v[:n, :3], bodies.v[:n, :3]))
         further[n:] = 2.0 * turning
-        x, point, axis = (
-            np.ascontiguousarray(a[:, :dim]) for a in (bodies.x, walls.point, walls.axis)
+        x, point, axis, side = (
+            np.ascontiguousarray(a[:, :dim])
+            for a in (bodies.x, walls.point, walls.axis, walls.side)
         )
-        if pairs.keep(x, (walls.kind, point, axis, walls.size), reach, further):
+        if pairs.keep(x, (walls.kind, point, axis, walls.size, side), reach, further):
             self._list_start = np.searchsorted(pairs.first, np.arange(n + 1))
             self._list_second = pairs.second.astype(np.uint32)
             self._list_law = self._pair_laws()
@@ -284,6 +288,8 @@ def _refuse_laws(model: Model) -> None:
                 f"{at}.friction_dynamic is {dynamic:g} but must be left out or the friction,"
                 f" {static:g}"
             )
+    if (model.carrier != np.arange(model.bodies)).any():
+        why.append("nothing may be glued to a wall (leave out glued_to)")
     if model.remove_overlaps:
         why.append("scene.shock is 'g' but must be 'g+'")
     if why:
@@ -368,7 +374,7 @@ def _spans(model: Model, state: State) -> Floats:
     stands = ~moves[:n].any(axis=0)
     low[stands], high[stands] = (x - r).min(axis=0)[stands], (x + r).max(axis=0)[stands]
     fixed = ~moves[n:].any(axis=1)
-    for kind, point, axis, size in zip(*(a[fixed] for a in wall_geometry(model, state))):
+    for kind, point, axis, size, _ in zip(*(a[fixed] for a in wall_geometry(model, state))):
         if kind == PLANE and np.count_nonzero(axis) == 1:
             low = np.where(axis > 0.0, np.maximum(low, point), low)
             high = np.where(axis < 0.0, np.minimum(high, point), high)

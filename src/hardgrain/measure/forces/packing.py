@@ -20,6 +20,7 @@ from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.step.glue import carried
 from hardgrain.step.loads import Loads
 
 __all__ = ["Packing", "packing"]
@@ -176,10 +177,11 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
     state = snap.state
     try:  # loads at the middle of the step whose impulses the contacts hold
         before = replace(state, step=max(state.step - 1, 0))
-        external = np.hstack(Loads(snap.whole, snap.dt).at(before))
+        loads = Loads(snap.whole, snap.dt)
+        external, model = np.hstack(loads.at(before)), loads.now(before)
     except InputError:  # they were Python functions
-        external = np.full((snap.model.bodies, 3 * snap.dim - 3), np.nan)
-    return _packing(snap.model, snap.candidates, state.position, snap.dt, external)
+        external, model = np.full((snap.model.bodies, 3 * snap.dim - 3), np.nan), snap.model
+    return _packing(model, carried(model, snap.candidates), state.position, snap.dt, external)
 
 
 def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: Floats) -> Packing:

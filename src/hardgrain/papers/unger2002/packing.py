@@ -109,7 +109,7 @@ def prepared(seed: int, grains: int = 1000, dim: int = 2, periodic: bool = False
 
     ``periodic``: the sides are one, so that nothing there holds the grains.
     """
-    diameter = draw(Uniform(min=2.0 / 3.0, max=4.0 / 3.0), grains, np.random.default_rng(seed))
+    diameter = draw(Uniform(min=2.0 / 3.0, max=4.0 / 3.0), grains, np.random.default_rng(seed), 2)
     solid = np.sum(diameter**dim) * (math.pi / 4.0 if dim == 2 else math.pi / 6.0)
     width = SLENDER[dim] * grains ** (1.0 / dim)
     base = (width,) * (dim - 1)

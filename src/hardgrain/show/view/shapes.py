@@ -9,8 +9,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.geometry import INSIDE, PLANE, SEGMENT
+from hardgrain.io.wall_surfaces import FLAT, flat_rims
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.geometry import INSIDE, PLANE, SEGMENT
 from hardgrain.scene.model import Floats
 
 __all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]
@@ -121,11 +122,15 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
     turned = snap.state.orientation[snap.n :]
     low, high = low - 2.0 * band, high + 2.0 * band
     parts: list[Mesh] = []
-    for kind, point, axis, size, turn in zip(*snap.walls, turned, strict=True):
+    for kind, point, axis, size, side, turn in zip(*snap.walls, turned, strict=True):
         if kind == PLANE:
             part = _plane(point, axis, low, high, band)
         elif kind == SEGMENT:
             part = _thick(np.array([point, point + axis]), band)
+        elif kind in FLAT:
+            rims = flat_rims(kind, point, axis, size, side, 64)
+            edges = len(rims[0])
+            part = _mesh(np.vstack(rims), _fan(edges) if len(rims) == 1 else _strip(edges, edges))
         elif snap.dim == 2:
             part = _round(point, float(size), band, bool(kind == INSIDE), float(turn[0]))
         else:

@@ -1,0 +1,75 @@
+"""Walls and grains glued to a wall: one body that moves as the wall does.
+
+A contact with a glued body is a contact with the wall that carries it: the solver is told so, with
+the geometry of the glued body. The arm of a wall reaches from the point that it turns about to the
+contact, wherever that lies, so nothing is approximated. Normals, gaps and names of contacts stay
+those of the bodies that touch.
+
+What is glued has no mass of its own: that of grains is part of their wall's (`scene.scene`), and
+their weight acts on it (`step.loads`). After each step they are where the motion of their wall, a
+translation and a rotation about its point, has taken them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.contact.pairs import rotate
+from hardgrain.scene.model import Contacts, Floats, Model
+from hardgrain.step.loads import turn
+
+__all__ = ["Glue", "carried"]
+
+
+def carried(model: Model, contacts: Contacts) -> Contacts:
+    """The contacts between the bodies that move: walls in place of what is glued to them."""
+    glue = Glue(model)
+    return glue.contacts(contacts)[0] if glue.bodies.size else contacts
+
+
+class Glue:
+    """All that is glued to the walls of a model."""
+
+    def __init__(self, model: Model) -> None:
+        self.carrier = model.carrier
+        self.bodies = np.flatnonzero(model.carrier != np.arange(model.bodies))
+        self._by = model.carrier[self.bodies]
+        self._free = model.carrier < model.n  # grains that move by themselves
+
+    def contacts(self, c: Contacts) -> tuple[Contacts, NDArray[np.int64], Floats]:
+        """The contacts between the bodies that carry, sorted; which rows they were, and signs.
+
+        A contact whose first grain is glued is seen from the other side: its sign is −1.
+        """
+        first, second = self.carrier[c.first], self.carrier[c.second]
+        turned = ~self._free[c.first]
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+        rows = np.lexsort((second, first))
+        sign = np.where(turned[rows], -1.0, 1.0)[:, None]
+        normal, impulse, torque = (sign * a[rows] for a in (c.normal, c.impulse, c.torque))
+        return Contacts(first[rows], second[rows], normal, c.gap[rows], impulse, torque), rows, sign
+
+    def carry(self, position: Floats, velocity: Floats, spin: Floats) -> None:
+        """Give what is glued the velocity and spin that its wall has there, in place."""
+        if not self.bodies.size:
+            return
+        by, arm = self._by, position[self.bodies] - position[self._by]
+        omega = spin[by]
+        if arm.shape[1] == 2:
+            turning = omega * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+        else:
+            turning = np.cross(omega, arm)
+        velocity[self.bodies], spin[self.bodies] = velocity[by] + turning, omega
+
+    def place(self, before: Floats, position: Floats, spin: Floats, dt: float) -> None:
+        """Put what is glued to a turning wall where that took it from ``before``, in place."""
+        mine = np.flatnonzero(spin[self._by].any(axis=1))
+        if not mine.size:
+            return
+        bodies, by = self.bodies[mine], self._by[mine]
+        orientation = np.zeros((mine.size, 1 if spin.shape[1] == 1 else 4))
+        if spin.shape[1] == 3:
+            orientation[:, 3] = 1.0
+        turn(orientation, spin[by], dt)
+        position[bodies] = position[by] + rotate(orientation, before[bodies] - before[by])
