@@ -51,6 +51,8 @@ def make_model(n: int = 10, w: int = 2, dim: int = 2) -> dict[str, np.ndarray]:
         "wall_axis": np.ones((w, dim)),
         "wall_size": np.zeros(w),
         "wall_offset": np.zeros((w, dim)),
+        "wall_side": np.zeros((w, dim)),
+        "carrier": np.arange(n + w, dtype=np.int32),
     }
 
 
