@@ -96,7 +96,7 @@ def test_commands_in_a_page_exist(page: Path) -> None:
 
 
 def test_the_check_of_commands_would_find_one() -> None:
-    assert [call[0] for call in commands(ROOT / "docs" / "measuring.md")] == ["measure"] * 5
+    assert "measure" in {call[0] for call in commands(ROOT / "docs" / "measuring.md")}
 
 
 # ---------------------------------------------------------------------- the site

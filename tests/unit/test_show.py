@@ -457,7 +457,7 @@ def test_an_interruption_leaves_no_half_film(run, tmp_path, name) -> None:
 
 def test_without_ffmpeg_the_way_is_told(run, tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(hg.InputError, match="pip install imageio-ffmpeg"):
+    with pytest.raises(hg.InputError, match=r"pip install 'hardgrain\[movie\]'"):
         make_movie(run, tmp_path / "a.mp4", size=200)
 
 
