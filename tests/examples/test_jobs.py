@@ -25,24 +25,18 @@ def trusted(summary: Summary) -> bool:
     return summary.finished and rigid and not summary.loose and not summary.warnings
 
 
-def left_on_the_table(friction: float) -> int:
-    """Grains that found a hold on the slope, of two runs together."""
-    scenario, held = hg.load(EXAMPLES / "angle_of_repose.toml"), 0
+@pytest.mark.parametrize("friction", [0.0, 0.6])
+def test_a_heap_comes_to_rest_and_slopes_to_its_open_side(friction: float) -> None:
+    """How steep it is with 70 grains scatters by 5° from seed to seed: no angle is judged here."""
+    scenario = hg.load(EXAMPLES / "angle_of_repose.toml")
     law, *others = scenario.scene.contacts
     laws = [law.model_copy(update={"friction": friction}), *others]
     scene = scenario.scene.model_copy(update={"contacts": laws})
-    for seed in (1, 2):
-        sim = hg.Simulation(scenario.model_copy(update={"scene": scene, "seed": seed}))
-        assert trusted(sim.run(progress=False))
-        assert -70.0 < math.degrees(surface(sim).angle) < 0.0  # it falls along x
-        held += int(np.count_nonzero(sim.state.position[: sim.model.n, 1] > 0.0))
-    return held
-
-
-def test_rough_grains_stand_steeper() -> None:
-    """Of 70 grains 42 ± 2 stay without friction and 48 ± 3 with µ = 0.6, from seed to seed; the
-    angle itself, 21° and 24°, scatters by 5° with so few."""
-    assert left_on_the_table(0.0) < left_on_the_table(0.6)
+    sim = hg.Simulation(scenario.model_copy(update={"scene": scene}))
+    assert trusted(sim.run(progress=False))
+    assert -70.0 < math.degrees(surface(sim).angle) < 0.0  # it falls along x
+    on_the_table = sim.state.position[: sim.model.n, 1] > 0.0
+    assert 0 < np.count_nonzero(on_the_table) < sim.model.n
 
 
 def test_isotropic_compression_and_shear() -> None:

@@ -17,7 +17,7 @@ import hardgrain
 SOURCE = Path(hardgrain.__file__).parent
 HOUSE = (
     ("errors",),
-    ("theory", "kernels", "parallel"),
+    ("extras", "theory", "kernels", "parallel"),
     ("scene",),
     ("law",),
     ("contact",),
