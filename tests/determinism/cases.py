@@ -309,6 +309,8 @@ def scenario(name: str, **changes: Any) -> Scenario:
     """A case, with some of its fields changed."""
     case = CASES[name]()
     threads = changes.pop("threads", None)
+    if isinstance(changes.get("output"), dict):  # of a script's JSON
+        changes["output"] = Output(**changes["output"])
     if threads is not None:
         changes["solver"] = case.solver.model_copy(update={"threads": threads})
     return case.model_copy(update=changes)
