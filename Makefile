@@ -14,7 +14,8 @@ help:
 	@echo "make test           lint, type check and run all tests"
 	@echo "make test-rounding  run the tests that rounding may show in as on two other processors"
 	@echo "make fuzz           try a hundred thousand malformed scenarios (ARGS=1000: so many)"
-	@echo "make fuzz           damage 20 000 files and kill 200 runs (an hour or so): none may go wrong"
+	@echo "make fuzz-files     damage twenty thousand files and read them (ARGS=1000: so many)"
+	@echo "make fuzz-kills     kill and resume two hundred runs (ARGS=20: so many)"
 	@echo "make coverage       run all tests and say which lines of src they reach"
 	@echo "make mutation       put small faults into copies of src: which does no test notice?"
 	@echo "make docs           build the site of tutorials and reference into build/site"
@@ -38,9 +39,11 @@ fuzz: $(VENV)/.installed
 test-rounding: $(VENV)/.installed
 	$(BIN)/python tests/rounding.py $(ARGS)
 
-fuzz: $(VENV)/.installed
-	$(BIN)/python -m tests.fuzz.damaged 20000
-	$(BIN)/python -m tests.fuzz.kills 200
+fuzz-files: $(VENV)/.installed
+	$(BIN)/python -m tests.fuzz.damaged $(or $(ARGS),20000)
+
+fuzz-kills: $(VENV)/.installed
+	$(BIN)/python -m tests.fuzz.kills $(or $(ARGS),200)
 
 # Lines of compiled functions cannot be seen: they are left out.
 coverage: $(VENV)/.installed
