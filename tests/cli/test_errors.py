@@ -316,5 +316,20 @@ def test_errors_of_a_run_that_has_begun_are_not_the_inputs(hardgrain, scenario, 
     assert "error: the run failed after step 1: length is 3.95e+151" in result.err
 
 
+def test_work_beyond_the_range_of_numbers_is_told(scenario):
+    sim = hg.Simulation(hg.load(scenario))
+    walls = slice(sim.model.n, None)
+    advance = sim.engine.advance
+
+    def fast(state):
+        report = advance(state)
+        state.velocity[walls] = sim.engine.wall_force[:] = 1e200
+        return report
+
+    sim.engine.advance = fast
+    with pytest.raises(hg.RunError, match="work of wall 'left' in step 1 is beyond the range"):
+        sim.step()
+
+
 def test_threads_beyond_the_machine(hardgrain, scenario):
     refused(hardgrain("run", scenario, "--threads", 100_000), "--threads is 100000", "cores")

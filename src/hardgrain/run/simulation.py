@@ -221,7 +221,7 @@ class Simulation:
         before = self.state.velocity[self.model.n :].copy()
         with np.errstate(all="ignore"):  # what overflows is found and said by the engine
             report = self.engine.advance(self.state)
-        self._wall_work = self._work_of_walls(before)
+            self._wall_work = self._work_of_walls(before)
         t = self.totals
         t.work_external += report.work_external
         t.work_driven += report.work_driven
@@ -272,6 +272,12 @@ class Simulation:
         mean = np.where(moves, 0.5 * (before + s.velocity[n:]), s.velocity[n:])
         gained = (e.wall_force * mean).sum(axis=1) + (e.wall_torque * s.spin[n:]).sum(axis=1)
         work: Floats = -self.dt * gained
+        if not np.isfinite(work).all():
+            wall = self.model.wall_names[int(np.flatnonzero(~np.isfinite(work))[0])]
+            raise RunError(
+                f"the work of wall {wall!r} in step {s.step} is beyond the range of numbers; use"
+                " other units, or move it more slowly"
+            )
         return work
 
     def _speed(self, kinetic: float) -> float:
