@@ -157,7 +157,7 @@ with announce(lambda name, count: print("compiled:", name)):
     for name in starter.names():
         data = tomllib.loads(starter.text(name))
         for change in ({}, {"order": "coloured"}, {"stop": "residual"}):
-            data["solver"] |= {"sweeps": 5, **change}
+            data["solver"] = {"sweeps": 5, **change}
             hg.Simulation(parse(data)).run(2)
             runs += 1
     for name in ("settling-box", "drum"):

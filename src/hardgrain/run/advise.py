@@ -30,7 +30,7 @@ from hardgrain.measure.rigidity import (
     rigidity,
 )
 from hardgrain.run.monitor import ROUGH
-from hardgrain.run.progress import duration
+from hardgrain.run.progress import span
 from hardgrain.run.rehearsal import UNKNOWN, Rehearsal, rehearse
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
@@ -109,7 +109,7 @@ class Advice:
             "rigid?": f"{verdict}: {r.why}",
         }
         run = "the run takes" if self.steps else f"{UNKNOWN} steps take"
-        times = f"{_between(self.seconds)} as written"
+        times = f"{span(*self.seconds)} as written"
         if not r.rigid:
             lines["softness"] = r.sound
         if not self.rigid and not self.adaptive:
@@ -121,7 +121,7 @@ class Advice:
                     f"halve both, dt = {self.dt / 2:g} and {self.sweeps // 2} sweeps: twice as"
                     " stiff, as much damped, for the same work"
                 )
-            times += f", {_between(self.rigid_seconds)} with {many} sweeps a step"
+            times += f", {span(*self.rigid_seconds)} with {many} sweeps a step"
         if self.longest_dt is None:
             lines["step"] = f"dt = {self.dt:g}; nothing will move, as far as can be foreseen"
         else:
@@ -260,11 +260,6 @@ def _run_seconds(
     rigid = (more + each * min(needed)) / SURE, SURE * (more + each * max(needed))
     n = rehearsal.steps
     return (n * low, n * high), (n * rigid[0], n * rigid[1])
-
-
-def _between(seconds: tuple[float, float]) -> str:
-    low, high = (duration(max(s, 1.0)) for s in seconds)
-    return f"about {low}" if low == high else f"{low} to {high}"
 
 
 class _Foreseen:

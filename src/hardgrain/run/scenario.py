@@ -23,22 +23,18 @@ from hardgrain.step.engine import Engine, RigidGrains
 __all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
 
 
-FINE = 1e-5  # tolerance of the residual, where no solver is given
-
-
 def _by_name(solver: Any, info: ValidationInfo) -> Any:
     """A solver may be given by its kind alone, as a table without one: Gauss–Seidel, or not at all.
 
-    Then it is the one that keeps grains rigid without being told how: the rigid solver where it
-    carries the laws, sweeps up to a fine residual where it does not. `FINE` is fine enough for
-    clusters 150 grains long (`measure.rigidity.fine`).
+    Then it is the one that keeps grains rigid without being told how: for disks the rigid solver,
+    which costs them little more than sweeps; sweeps up to a fine residual for spheres, of
+    which it would need seconds for a step in dense flow, and where it does not carry the laws.
     """
     if solver is None:
         scene = info.data.get("scene")  # missing, if it was refused
-        laws = () if scene is None else _not_carried(scene)
-        if any(laws):
-            return GaussSeidel(stop="residual", tolerance=FINE, sweeps=20_000)
-        return RigidSolver(tolerance=FINE)
+        if scene is None or (scene.dimension == 2 and not any(_not_carried(scene))):
+            return RigidSolver(tolerance=1e-5)  # fine enough for clusters 150 grains long
+        return GaussSeidel(stop="residual", tolerance=1e-4, sweeps=20_000)  # and 50 grains
     if isinstance(solver, str):
         return {"kind": solver}
     return {"kind": "gauss-seidel", **solver} if isinstance(solver, dict) else solver
@@ -101,7 +97,7 @@ class Scenario(Spec):
     scene: Scene  # grains, walls, materials and what acts on them
     engine: Engine = RigidGrains()  # how grains are stepped: as rigid ones, or as soft particles
     # how contact dynamics finds the impulses of a step, soft particles need none; default: the
-    # rigid solver where it carries the laws of the scene, else sweeps until the laws hold
+    # rigid solver for disks where it carries the laws of the scene, else sweeps until these hold
     solver: Solver = Field(default=None, validate_default=True)
     # takes the grains from a file; default: they are placed as the scene says
     start: Start | None = None
