@@ -255,7 +255,8 @@ def _run_seconds(
             many = float(min(max(needed), AT_ONCE[model.dim]))
         high = max(high, SURE * (overhead + each * many))
     elif rehearsal.share < 1.0:  # what is still to come may be as hard as the hardest moment
-        high = max(high, SURE * max(m.seconds for m in rehearsal.moments))
+        hardest = max(m.seconds for m in rehearsal.moments)
+        high += SURE * (1.0 - rehearsal.share) * max(hardest - mean, 0.0)
     more = max(mean - solving, 0.0)
     rigid = (more + each * min(needed)) / SURE, SURE * (more + each * max(needed))
     n = rehearsal.steps
