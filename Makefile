@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test fuzz test-rounding coverage mutation docs pictures bench lock clean
+.PHONY: help demo test fuzz fuzz-files fuzz-kills test-rounding coverage mutation docs pictures bench lock clean
 
 help:
 	@echo "make demo           settle 1000 disks under gravity and draw their force network"
