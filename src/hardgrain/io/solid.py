@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.measure.snapshot import Run, Snapshot
+from hardgrain.measure.snapshot import Run, Snapshot, understood
 from hardgrain.measure.stress import grain_stress
 from hardgrain.scene.model import Floats
 
@@ -100,10 +100,11 @@ def coordination(snap: Snapshot) -> NDArray[np.int32]:
 
 def kinds(run: Run) -> list[str]:
     """A name for each set of grains: its material, numbered where several sets share it."""
-    materials = list(json.loads(run.header["scenario"])["scene"]["materials"])
     group, material = run.model["group"], run.model["material"]
-    names = [
-        materials[material[np.argmax(group == k)]] if (group == k).any() else f"set {k}"
-        for k in range(int(group.max(initial=0)) + 1)
-    ]
+    with understood():
+        materials = list(json.loads(run.header["scenario"])["scene"]["materials"])
+        names = [
+            materials[material[np.argmax(group == k)]] if (group == k).any() else f"set {k}"
+            for k in range(int(group.max(initial=0)) + 1)
+        ]
     return [name if names.count(name) == 1 else f"{name}-{k}" for k, name in enumerate(names)]

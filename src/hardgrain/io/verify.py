@@ -168,6 +168,7 @@ def check_model(arrays: Mapping[str, Array]) -> None:
     bodies = len(arrays["inv_mass"])
     for name, count in (
         ("material", len(arrays["laws"])), ("wall_kind", DISK + 1), ("carrier", bodies),
+        ("group", len(arrays["radius"])),
     ):  # fmt: skip
         if ((arrays[name] < 0) | (arrays[name] >= count)).any():
             raise Damaged(f"model/{name} has a number beyond {count - 1}")

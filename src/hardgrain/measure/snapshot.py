@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, Protocol, runtime_checkable
@@ -282,12 +283,24 @@ def snapshot(source: Source, frame: int = -1) -> Snapshot:
     return next(snapshots(source, (frame,)))
 
 
+@contextmanager
+def understood() -> Iterator[None]:
+    """Where a stored scenario is read: what is missing in it, or of another kind, is said."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError):
+        raise InputError("the scenario in this run file is not one of hardgrain") from None
+
+
 def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapshot]:
     """Frames of a run file one after the other; never more than one is held."""
     everyone = model_of(run)
-    scenario = json.loads(run.header["scenario"])
-    low = _low(everyone.dim, scenario["scene"]["periodic"])
-    substeps = scenario["engine"].get("substeps", 0)
+    with understood():
+        scenario = json.loads(run.header["scenario"])
+        low = _low(everyone.dim, scenario["scene"]["periodic"])
+        dt, substeps = float(scenario["dt"]), int(scenario["engine"].get("substeps", 0))
+        if not 0.0 < dt < np.inf:
+            raise ValueError(dt)
     whole = cache(lambda: _with_loads(everyone, scenario))
     for k in range(len(run)) if frames is None else frames:
         try:
@@ -296,7 +309,7 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
             raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}") from None
         state = frame.state(Contacts.none(everyone.dim) if rows is None else rows)
         yield Snapshot(
-            everyone.only(frame.id), state, scenario["dt"], low, rows is not None,
+            everyone.only(frame.id), state, dt, low, rows is not None,
             frame.wall_force, frame.wall_torque, substeps, partial(_only, whole, frame.id),
         )  # fmt: skip
 
