@@ -7,11 +7,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test fuzz fuzz-files fuzz-kills test-rounding coverage mutation docs pictures bench lock clean
+.PHONY: help demo test test-stress fuzz fuzz-files fuzz-kills test-rounding coverage mutation docs pictures bench lock clean
 
 help:
 	@echo "make demo           settle 1000 disks under gravity and draw their force network"
 	@echo "make test           lint, type check and run all tests"
+	@echo "make test-stress    run the whole set of scenes made to go wrong, of which test has a share"
 	@echo "make test-rounding  run the tests that rounding may show in as on two other processors"
 	@echo "make fuzz           try a hundred thousand malformed scenarios (ARGS=1000: so many)"
 	@echo "make fuzz-files     damage twenty thousand files and read them (ARGS=1000: so many)"
@@ -35,6 +36,9 @@ test: $(VENV)/.installed
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python tests/fuzz/scenarios.py $(ARGS)
+
+test-stress: $(VENV)/.installed
+	$(BIN)/pytest -m stress $(ARGS)
 
 test-rounding: $(VENV)/.installed
 	$(BIN)/python tests/rounding.py $(ARGS)

@@ -37,6 +37,7 @@ _PUBLIC = {
     "Grains": "scene.spec",
     "Grid": "scene.place",
     "HardgrainError": "errors",
+    "ImplausibleRunWarning": "errors",
     "InputError": "errors",
     "Insert": "scene.spec",
     "Jacobi": "solve.jacobi",
@@ -98,7 +99,13 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
     from hardgrain import papers, theory
-    from hardgrain.errors import HardgrainError, InputError, RunError, SoftRunWarning
+    from hardgrain.errors import (
+        HardgrainError,
+        ImplausibleRunWarning,
+        InputError,
+        RunError,
+        SoftRunWarning,
+    )
     from hardgrain.io.export import export
     from hardgrain.io.packings import read_packing
     from hardgrain.io.runfile import RunFile

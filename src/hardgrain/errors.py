@@ -1,8 +1,14 @@
-"""What can go wrong: the input is bad, the run failed, or it turns soft (a warning)."""
+"""What can go wrong: the input is bad, the run failed; or, as warnings, it turns soft or wrong."""
 
 from __future__ import annotations
 
-__all__ = ["HardgrainError", "InputError", "RunError", "SoftRunWarning"]
+__all__ = [
+    "HardgrainError",
+    "ImplausibleRunWarning",
+    "InputError",
+    "RunError",
+    "SoftRunWarning",
+]
 
 
 class HardgrainError(Exception):
@@ -19,6 +25,10 @@ class InputError(HardgrainError, ValueError):
 
 class RunError(HardgrainError):
     """The run could not go on: disk full, not a number, sweeps exhausted."""
+
+
+class ImplausibleRunWarning(UserWarning):
+    """What the run did cannot have happened: its state is not to be believed."""
 
 
 class SoftRunWarning(UserWarning):

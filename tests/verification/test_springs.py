@@ -124,7 +124,9 @@ def test_hardened_springs_are_rigid_grains(seed: int) -> None:
     r, found, _ = harden(bodies, mu, start, 1e-8, np.inf)
     scale, turn = bodies.weight[:, :1], bodies.weight[:, 1] / bodies.weight[:, 0]
     assert found <= 1e-8
-    assert violation(scale * r, bodies.velocity(r), mu, turn)[0] == pytest.approx(found)
+    assert violation(scale * r, bodies.velocity(r), mu, turn, bodies.paths)[0] == pytest.approx(
+        found
+    )
 
 
 def test_the_walk_goes_round_folds_that_stop_newton() -> None:

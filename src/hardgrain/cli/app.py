@@ -384,9 +384,12 @@ def _bodies(sim: Simulation) -> str:
 
 
 def _close(summary: Summary, path: Path, quiet: bool) -> None:
-    """Print the summary; a run that was interrupted ends with exit code 130."""
+    """Print the summary; exit code 130 after an interruption, 1 if the run is not plausible."""
     if not quiet:
         print(summary)
+    if summary.implausible is not None:
+        typer.echo(f"error: the run is not plausible: {summary.implausible}", err=True)
+        raise typer.Exit(1)
     if not summary.finished:
         typer.echo(f"to go on:    hardgrain resume {path}", err=True)
         raise typer.Exit(130)

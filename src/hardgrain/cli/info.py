@@ -17,6 +17,7 @@ def describe(path: Path) -> dict[str, Any]:
         header, model, history = file.header, file.model, file.history
         scenario = stored_scenario(header, path)
         frame, times = file[len(file) - 1], file.time
+        verdict = file.verdict
         state = "finished" if file.finished else "running now" if file.live else "interrupted"
         walls = {name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)}
         size = path.stat().st_size
@@ -34,10 +35,16 @@ def describe(path: Path) -> dict[str, Any]:
         if name.startswith("network_") and column.size
     }
     stop = scenario.stop.model_dump(exclude_none=True) if scenario.stop else None
+    deepest = frame.scalars.get("deepest")  # not in a file of an earlier version
+    if deepest is None:
+        deepest = frame.scalars["worst_overlap"] / float(diameter.min())
+    if verdict and state == "interrupted":
+        state = "stopped, not plausible"
     facts = {
         "file": str(path),
         "state": state,
-        "resume": None if state == "running now" else f"hardgrain resume {path}",
+        "implausible": verdict or None,
+        "resume": f"hardgrain resume {path}" if state in ("finished", "interrupted") else None,
         "bytes": size,
         "title": scenario.title,
         "units": header["units"],
@@ -61,7 +68,7 @@ def describe(path: Path) -> dict[str, Any]:
             "step": frame.step,
             "time": frame.time,
             **last,
-            "worst_overlap": frame.scalars["worst_overlap"] / float(diameter.mean()),
+            "worst_overlap": deepest,
             "wall_force": walls,
         },
     }
@@ -85,6 +92,7 @@ def as_text(facts: dict[str, Any]) -> str:
         ("title", facts["title"] or "none"),
         ("units", facts["units"]),
         ("state", facts["state"] + _how_to_go_on(facts)),
+        *([("plausible?", f"NO: {facts['implausible']}")] if facts["implausible"] else []),
         (
             "grains",
             f"{facts['grains']} {'disks' if facts['dimension'] == 2 else 'spheres'}, diameter"
@@ -105,7 +113,10 @@ def as_text(facts: dict[str, Any]) -> str:
             text += f", residual {last['residual']:.2g} after {last['sweeps']:.0f} sweeps"
         lines += [
             ("last step", text),
-            ("overlap", f"{last['worst_overlap']:.2g} mean diameters at worst, over the run"),
+            (
+                "overlap",
+                f"{last['worst_overlap']:.2g} of the smaller grain's diameter at worst",
+            ),
         ]
     net = facts.get("network", {})
     if net.get("length", 0.0) > 0.0:
@@ -125,7 +136,7 @@ def as_text(facts: dict[str, Any]) -> str:
 
 
 def _how_to_go_on(facts: dict[str, Any]) -> str:
-    if facts["state"] == "running now":
+    if facts["resume"] is None:
         return ""
     longer = " --time T (or --steps N) makes it longer" if facts["state"] == "finished" else ""
     joint = "; " if longer else "; to go on: "

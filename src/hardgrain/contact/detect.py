@@ -35,7 +35,7 @@ from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.place import worst_overlap
 
-__all__ = ["Detector", "refuse_overlaps"]
+__all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]
 
 NEAR = 0.1  # [radius] larger: more grains count as able to push; smaller: pushes may be missed
 MARGIN = 0.005  # [radius] larger: more open candidates to sweep over; smaller: more misses
@@ -161,6 +161,26 @@ def carry_over(old_first, old_second, old_impulse, old_torque, first, second):  
             for a in range(ns):
                 torque[k, a] = old_torque[o, a]
     return impulse, torque
+
+
+def deepest_overlap(model: Model, state: State) -> tuple[float, int, int]:
+    """Worst overlap relative to the smaller grain's diameter, and its bodies; 0, −1, −1: none.
+
+    All pairs are looked for anew, whatever a run knew of them.
+    """
+    walls, none, n = wall_geometry(model, state), np.zeros(model.bodies), model.n
+    pairs = PairList(model)
+    pairs.keep(state.position, walls, none, none)
+    index, _, gap = candidates(
+        pairs.first, pairs.second, state.position, model.radius, model.periodic, *walls, none
+    )
+    if not index.size:
+        return 0.0, -1, -1
+    i, j = pairs.first[index], pairs.second[index]
+    other = np.where(j < n, model.radius[np.minimum(j, n - 1)], np.inf)
+    share = -gap / (2.0 * np.minimum(model.radius[i], other))
+    k = int(share.argmax())
+    return float(share[k]), int(i[k]), int(j[k])
 
 
 def refuse_overlaps(

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from hardgrain.scene.lawtable import N_PARAMETERS
 
 __all__ = [
-    "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "HEADER", "MARK", "MODEL", "Layout", "Rows",
-    "checksum", "datasets", "ends", "starts", "table", "wall_names",
+    "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "HEADER", "MARK", "MODEL", "SENTENCE", "VERDICT",
+    "Layout", "Rows", "checksum", "datasets", "ends", "starts", "table", "wall_names",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -41,6 +41,7 @@ _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 
 COMMITTED = ("frames", "bytes", "finished")
+VERDICT, SENTENCE = "committed/verdict", 1000  # a text of so many bytes at most
 _GROWING = ("frames", "contacts", "history", "walls")
 _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
 
@@ -101,6 +102,7 @@ ABOUT = {
     "committed/frames": ("count", "complete frames: trust these and nothing beyond"),
     "committed/bytes": ("byte", "length that the complete frames need, 0: that in the superblock"),
     "committed/finished": ("flag", "1 once the run has reached its end"),
+    "committed/verdict": ("text", "why the run is not plausible, empty if it is"),
     "model/radius": ("length", "radius of each grain"),
     "model/inv_mass": ("1 / mass", "inverse mass per axis of each body, 0: axis locked or driven"),
     "model/inv_inertia": ("1 / (mass length^2)", "inverse moment of inertia of each body"),
@@ -234,6 +236,7 @@ class Layout:
         _keep(h5, "walls/name", _text(self.walls))
         for name in COMMITTED:
             h5.create_dataset(f"committed/{name}", data=np.int64(0))
+        h5.create_dataset(VERDICT, data=b"", dtype=h5py.string_dtype("utf-8", SENTENCE))
         for name, r in self.rows().items():
             shape, most = (0, *r.row), (None, *r.row)
             h5.create_dataset(name, shape, r.kind, maxshape=most, chunks=r.chunks)

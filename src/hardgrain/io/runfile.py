@@ -63,6 +63,8 @@ from hardgrain.io.layout import (
     FORMATS,
     MARK,
     MODEL,
+    SENTENCE,
+    VERDICT,
     Layout,
     Rows,
     checksum,
@@ -142,6 +144,8 @@ class RunWriter:
         data = datasets(h5)
         self._data = {name: _Growing(d) for name, d in data.items()}
         self._committed = {name: h5["committed"][name] for name in COMMITTED}
+        if VERDICT in h5:  # not in a file of an earlier version
+            self._committed[VERDICT] = h5[VERDICT]
         frames = int(self._committed["frames"][()])
         self._end = ends(data, frames)
         self._sums = dict.fromkeys(data["frames/checksum"].dtype.names, 0)
@@ -248,6 +252,12 @@ class RunWriter:
             self._abandon()
             raise RunError(message) from None
         self._end, self._sums, self._last = end, sums, frame
+
+    def tell(self, verdict: str) -> None:
+        """Keep the word on a run gone wrong, whatever becomes of it after this."""
+        if VERDICT in self._committed:
+            self._committed[VERDICT][()] = verdict.encode()[:SENTENCE]
+            self._committed[VERDICT].flush()
 
     def close(self, *, finished: bool = False) -> None:
         """Close the file; `finished` records that the run reached its end. Harmless when closed."""
@@ -575,6 +585,13 @@ class RunFile:
             return bool(self._h5["committed/finished"][()])
 
     @property
+    def verdict(self) -> str:
+        """Why the run is not plausible; empty if it is."""
+        with self._reading("its state"):
+            text: bytes = self._h5[VERDICT][()] if VERDICT in self._h5 else b""
+            return text.decode(errors="ignore")
+
+    @property
     def live(self) -> bool:
         """Whether a run is writing the file now."""
         with self.path.open("rb") as file:
@@ -628,7 +645,7 @@ class RunFile:
 
     def _copier(self, frames: int) -> tuple[Callable[[Any], None], int]:
         """Function that writes the first `frames` frames to another file, and their size."""
-        header, model = self.header, self.model
+        header, model, verdict = self.header, self.model, self.verdict.encode()
         layout = self._layout
         rows = {n: r for n, r in layout.rows().items() if n != "frames/checksum"}
         if not rows.keys() <= self._data.keys():
@@ -654,6 +671,7 @@ class RunFile:
             copy = _Growing(target["frames/checksum"])
             copy.write(0, copy.rows.block(sums))
             target["committed/frames"][()] = frames
+            target[VERDICT][()] = verdict
 
         return fill, room
 

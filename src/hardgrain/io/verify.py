@@ -21,6 +21,8 @@ from hardgrain.io.layout import (
     HEADER,
     MARK,
     MODEL,
+    SENTENCE,
+    VERDICT,
     Layout,
     checksum,
     datasets,
@@ -50,6 +52,8 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
         parts |= _parts(h5, ("walls",))
     for name in COMMITTED:
         _compare(parts, f"committed/{name}", np.dtype("i8"), ())
+    if VERDICT in parts:  # not in a file of an earlier version
+        _compare(parts, VERDICT, np.dtype(f"S{SENTENCE}"), ())
     for name in (*(name for name in parts if table(name) == "header"), "walls/name"):
         if name in parts and (parts[name].dtype.kind, parts[name].ndim) != ("S", name[0] == "w"):
             raise Damaged(f"{name} is not text of a fixed length")

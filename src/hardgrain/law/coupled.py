@@ -16,8 +16,18 @@ left for α:
 When sticking fails, h(0) > κ; h(∞) = 0 < κ: a root exists, for any µ and W. In 2D it is linear:
 P_t keeps the sign of b and P_n = −U_n/(W_nn + s µ W_nt). In 3D, in the eigenframe of S, it is the
 secular equation of trust-region methods: 1/h is nearly linear in α, so Newton's method on 1/h,
-fenced in by bisection, reaches rounding in a few iterations. W may be singular along a tangent
-(a locked body): S is then shifted by 10⁻⁹ of W_nn, which leaves sliding friction at its limit.
+fenced in by bisection, reaches rounding in a few iterations.
+
+W may be singular: two bodies that are locked or driven along x and do not turn can be moved apart
+along y alone, W = w wᵀ and S = 0. Then P and P + λ (W_tt, −W_nt) move them alike. Where the cone of
+friction holds that direction, as it does when the normal turns to x, impulses of any size stick;
+left to rounding they outgrow all digits of the velocities, and the next step starts from there. Of
+all these the smallest is taken: P along w, or as near to it as the cone allows. S counts as zero
+below 10⁻⁹ of the largest element of W, and is not less than that elsewhere.
+
+If driven bodies approach each other, so that they must slip (b ≠ 0) against friction that holds
+them, no impulse is large enough. Then friction is left out, which at least adds no energy; whoever
+asks for it gets speeds and forces that `run.plausible` does not let pass.
 
 Cohesion shifts the cone: P_n may go down to −c (c = largest tensile force × dt), and friction
 follows P_n + c. In the variable P' = P + c n the law is the one above with U' = U − c W n.
@@ -30,7 +40,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-LOCKED = 1e-9  # [1] share of W_nn below which a tangent counts as locked
+LOCKED = 1e-9  # [1] share of the largest element of W below which S counts as zero
+NOISE = 1e-6  # [1] share of the velocities below which a slip that cannot be prevented is rounding
 BLOCKED = (
     1e-20  # [1] share of W_tt below which the normal does: the square of rounding in n, no more
 )
@@ -38,6 +49,11 @@ BLOCKED = (
 
 def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the general law with ``jit``."""
+
+    @jit
+    def smallest(w_nn: float, w_nt: float, mu: float) -> float:
+        """P_t/P_n of the smallest impulse where W = w wᵀ: along w or, at most, at the limit."""
+        return math.copysign(min(mu, abs(w_nt) / w_nn), w_nt)
 
     @jit
     def coupled_2d(
@@ -57,8 +73,16 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         u_t -= cohesion * w_nt
         if u_n > 0.0:
             return -cohesion, 0.0
-        s = max(w_tt - w_nt * w_nt / w_nn, LOCKED * w_nn)
+        s, floor = w_tt - w_nt * w_nt / w_nn, LOCKED * max(w_nn, w_tt)
         b = w_nt * u_n / w_nn - u_t
+        if s <= floor:
+            side = smallest(w_nn, w_nt, mu_s)
+            if abs(b) > NOISE * (abs(u_t) + abs(b + u_t)):  # it slips whatever the impulse
+                side = math.copysign(mu_d, b)
+                if w_nn + side * w_nt <= 0.0:
+                    side = 0.0
+            p_n = -u_n / (w_nn + side * w_nt)
+            return p_n - cohesion, side * p_n
         p_t = b / s
         p_n = -(u_n + w_nt * p_t) / w_nn
         if abs(p_t) > mu_s * p_n:
@@ -130,7 +154,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         s_22 = w_22 - w_n2 * w_n2 / w_nn
         b_1 = w_n1 * u_n / w_nn - u_1
         b_2 = w_n2 * u_n / w_nn - u_2
-        floor = LOCKED * w_nn
+        floor = LOCKED * max(w_nn, w_11, w_22)
         half, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
         root = math.sqrt(half * half + s_12 * s_12)
         if root <= 1e-12 * abs(mean):  # round bodies: S is a number, and any frame its eigenframe
@@ -145,6 +169,18 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         g1, g2 = x * w_n1 + y * w_n2, x * w_n2 - y * w_n1
         p1, p2 = c1 / l1, c2 / l2
         p_n = -(u_n + g1 * p1 + g2 * p2) / w_nn
+        noise = NOISE * (abs(u_1) + abs(u_2) + abs(b_1 + u_1) + abs(b_2 + u_2))
+        if l2 == floor and abs(c2) <= noise:
+            if l1 > floor:  # singular along one tangent
+                side = smallest(w_nn, g2, mu_s)
+                p_n = -(u_n + g1 * p1) / (w_nn + side * g2)
+                p2 = side * p_n
+            elif abs(c1) <= noise:  # along both
+                g = math.sqrt(g1 * g1 + g2 * g2)
+                side = smallest(w_nn, g, mu_s)
+                p_n = -u_n / (w_nn + side * g)
+                p1, p2 = (side * p_n * g1 / g, side * p_n * g2 / g) if g > 0.0 else (0.0, 0.0)
+                return p_n - cohesion, x * p1 - y * p2, y * p1 + x * p2
         if math.sqrt(p1 * p1 + p2 * p2) > mu_s * p_n:
             kappa = -mu_d * u_n / w_nn
             if kappa <= 0.0:  # frictionless, or no push at all

@@ -1,4 +1,7 @@
-"""Overlaps: what a step left of the rule that grains do not penetrate, in mean diameters.
+"""Overlaps: what a step left of the rule that grains do not penetrate.
+
+Each is relative to the diameter of the smaller of its two grains (of the grain, at a wall): among
+large grains, a small one that has been swallowed would hardly show in mean diameters.
 
 The gaps are those that the last step found when it began, as the run file keeps them.
 """
@@ -24,7 +27,7 @@ __all__ = ["Overlaps", "overlap_distribution", "overlaps"]
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """How far grains overlap, in mean diameters."""
+    """How far grains overlap, relative to the smaller grain's diameter."""
 
     worst: float  # of all contacts
     mean: float  # of the contacts that bear a force, open ones as zero
@@ -32,10 +35,12 @@ class Overlaps:
 
 
 def overlaps(source: Source, frame: int = -1) -> Overlaps:
-    """Worst, mean and all overlaps, in mean diameters."""
+    """Worst, mean and all overlaps, relative to the smaller grain's diameter."""
     snap = snapshot(source, frame)
     c = snap.contacts
-    overlap = np.maximum(-c.gap, 0.0) / (2.0 * float(snap.radius.mean()))
+    r, n = snap.radius, len(snap.radius)
+    other = np.where(c.second < n, r[np.minimum(c.second, n - 1)], np.inf)
+    overlap = np.maximum(-c.gap, 0.0) / (2.0 * np.minimum(r[c.first], other))
     bearing = overlap[c.normal_impulse() != 0.0]
     mean = float(bearing.mean()) if bearing.size else 0.0
     return Overlaps(float(overlap.max(initial=0.0)), mean, overlap)
@@ -60,15 +65,17 @@ def overlap_distribution(
     return np.histogram(seen, edges)[0], edges
 
 
-@of_frame("overlaps", "worst and mean overlap, in mean diameters", contacts=True)
+@of_frame(
+    "overlaps", "worst and mean overlap, relative to the smaller grain's diameter", contacts=True
+)
 def _overlaps(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
     found = overlaps(snap)
     return xr.Dataset(
         {
-            "worst": ((), found.worst, about("mean diameter", "worst overlap")),
-            "mean": ((), found.mean, about("mean diameter", "mean overlap")),
+            "worst": ((), found.worst, about("smaller diameter", "worst overlap")),
+            "mean": ((), found.mean, about("smaller diameter", "mean overlap")),
         }
     )
 
@@ -78,7 +85,7 @@ def _distribution(snap: Snapshot, bins: int = 40) -> xr.Dataset:
     import xarray as xr
 
     counts, edges = overlap_distribution(snap, bins=bins)
-    what = about("mean diameter", "overlap")
+    what = about("smaller diameter", "overlap")
     return xr.Dataset(
         {"contacts": ("bin", counts, about("1", "number of contacts"))},
         {"low": ("bin", edges[:-1], what), "high": ("bin", edges[1:], what)},

@@ -39,5 +39,7 @@ def closing_word(run: RunFile) -> Summary:
     ended = None
     if run.finished:
         ended = next((_name(c) for c in conditions if c(sim)), "stop condition met")
+    sim.implausible = run.verdict or None
+    sim._look_closely()
     summary = sim._summary(ended, conditions, str(run.path))
     return replace(summary, seconds={}, compile_seconds=0.0)

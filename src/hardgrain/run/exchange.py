@@ -102,6 +102,15 @@ class Exchange:
         everyone.contacts = state.contacts.among(number)
         return everyone
 
+    @property
+    def moment(self) -> tuple[Ints, State, list[int]]:
+        """Who is there, and where the others are; set it to go back to that."""
+        return self.status.copy(), self._all, self.taken
+
+    @moment.setter
+    def moment(self, moment: tuple[Ints, State, list[int]]) -> None:
+        self.status, self._all, self.taken = moment
+
     def removed_by(self) -> list[int]:
         """How many grains each rule has taken out so far."""
         return [int((self.status == k).sum()) for k in range(1, len(self._rules) + 1)]

@@ -140,7 +140,6 @@ class Progress(Line):
 
     def line(self, sim: Simulation, report: StepReport, width: int | None = None) -> str:
         """The line after a step: in its order, as many figures as there is room for."""
-        diameter = 2.0 * float(sim.model.radius.mean())
         share, steps_left = self._left(sim)
         sweeps = sim.engine.softness is None  # soft particles make none
         parts = [  # (place in the line, text), the most telling first
@@ -151,7 +150,7 @@ class Progress(Line):
             (4, f"{report.sweeps} sweeps" if sweeps else ""),
             (2, f"time {report.time:.4g}"),
             (6, f"kinetic {report.kinetic:.2e}"),
-            (7, f"overlap {sim.totals.worst_overlap / diameter:.0e} d"),
+            (7, f"overlap {sim.totals.deepest:.0e} d"),
             (8, str(sim.monitor.found) if report.sweeps else ""),
         ]
         chosen: list[tuple[int, str]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
@@ -102,6 +102,8 @@ class Scenario(Spec):
     # takes the grains from a file; default: they are placed as the scene says
     start: Start | None = None
     stop: Stop | None = None  # when the run ends; needed in a file
+    # what becomes of a run whose overlaps, speeds or energy cannot be: it ends, or is reported
+    on_implausible: Literal["stop", "report"] = "stop"
     output: Output = Output()  # what is written, and how often
 
     @model_validator(mode="after")

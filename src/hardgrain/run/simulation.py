@@ -13,14 +13,14 @@ from copy import deepcopy
 from dataclasses import asdict, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import hardgrain
-from hardgrain.contact.detect import refuse_overlaps
-from hardgrain.errors import InputError, RunError, SoftRunWarning
+from hardgrain.contact.detect import deepest_overlap, refuse_overlaps
+from hardgrain.errors import ImplausibleRunWarning, InputError, RunError, SoftRunWarning
 from hardgrain.io.layout import MODEL
 from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import Checkpoint, Frame, Record, RunFile, RunWriter, Steps
@@ -29,13 +29,13 @@ from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
+from hardgrain.run.plausible import first_pace, implausible, may_create, too_deep
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
-from hardgrain.run.summary import CONVERGED, Summary, Totals
+from hardgrain.run.summary import CONVERGED, OVERLAP, Summary, Totals
 from hardgrain.run.track import Track
 from hardgrain.run.unique import uniqueness
-from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.spec import Grains
@@ -44,6 +44,7 @@ from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import RigidGrains, SoftParticles, make_engine
 from hardgrain.step.ledger import kinetic_energy
+from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.report import StepReport
 
 __all__ = ["Simulation"]
@@ -71,7 +72,6 @@ class Simulation:
     """
 
     model: Model
-    state: State
 
     def __init__(
         self,
@@ -84,13 +84,19 @@ class Simulation:
         start: State | GrainArrays | None = None,
         title: str = "",
         units: str = "",
+        on_implausible: Literal["stop", "report"] | None = None,
     ) -> None:
         if isinstance(scene, Scene):
             given: dict[str, Any] = {"title": title, "units": units, "seed": seed, "dt": dt}
             given |= {"solver": solver, "engine": engine or RigidGrains()}
+            given |= {"on_implausible": on_implausible or "stop"}
             scene = Scenario(**given, scene=scene)
-        elif (dt, solver, engine, seed, title, units) != (None, None, None, 0, "", ""):
-            raise InputError("dt, solver, engine, seed, title and units are part of the scenario")
+        elif (dt, solver, engine, seed, title, units, on_implausible) != (
+            None, None, None, 0, "", "", None
+        ):  # fmt: skip
+            raise InputError(
+                "dt, solver, engine, seed, title, units and on_implausible are part of the scenario"
+            )
         grains, old_walls, old_dt = None, None, None
         if isinstance(start, GrainArrays):
             grains, start = start, None
@@ -106,6 +112,7 @@ class Simulation:
         new_walls = None
         if start is not None:
             new_walls = self._take(everyone, state, start, old_walls, old_dt)
+        _refuse_unfit(everyone, state, "the start gives")
         self._set_up(everyone, state)
         if (entered := self.exchange(self.model, self.state, removes=False)) is not None:
             self.model, self.state, _ = entered
@@ -118,7 +125,13 @@ class Simulation:
             new = checked.id >= (0 if start is None else self.from_start)
             refuse_overlaps(checked, self.state, new_grains=new, new_walls=new_walls)
         elastic = self.engine.elastic(self.state)
-        self.totals = Totals(kinetic_start=self.kinetic, elastic_start=elastic)
+        self.totals = Totals(
+            kinetic_start=self.kinetic,
+            elastic_start=elastic,
+            pace=first_pace(self.model, self.state, elastic),
+        )
+        if scene.scene.allow_overlaps or start is not None:
+            self.totals.overlap_start = deepest_overlap(self.model, self.state)[0]
         self.monitor = Monitor(everyone, scene.solver, self.dt, self.totals)
         self.monitor.model = self.model
 
@@ -146,6 +159,21 @@ class Simulation:
         self._compiled = compile_seconds()
         self._updates = 0.0
         self._news: str | None = None  # that the run has turned soft in the last step
+        self.implausible: str | None = None  # why the run cannot be believed, see run.plausible
+        self._deepest = 0.0  # overlap at the end of the last step, once looked for
+
+    @property
+    def state(self) -> State:
+        """Where all bodies are and how they move; another one may be set in its place."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        expected = (self.model.bodies, self.model.dim)
+        if state.position.shape != expected:
+            raise InputError(f"state has positions of shape {state.position.shape}, not {expected}")
+        _refuse_unfit(self.model, state, "the state gives")
+        self._state = state
 
     def _weigh(self) -> None:
         self._mass = float(self.model.mass[: self.model.n].sum())
@@ -235,11 +263,20 @@ class Simulation:
         t.worst_overlap = max(t.worst_overlap, report.worst_overlap)
         t.worst_residual = max(t.worst_residual, report.residual)
         t.fastest = max(t.fastest, report.fastest)
+        t.deepest = max(t.deepest, report.deepest)
+        t.pace += self.engine.pace.loads
+        t.kicked += 0.5 * self._mass * self.engine.pace.loads**2
+        if self.model.remove_overlaps:  # which pushes them apart within a step
+            t.pace += report.worst_overlap / self.dt
+        t.driven = max(t.driven, self.engine.pace.driven)
         self._updates += self.engine.updates(report)
         report = replace(report, speed=self._speed(report.kinetic))
         self._speeds.append(report.speed)
         self.report = report
         self._news = None
+        self.implausible = self.implausible or implausible(self, report)
+        if self.implausible is not None:
+            return report
         if self.engine.softness is None and self.monitor.due(report):
             with self.engine.seconds.of("watch"):
                 self._news = self.monitor.look(self.state)
@@ -260,6 +297,8 @@ class Simulation:
                 self.flow.elastic_removed = elastic - self.engine.elastic(self.state)
             for name in FLOWS:
                 setattr(self.totals, name, getattr(self.totals, name) + getattr(self.flow, name))
+            brought = first_pace(self.model, self.state, 0.0)
+            self.totals.pace = max(self.totals.pace, brought)
 
     def _work_of_walls(self, before: Floats) -> Floats:
         """Of each wall on the grains in the last step, −dt (F·v̄ + τ·ω), shape (w,) [energy].
@@ -348,6 +387,13 @@ class Simulation:
 
         ``scene`` is needed only where the original one held Python functions.
         """
+        with RunFile(path) as file:
+            verdict = file.verdict
+            if verdict and stored_scenario(file.header, path).on_implausible == "stop":
+                raise RunError(
+                    f"{path} was stopped as not plausible: {verdict}; it cannot go on, but another"
+                    " run may start from its frames, with a smaller dt or another solver"
+                )
         writer, checkpoint = RunWriter.resume(path)
         with writer:
             with RunFile(path) as file:
@@ -356,6 +402,7 @@ class Simulation:
             if columns != sim._columns():
                 raise _kept_less(path, checkpoint)
             sim._recall_speeds(history)
+            sim.implausible = verdict or None
             conditions = sim.conditions(until)
             with _attended(conditions, progress) as (observer, interrupt):
                 summary = sim._loop(conditions, writer, observer, interrupt)
@@ -382,7 +429,9 @@ class Simulation:
                     f" {checkpoint.header.get('hardgrain', 'another version')}"
                 )
         bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
-        sim._set_up(everyone, State(frame.step, frame.time, *bodies, rows), frame.status)
+        state = State(frame.step, frame.time, *bodies, rows)
+        _refuse_unfit(everyone, state, f"{path} gives")
+        sim._set_up(everyone, state, frame.status)
         sim.totals = Totals(
             **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
         )
@@ -418,10 +467,22 @@ class Simulation:
 
         if writer is not None:
             writer.durable = output.durable
+        if self._stopped:  # asked to go on, it tries that step again
+            self.implausible = None
         ended, asked = reason(), interrupt.asked
         while ended is None and not asked:
+            good = self._moment() if self.scenario.on_implausible == "stop" else None
+            known = self.implausible
             with self._begun():
                 report = self.step()
+            if known is None and self.implausible is not None:
+                if writer is not None:
+                    writer.tell(self.implausible)
+                text = f"this run is not plausible: {self.implausible}"
+                self._warn(text, progress, ImplausibleRunWarning)
+                if good is not None:
+                    self._go_back(good)
+                    break
             # asked is looked up once a step: a run that ends has just written all of it
             ended, asked = reason(), interrupt.asked
             if writer is not None:
@@ -433,9 +494,14 @@ class Simulation:
                     rows = []
                     self._tell_of(writer, progress)
             if self._news is not None:
-                self._warn(f"this run is {self._news}", progress)
+                self._warn(f"this run is {self._news}", progress, SoftRunWarning)
             progress(self, report)
+        self._look_closely()
         if writer is not None:
+            if rows:  # back at the last good moment
+                self._write(writer, rows, True)
+            if self.implausible is not None:
+                writer.tell(self.implausible)
             writer.close(finished=ended is not None)
             self._tell_of(writer, progress)
         with self._begun():
@@ -453,15 +519,47 @@ class Simulation:
     def _tell_of(self, writer: RunWriter, progress: Observer) -> None:
         """Say what has happened to the output."""
         if writer.news is not None:
-            self._warn(writer.news, progress)
+            self._warn(writer.news, progress, UserWarning)
             writer.news = None
 
-    def _warn(self, text: str, progress: Observer) -> None:
+    @property
+    def _stopped(self) -> bool:
+        """Whether a step that is not plausible has ended the run."""
+        return self.scenario.on_implausible == "stop" and self.implausible is not None
+
+    def _moment(self) -> tuple[Any, ...]:
+        """All that the next step changes, to go back to."""
+        s, e = self._state, self.engine
+        arrays = ("position", "velocity", "spin", "orientation")
+        state = replace(s, **{name: getattr(s, name).copy() for name in arrays})
+        forces = e.wall_force.copy(), e.wall_torque.copy()
+        there = self.model, e, self.flow, self.exchange.moment
+        return state, replace(self.totals), self.report, forces, there
+
+    def _go_back(self, moment: tuple[Any, ...]) -> None:
+        """Undo the last step."""
+        self._state, totals, self.report, forces, there = moment
+        self.model, self.engine, self.flow, self.exchange.moment = there
+        self.monitor.model = self.model
+        self._weigh()
+        for f in fields(Totals):  # the monitor holds them too
+            setattr(self.totals, f.name, getattr(totals, f.name))
+        self.engine.wall_force[:], self.engine.wall_torque[:] = forces
+        self._speeds.pop()
+
+    def _look_closely(self) -> None:
+        """How far bodies overlap now, after the last step, whatever it knew of contacts."""
+        self._deepest, i, j = deepest_overlap(self.model, self.state)
+        if self.implausible is None:
+            at = f"the state after step {self.state.step}"
+            self.implausible = too_deep(self, self._deepest, i, j, at)
+
+    def _warn(self, text: str, progress: Observer, kind: type[Warning]) -> None:
         """A line of the progress; or, where there is none, a warning of Python's own."""
         if isinstance(progress, Progress) and not progress.hidden:
             progress.tell(f"warning:     {text}")
         else:
-            warnings.warn(text, SoftRunWarning, stacklevel=4)
+            warnings.warn(text, kind, stacklevel=4)
 
     # ------------------------------------------------------------------ output
     def _create(self, path: str | Path, overwrite: bool) -> RunWriter:
@@ -540,11 +638,11 @@ class Simulation:
         if self.engine.softness is None:
             with self.engine.seconds.of("watch"):
                 found = self.monitor.verdict(self.state)
-        if self._at_rest(conditions):
+        if self.implausible is None and self._at_rest(conditions):
             with self.engine.seconds.of("watch"):
                 unique = uniqueness(self, max(CLOSING, SHARE * self._updates))
         return Summary(
-            ended=ended or "interrupted",
+            ended=ended or ("stopped, not plausible" if self._stopped else "interrupted"),
             finished=ended is not None,
             steps=steps,
             time=self.state.time,
@@ -557,7 +655,8 @@ class Simulation:
             unsettled=int(t.unsettled),
             loose=int(t.loose),
             rigidity=found,
-            worst_overlap=t.worst_overlap / diameter,
+            implausible=self.implausible,
+            worst_overlap=max(t.deepest, self._deepest),
             mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
             kinetic_start=t.kinetic_start,
             elastic_start=t.elastic_start,
@@ -588,26 +687,18 @@ class Simulation:
         return any(c(self) for c in known if isinstance(c, AtRest))
 
     def _warnings(self, found: Rigidity | None) -> Iterator[str]:
-        t, laws = self.totals, self.model.laws
+        t = self.totals
         if self.monitor.soft_at and found is not None and found.rigid:
             yield f"the run was soft at step {self.monitor.soft_at}, before it was rigid again"
         scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven) + t.kinetic_inserted
         if t.created > _CREATED * scale:
-            e = laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
-            why = ""
-            if e.min() != e.max():
-                why = "; unequal restitution coefficients can create energy"
-            elif self.model.remove_overlaps:
-                why = "; the shock law with g pushes overlaps apart"
-            elif t.loose:
-                why = "; more sweeps would converge better"
-            yield f"contacts created energy, {t.created:.3g} in all{why}"
-        diameter = 2.0 * float(self.exchange.everyone.radius.mean())
-        soft = self.engine.softness
-        if t.worst_overlap > 0.01 * diameter:
+            why = may_create(self.model) or ("more sweeps would converge better" if t.loose else "")
+            yield f"contacts created energy, {t.created:.3g} in all{'; ' if why else ''}{why}"
+        soft, deepest = self.engine.softness, max(t.deepest, self._deepest)
+        if deepest > OVERLAP:
             finer = f"{'more sweeps or ' if t.loose else ''}a smaller dt"
             yield (
-                f"grains overlapped by up to {t.worst_overlap / diameter:.2g} mean diameters; use"
+                f"grains overlapped by up to {deepest:.2g} of the smaller one's diameter; use"
                 f" {finer if soft is None else 'a larger engine.stiffness'}"
             )
         step = self.dt if soft is None else soft.step
@@ -640,6 +731,10 @@ def _attended(
             progress = stack.enter_context(line)
         heard = progress.heard if isinstance(progress, Progress) else lambda count: None
         yield progress, stack.enter_context(Interrupt(heard))
+
+
+def _refuse_unfit(model: Model, state: State, what: str) -> None:
+    refuse_unfit(model, state, farthest(model), InputError, what)
 
 
 def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:
@@ -675,6 +770,12 @@ def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainAr
         raise InputError(
             f"start holds grains in {grains.position.shape[1]}D; scene.dimension is"
             f" {scene.dimension}"
+        )
+    small = np.flatnonzero(~(grains.radius > 0.0))
+    if small.size:
+        raise InputError(
+            f"start holds grains of which grain {small[0]} has the radius"
+            f" {grains.radius[small[0]]:g}; it must be greater than 0"
         )
     counts = np.bincount(grains.group, minlength=1).tolist()
     theirs = [k for k, spec in enumerate(sets) if spec.place is None]

@@ -12,7 +12,9 @@ from hardgrain.run.unique import Uniqueness
 from hardgrain.scene.brief import html_table
 from hardgrain.step.report import Softness
 
-__all__ = ["CONVERGED", "Summary", "Totals"]
+__all__ = ["CONVERGED", "OVERLAP", "Summary", "Totals"]
+
+OVERLAP = 0.01  # [smaller diameter] from where on an overlap is worth a warning
 
 WIDTH = 100  # of a printed line [character]
 
@@ -32,9 +34,15 @@ class Totals(Flow):
     capped: float = 0.0  # steps that missed the solver's criterion
     unsettled: float = 0.0  # steps that did not find the geometry at their end
     loose: float = 0.0  # steps that ended with a residual above CONVERGED
-    worst_overlap: float = 0.0
+    worst_overlap: float = 0.0  # [length]
     worst_residual: float = 0.0
     fastest: float = 0.0
+    deepest: float = 0.0  # worst overlap relative to the smaller grain's diameter
+    # What is plausible, see run.plausible:
+    overlap_start: float = 0.0  # overlap of the first state [smaller diameter]
+    pace: float = 0.0  # speed at the start and sum of what loads added to it
+    driven: float = 0.0  # largest prescribed speed
+    kicked: float = 0.0  # energy that loads would have given in each step without contacts
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,8 @@ class Summary:
     unsettled: int
     loose: int  # steps with a residual above CONVERGED
     rigidity: Rigidity | None  # None: soft particles
-    worst_overlap: float  # in mean diameters, over the run
+    implausible: str | None  # what cannot have happened, see run.plausible; None: nothing
+    worst_overlap: float  # over the run and at its end, relative to the smaller grain's diameter
     mean_overlap: float  # in mean diameters, of the last step
     kinetic_start: float
     elastic_start: float
@@ -94,6 +103,11 @@ class Summary:
         )
 
     @property
+    def rigid(self) -> bool:
+        """Whether grains were rigid, in a run that is plausible at all."""
+        return self.rigidity is not None and self.rigidity.rigid and self.implausible is None
+
+    @property
     def updates_per_second(self) -> float:
         """Contact updates, or steps of soft particles, per second of solver time."""
         solve = self.seconds.get("solve", 0.0)
@@ -105,7 +119,8 @@ class Summary:
             **asdict(self),
             "balance_error": self.balance_error,
             "updates_per_second": self.updates_per_second,
-            "rigid": self.rigidity is not None and self.rigidity.rigid,
+            "rigid": self.rigid,
+            "plausible": self.implausible is None,
             "sound_speed": None if self.rigidity is None else self.rigidity.sound_speed,
             "unique": self.unique and asdict(self.unique) | {"verdict": self.unique.verdict},
         }
@@ -122,6 +137,16 @@ class Summary:
         if self.loose == 0 and r is not None and not r.rigid and r.length > 0.0:
             converged = "yes at every contact, but NOT in the longest wave (see rigid?)"
         rigid = "" if r is None else f"{'yes' if r.rigid else 'NO, soft'}: {r.why}"
+        plausible = "yes: overlaps, speeds and energy are such as loads and laws allow"
+        if self.implausible is not None:
+            plausible = f"NO: {self.implausible}"
+            converged = "in doubt, see plausible?"
+            rigid = "in doubt, see plausible?"
+        elif self.worst_overlap > OVERLAP:
+            plausible = (
+                f"yes, but for overlaps: up to {self.worst_overlap:.2g} of the smaller grain's"
+                " diameter"
+            )
         trust = (
             f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
             f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}"
@@ -148,9 +173,11 @@ class Summary:
             ("grains", f"{self.grains}, with {self.contacts} contacts that bear a force"),
             ("converged?", trust),
             ("rigid?", rigid),
+            ("plausible?", plausible),
             (
                 "overlap",
-                f"worst {self.worst_overlap:.2g}, mean {self.mean_overlap:.2g} mean diameters",
+                f"worst {self.worst_overlap:.2g} of the smaller grain's diameter, mean"
+                f" {self.mean_overlap:.2g} mean diameters",
             ),
             (
                 "energy",
@@ -172,7 +199,7 @@ class Summary:
             how = f"; see hardgrain forces {self.output}" if self.output else ""
             how = "" if self.unique.verdict == "yes" or self.unique.unknown else how
             lines.insert(4, ("unique?", f"{self.unique}{how}"))
-        if r is not None and not r.rigid:
+        if r is not None and not r.rigid and self.implausible is None:
             lines.insert(4, ("softness", r.sound))
         if self.removed_by or self.waiting or self.flow.inserted or self.flow.removed:
             lines.insert(2, ("came, went", self._traffic()))

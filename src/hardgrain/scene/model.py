@@ -128,6 +128,10 @@ class Model:
         """Number of grains."""
         return self.radius.size
 
+    def body_name(self, i: int) -> str:
+        """A body in words."""
+        return f"grain {self.id[i]}" if i < self.n else f"wall {self.wall_names[i - self.n]!r}"
+
     @property
     def bodies(self) -> int:
         """Number of bodies, walls included."""

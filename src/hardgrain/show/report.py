@@ -43,7 +43,7 @@ KEY = (
     "packing-fraction", "coordination", "clusters", "isostaticity", "fabric", "stress", "overlaps",
     "energy", "granular-temperature",
 )  # fmt: skip
-ANSWERS = ("converged?", "rigid?", "unique?")
+ANSWERS = ("converged?", "rigid?", "plausible?", "unique?")
 NOT_KNOWN = {"unique?": "not asked: the run did not end at rest"}
 
 

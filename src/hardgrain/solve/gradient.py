@@ -148,7 +148,7 @@ def at_rest(
             v_ahead, theta, LOOK,
         )  # fmt: skip
         count += LOOK
-        found = violation(r / unit, bodies.velocity(r), mu, turn)[0]
+        found = violation(r / unit, bodies.velocity(r), mu, turn, bodies.paths)[0]
         stuck = 0 if found < 0.9 * least else stuck + 1
         if found < least:
             best, least = r.copy(), found

@@ -142,7 +142,7 @@ def _relax_step(
         packed = pack(*contacts, problem.torque, velocity, spin, *before, *bodies, *laws)
 
     unseen = float(np.square(_ROUNDING * _fastest(problem)))  # inf, not an error, at worst
-    went = _sweep(solver, packed, loops, solver.cutoff * problem.dt, unseen)
+    went = _sweep(solver, packed, loops, solver.cutoff * problem.dt, unseen, problem.paths[stored])
 
     if problem.lean:
         unpack: Any = lean.unpack_2d if flat else lean.unpack_3d
@@ -176,7 +176,7 @@ def _relax_matrices(
             stored = np.arange(m, dtype=np.int32)
         packed = blocks.pack(local, stored, r)
         unseen = float(np.square(_ROUNDING * np.abs(local.q).max()))
-        went = _sweep(solver, packed, loops, solver.cutoff, unseen)
+        went = _sweep(solver, packed, loops, solver.cutoff, unseen, None)
         r = blocks.unpack(packed, stored, local.dim)
     v = form.velocity(r) if isinstance(form, GlobalForm) else None
     stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
@@ -189,6 +189,7 @@ def _sweep(
     loops: _Loops,
     cutoff: float,
     unseen: float,
+    paths: Floats | None,
 ) -> tuple[int, bool, float, float]:
     """Sweeps done, whether the rule was met, residual and residual_rms."""
     from hardgrain.solve import order, sweep
@@ -206,5 +207,6 @@ def _sweep(
         solver.tolerance,
         cutoff,
         unseen,
+        paths,
     )
-    return sweeps, met, *sweep.residual(packed, loops.starts, unseen)
+    return sweeps, met, *sweep.residual(packed, loops.starts, unseen, paths)

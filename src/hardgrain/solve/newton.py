@@ -60,13 +60,13 @@ def springs(r0, u, mu, rho, r, d):
 
 
 @jit
-def violation(r, u, mu, turn):
-    """Largest and rms velocity that contacts still want, relative to what they do (`solve.sweep`).
+def violation(r, u, mu, turn, paths):
+    """Residual and residual_rms as in `solve.sweep`, of velocities and paths.
 
-    r in units of velocity; turn: W_TT/W_NN.
+    r in units of velocity; turn: W_TT/W_NN; paths: (dt/d)², zero where nobody tells.
     """
     m, dim = u.shape
-    worst, wants, scale, loaded = 0.0, 0.0, 0.0, 0.0
+    worst, wants, scale, loaded, astray = 0.0, 0.0, 0.0, 0.0, 0.0
     a = np.empty(dim)
     for k in range(m):
         new_n = max(r[k, 0] - u[k, 0], 0.0)
@@ -88,9 +88,11 @@ def violation(r, u, mu, turn):
         loaded += max(new, old) != 0.0
         if not gone <= worst:
             worst = gone
+        astray = max(astray, gone * paths[k])
     if worst == 0.0:
         return 0.0, 0.0
-    return math.sqrt(worst * loaded / scale), math.sqrt(wants / scale)
+    square = worst * loaded / scale
+    return math.sqrt(astray if astray > square else square), math.sqrt(wants / scale)
 
 
 def newton(
@@ -120,7 +122,7 @@ def newton(
 
     while True:
         u = bodies.velocity(scale * r)
-        found = violation(r, u, mu, turn)[0]
+        found = violation(r, u, mu, turn, bodies.paths)[0]
         if not found >= best_found:
             best, best_found = r, found
         if found <= tolerance or count >= most or poor >= 2:

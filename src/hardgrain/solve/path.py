@@ -404,7 +404,7 @@ class Path:
         """One iteration, at the cost of one factorisation."""
         r, u, gamma, tau = self.point
         self._velocity = self.bodies.velocity(self.impulse)
-        found = violation(r, self._velocity, self.mu, self.turn)[0]
+        found = violation(r, self._velocity, self.mu, self.turn, self.bodies.paths)[0]
         if found < self.violation:
             self.best, self.violation = self.impulse, found
         scale_cones(r, gamma, tau, self.mu, self._w, self._eta, self._lam)

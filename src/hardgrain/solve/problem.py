@@ -48,6 +48,15 @@ class Problem:
     def dim(self) -> int:
         return int(self.normal.shape[1])
 
+    @property
+    def paths(self) -> Floats:
+        """(dt/d)² with d the diameter of a contact's smaller grain, shape (m,) [1/speed²]."""
+        n = self.radius.size
+        other = self.radius[np.minimum(self.second, n - 1)]
+        smaller = np.minimum(self.radius[self.first], np.where(self.second < n, other, np.inf))
+        paths: Floats = np.square(self.dt / (2.0 * smaller))
+        return paths
+
     def unbalanced(self, velocity: Floats, impulse: Floats) -> float:
         """Largest net force on a body, relative to the mean contact force; 0 where none acts.
 

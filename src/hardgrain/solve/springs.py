@@ -39,7 +39,7 @@ def harden(
     limit = mu * np.maximum(start[:, 0], 0.0)
     r = np.column_stack([np.maximum(start[:, 0], 0.0), np.clip(start[:, 1], -limit, limit)])
     most = max(FEW, int(CHANGES * len(mu)))
-    best, least = r, violation(scale * r, bodies.velocity(r), mu, turn)[0]
+    best, least = r, violation(scale * r, bodies.velocity(r), mu, turn, bodies.paths)[0]
     now, e, spent, changes, idle = least, SOFT, 0.0, 0, 0
     while least > tolerance and spent < patience and e <= 10.0 and idle < IDLE:
         found, made, factors = walk(bodies, mu, r, e, most)
@@ -47,7 +47,8 @@ def harden(
         spent += factors * bodies.cost + made * bodies.change
         new = np.inf
         if found is not None:
-            new = violation(scale * found, bodies.velocity(found), mu, turn)[0]
+            u = bodies.velocity(found)
+            new = violation(scale * found, u, mu, turn, bodies.paths)[0]
         if found is None or not new <= max(10.0 * now, 30.0 * e):  # the latter: lost to rounding
             e *= SOFTER
             continue

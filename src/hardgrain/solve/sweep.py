@@ -8,14 +8,28 @@ compare with the impulse P it has. The velocity change that the contact still wa
 W_αα (P* − P). It vanishes for all contacts exactly when Signorini's and Coulomb's conditions (and
 all other laws) hold everywhere, whichever of the many admissible force networks was found:
 
-    residual = max_α |W_αα (P* − P)_α| / V,      V² = mean_α max(|W_αα P|², |W_αα P*|²)
+    ΔV_α = |W_αα (P* − P)_α|,      V² = mean_α max(|W_αα P|², |W_αα P*|²)
 
 The mean runs over the contacts that bear an impulse or want one. V is the velocity that a typical
-contact impulse gives to its contact, so the residual is a pure number: 10⁻⁶ means that velocities
-are right to a millionth of what the contacts do in a step. ``residual_rms`` has the root mean
-square in place of the maximum; it is 1 where nothing is known yet. Velocities that drown in the
-rounding of the bodies' own (`unseen`) count as zero: grains that travel together without pushing
-each other have nothing to converge.
+contact impulse gives to its contact, so that ΔV/V is a pure number: 10⁻⁶ means that velocities are
+right to a millionth of what the contacts do in a step. Where light and heavy grains meet, V is a
+velocity of light ones, since the same impulse moves them faster; it may be so large that a heavy
+grain in free fall, or a light one that is driven through its neighbour, would pass for solved. So
+no contact is judged by V alone. The residual is the largest, over all contacts, of three numbers:
+
+    ΔV / V                        velocities: relative to those that typical impulses give;
+    ΔV / (10 |W_αα| P)            impulses: relative to ten times the typical one, P² = mean P_n²,
+                                  which is what a heavy grain is measured by;
+    ΔV dt / d_α                   paths: how far the contact goes astray within the step, relative
+                                  to the diameter of the smaller of its grains.
+
+Among grains whose masses differ by less than about ten, and as long as typical impulses move no
+grain by more than its diameter in a step, the first is the largest and the other two change
+nothing. Problems that come as matrices know neither dt nor diameters and have the first two alone.
+
+``residual_rms`` is the root mean square of ΔV over V; it is 1 where nothing is known yet.
+Velocities that drown in the rounding of the bodies' own (`unseen`) count as zero: grains that
+travel together without pushing each other have nothing to converge.
 """
 
 from __future__ import annotations
@@ -29,6 +43,10 @@ from hardgrain.solve import blocks, full, lean
 from hardgrain.solve.order import arrange
 
 SWEEPS, LOCAL, GLOBAL, RESIDUAL = range(4)  # stopping rules
+# How much larger than the typical impulse one may be that counts as 1 in the residual. Less: the
+# tolerance of grains that differ little in mass would change; more: heavy grains are noticed later.
+LENIENT = 10.0
+NORMAL, TANGENT = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 BLOCK = 4096  # contacts per partial sum: fixed, so that sums do not depend on the threads
 LINE = 64  # bytes that memory gives at a time; the rows that matter span two at most
 AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
@@ -188,6 +206,16 @@ def summed(part, column):
     return total
 
 
+@device
+def largest(part, column):
+    """Largest number of a column, or NaN."""
+    most = 0.0
+    for i in range(part.shape[0]):
+        if not part[i, column] <= most:
+            most = part[i, column]
+    return most
+
+
 @pjit
 def change_blocks(p, before, tolerance, cutoff):
     """`change_block` on all threads, in fixed blocks that are combined in order."""
@@ -212,53 +240,69 @@ def change(p, before, starts, tolerance, cutoff):
 
 
 @device
-def residual_block(p, low, high):
-    """Largest and summed squares of the velocity still wanted, sum and number of the scale's."""
-    worst, wants, scale, loaded = 0.0, 0.0, 0.0, 0.0
+def residual_block(p, low, high, paths):
+    """Squares: the largest ΔV, ΔV/|W| and ΔV dt/d; the sums of ΔV, V and P_n, and their number.
+
+    ``paths``: (m,) (dt/d)² of the contacts, or None.
+    """
+    worst, lacking, astray = 0.0, 0.0, 0.0
+    wants, scale, push, loaded = 0.0, 0.0, 0.0, 0.0
     for k in range(low, high):
         new, old = wanted(p, k), present(p, k)
         d = speed_squared(p, k, subtract(new, old))
         wants += d
         size = max(speed_squared(p, k, new), speed_squared(p, k, old))
         scale += size
+        push += max(new[0] ** 2, old[0] ** 2)
         loaded += size != 0.0
         if not d <= worst:  # lets NaN through
             worst = d
-    return worst, wants, scale, loaded
+        mobility = max(speed_squared(p, k, NORMAL), speed_squared(p, k, TANGENT))
+        if d > lacking * mobility:
+            lacking = d / mobility
+        if paths is not None:
+            astray = max(astray, d * paths[k])
+    return worst, lacking, astray, wants, scale, push, loaded
 
 
 @pjit
-def residual_blocks(p):
+def residual_blocks(p, paths):
     """`residual_block` on all threads, in fixed blocks that are combined in order."""
     m = p.first.size
     blocks = (m + BLOCK - 1) // BLOCK
-    part = np.zeros((blocks, 4))
+    part = np.zeros((blocks, 7))
     for i in prange(blocks):
-        worst, wants, scale, loaded = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK))
-        part[i, 0], part[i, 1], part[i, 2], part[i, 3] = worst, wants, scale, loaded
-    worst = 0.0
-    for i in range(blocks):
-        if not part[i, 0] <= worst:
-            worst = part[i, 0]
-    return worst, summed(part, 1), summed(part, 2), summed(part, 3)
+        found = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK), paths)
+        for c in range(7):
+            part[i, c] = found[c]
+    return (
+        largest(part, 0), largest(part, 1), largest(part, 2),
+        summed(part, 3), summed(part, 4), summed(part, 5), summed(part, 6),
+    )  # fmt: skip
 
 
 @jit
-def residual(p, starts, unseen):
+def residual(p, starts, unseen, paths):
     """Residual and residual_rms of a packed problem; on all threads where it is coloured.
 
-    ``unseen``: square of the velocity that rounding hides.
+    ``unseen``: square of the velocity that rounding hides; ``paths``: see `residual_block`.
     """
     m = p.first.size
     if starts is None:
-        worst, wants, scale, loaded = residual_block(p, 0, m)
+        found = residual_block(p, 0, m, paths)
     elif m < SMALL:  # a single block
-        worst, wants, scale, loaded = residual_block(p, 0, m)
+        found = residual_block(p, 0, m, paths)
     else:
-        worst, wants, scale, loaded = residual_blocks(p)
+        found = residual_blocks(p, paths)
+    worst, lacking, astray, wants, scale, push, loaded = found
     if worst <= unseen:
         return 0.0, 0.0
-    return math.sqrt(worst * loaded / scale), math.sqrt(wants / scale)
+    square = worst * loaded / scale
+    if lacking * loaded > square * LENIENT**2 * push > 0.0:
+        square = lacking * loaded / (LENIENT**2 * push)
+    if astray > square:
+        square = astray
+    return math.sqrt(square), math.sqrt(wants / scale)
 
 
 @device
@@ -295,7 +339,7 @@ def sweep_parallel(p, relaxation, fresh):
 
 @jit
 def relax(
-    p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolerance, cutoff, unseen
+    p, order, starts, relaxation, scheme, seed, step, rule, sweeps, tolerance, cutoff, unseen, paths
 ):  # fmt: skip
     """Sweep until the rule is met; returns (sweeps done, rule met).
 
@@ -327,6 +371,6 @@ def relax(
                 return sweep + 1, True
         elif rule == RESIDUAL and sweep + 1 >= check:
             check = next_check(sweep + 1)
-            if residual(p, starts, unseen)[0] <= tolerance:
+            if residual(p, starts, unseen, paths)[0] <= tolerance:
                 return sweep + 1, True
     return sweeps, rule == SWEEPS

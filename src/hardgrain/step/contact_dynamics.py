@@ -40,8 +40,9 @@ from hardgrain.solve.solver import Solver
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
 from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
-from hardgrain.step.loads import Loads, move, turn
-from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
+from hardgrain.step.loads import Loads, Pace, move, turn
+from hardgrain.step.numbers import farthest, refuse_unfit
+from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, not_a_number
 
 __all__ = ["ContactDynamics", "StepReport"]
 
@@ -62,6 +63,7 @@ class ContactDynamics:
         settings: RigidGrains | None = None,
     ) -> None:
         self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
+        self._now = model  # as it is in this step, with locks that are on
         self.settings = settings or RigidGrains()
         self.detector = Detector(model, dt)
         self.seconds = Stopwatch()
@@ -69,8 +71,9 @@ class ContactDynamics:
         self.springs = False  # contacts remember no elongation
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))  # on walls, by grains
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
-        self._loads = Loads(model, dt)
+        self._loads, self._farthest = Loads(model, dt), farthest(model)
         self._glue = Glue(model)
+        self.pace = Pace()
 
     def advance(self, state: State) -> StepReport:
         """One step, as in the review: detect, free motion, solve for the impulses, move."""
@@ -83,6 +86,7 @@ class ContactDynamics:
         free_spin = state.spin + dt * model.inv_inertia * torque
         self._glue.carry(state.position, free_velocity, free_spin)
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
+        self.pace = self._loads.pace(state, free_velocity, free_spin)
         position, settled = state.position, True
         if self.settings.geometry == "end":
             contacts, solution, more, position, settled = self._settle(
@@ -102,7 +106,10 @@ class ContactDynamics:
             )  # fmt: skip
             self.wall_force /= dt
             self.wall_torque /= dt
-            worst, mean, loaded = overlaps(contacts.gap, contacts.normal, contacts.impulse)
+            worst, deepest, mean, loaded = overlaps(
+                contacts.gap, contacts.normal, contacts.impulse, contacts.first, contacts.second,
+                model.radius,
+            )  # fmt: skip
             v = solution.velocity[: model.n]
             fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max(initial=0.0))
             moving, turning = model.inv_mass > 0.0, model.inv_inertia > 0.0
@@ -120,6 +127,7 @@ class ContactDynamics:
             self._move(state, state.velocity, state.spin)
             state.step += 1
             state.time = state.step * dt
+            refuse_unfit(model, state, self._farthest, RunError, f"step {state.step} gave", INTACT)
         if not solution.converged and self.solver.on_cap == "error":
             raise RunError(
                 f"step {state.step} ended, after {sweeps} sweeps, {solution.status}, and"
@@ -133,7 +141,7 @@ class ContactDynamics:
         return StepReport(
             state.step, state.time, sweeps, solution.converged, solution.residual,
             solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
-            driven, dissipated + caught, max(-taken, 0.0), settled=settled,
+            driven, dissipated + caught, max(-taken, 0.0), settled=settled, deepest=deepest,
         )  # fmt: skip
 
     def elastic(self, state: State) -> float:

@@ -97,10 +97,15 @@ def kinetic_energy(velocity, spin, inv_mass, inv_inertia):
 
 
 @jit
-def overlaps(gap, normal, impulse):
-    """Worst overlap, mean overlap of the loaded contacts, and their number."""
-    worst, total, loaded = 0.0, 0.0, 0
+def overlaps(gap, normal, impulse, first, second, radius):
+    """Worst overlap, worst share of the smaller grain's diameter; mean of the loaded, number."""
+    worst, deepest, total, loaded = 0.0, 0.0, 0.0, 0
+    n = radius.size
     for k in range(gap.size):
+        smaller = radius[first[k]]
+        if second[k] < n:
+            smaller = min(smaller, radius[second[k]])
+        deepest = max(deepest, -gap[k] / (2.0 * smaller))
         p_n = 0.0
         for a in range(normal.shape[1]):
             p_n += impulse[k, a] * normal[k, a]
@@ -108,4 +113,4 @@ def overlaps(gap, normal, impulse):
         if p_n != 0.0:
             loaded += 1
             total += max(-gap[k], 0.0)
-    return worst, total / max(loaded, 1), loaded
+    return worst, deepest, total / max(loaded, 1), loaded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,14 @@ from hardgrain.contact.pairs import wall_geometry
 from hardgrain.kernels import jit
 from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
 
-__all__ = ["Loads", "move", "turn"]
+__all__ = ["Loads", "Pace", "move", "turn"]
+
+
+class Pace(NamedTuple):
+    """What can make grains fast in a step, besides the contacts that pass it on [speed]."""
+
+    loads: float = 0.0  # largest change of speed that forces and torques alone give
+    driven: float = 0.0  # largest prescribed speed, of surfaces where bodies turn
 
 
 class Loads:
@@ -55,6 +63,20 @@ class Loads:
                 state.spin[drive.bodies, drive.axis] = drive.value(middle)
         return taken
 
+    def pace(self, state: State, velocity: Floats, spin: Floats) -> Pace:
+        """Of a state whose velocities are prescribed; velocity, spin: those without contacts."""
+        m, n = self.model, self.model.n
+        loads, driven = pace(
+            state.velocity, velocity, state.spin, spin, m.radius, m.inv_mass, m.inv_inertia
+        )
+        turning = np.linalg.norm(state.spin[n:], axis=1)
+        if n and turning.any():  # as far from their axes as grains are
+            x = state.position[:n]
+            spread = np.linalg.norm(x.max(axis=0) - x.min(axis=0))
+            far = np.linalg.norm(state.position[n:] - x.mean(axis=0), axis=1)
+            driven += float((turning * (far + spread)).max())
+        return Pace(loads, driven)
+
     def at(self, state: State) -> tuple[Floats, Floats]:
         """External forces and torques on all bodies, shapes (nb, dim) and (nb, ns)."""
         force, torque = (load.copy() for load in self._constant)
@@ -72,6 +94,27 @@ class Loads:
                     )
                 force[p.body] += p.pressure(middle) * area * p.direction
         return force, torque
+
+
+@jit
+def pace(before, velocity, spin_before, spin, radius, inv_mass, inv_inertia):  # type: ignore[no-untyped-def]
+    """Largest change of speed by loads, and largest prescribed speed, centres plus surfaces."""
+    loads, driven, loads_turn, driven_turn = 0.0, 0.0, 0.0, 0.0
+    for i in range(before.shape[0]):
+        change, given = 0.0, 0.0
+        for a in range(before.shape[1]):
+            change += (velocity[i, a] - before[i, a]) ** 2
+            if inv_mass[i, a] == 0.0:
+                given += before[i, a] ** 2
+        loads, driven = max(loads, change), max(driven, given)
+        if i < radius.size:
+            change, given = 0.0, 0.0
+            for a in range(spin.shape[1]):
+                change += (radius[i] * (spin[i, a] - spin_before[i, a])) ** 2
+                if inv_inertia[i, a] == 0.0:
+                    given += (radius[i] * spin_before[i, a]) ** 2
+            loads_turn, driven_turn = max(loads_turn, change), max(driven_turn, given)
+    return math.sqrt(loads) + math.sqrt(loads_turn), math.sqrt(driven) + math.sqrt(driven_turn)
 
 
 def _add_load(drive: Drive, t: float, force: Floats, torque: Floats) -> None:

@@ -13,7 +13,9 @@ import numpy as np
 from hardgrain.kernels import compile_seconds
 from hardgrain.scene.model import Floats, State
 
-__all__ = ["Softness", "StepReport", "Stopwatch", "not_a_number"]
+__all__ = ["INTACT", "Softness", "StepReport", "Stopwatch", "not_a_number"]
+
+INTACT = "; the last frame written is intact"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class StepReport:
     elastic: float = 0.0  # energy in the springs of soft contacts at the end of the step
     settled: bool = True  # the geometry at the end of the step was found, where it was asked for
     speed: float = 0.0  # root mean square, of what bears a force, see `run.stop.AtRest`
+    deepest: float = 0.0  # worst overlap relative to the smaller grain's diameter [1]
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,4 @@ def not_a_number(state: State, velocity: Floats) -> str:
     """The word on a step that gave velocities which are not numbers."""
     bad = np.flatnonzero(~np.isfinite(velocity).all(axis=1))
     which = f"; the first is body {bad[0]}" if bad.size else ""
-    return (
-        f"step {state.step + 1} gave velocities that are not numbers{which};"
-        " the last frame written is intact"
-    )
+    return f"step {state.step + 1} gave velocities that are not numbers{which}{INTACT}"

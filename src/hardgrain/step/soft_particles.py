@@ -58,8 +58,9 @@ from hardgrain.scene.model import SPIN, VELOCITY, Contacts, Floats, Model, State
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
 from hardgrain.step.ledger import kinetic_energy, overlaps
-from hardgrain.step.loads import Loads, turn
-from hardgrain.step.report import Softness, StepReport, Stopwatch, not_a_number
+from hardgrain.step.loads import Loads, Pace, turn
+from hardgrain.step.numbers import farthest, refuse_unfit
+from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, not_a_number
 from hardgrain.theory.spring import damping_ratio, largest_step
 
 __all__ = ["SoftParticleDynamics", "admissible_step"]
@@ -104,7 +105,8 @@ class SoftParticleDynamics:
         self.springs = settings.spring > 0.0  # contacts remember an elongation
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
-        self._loads = Loads(model, dt)
+        self._loads, self._farthest = Loads(model, dt), farthest(model)
+        self.pace = Pace()
         self._list = PairList(model)
         self._inverse = self._six(model.inv_mass, model.inv_inertia)
         self._law = kernel.Law(
@@ -123,8 +125,12 @@ class SoftParticleDynamics:
             self._inverse = self._six(now.inv_mass, now.inv_inertia)
         with self.seconds.of("detect"):
             geometry = wall_geometry(model, state)
-            bodies, walls = self._pack(state, geometry, *self._loads.at(state))
+            force, torque = self._loads.at(state)
+            bodies, walls = self._pack(state, geometry, force, torque)
             turning = self._list.turning_speed(state, geometry)
+            free_velocity = state.velocity + dt * model.inv_mass * force
+            free_spin = state.spin + dt * model.inv_inertia * torque
+            self.pace = self._loads.pace(state, free_velocity, free_spin)
             contacts = state.contacts
         sums, wall_push = np.zeros(4), np.zeros((walls.kind.size, 6))
         done = 0
@@ -144,7 +150,10 @@ class SoftParticleDynamics:
             self.wall_force[:] = wall_push[:, : model.dim] / dt
             self.wall_torque[:] = wall_push[:, 3:][:, -self.wall_torque.shape[1] :] / dt
             contacts = self._contacts(pairs)
-            _, mean, loaded = overlaps(contacts.gap, contacts.normal, contacts.impulse)
+            _, deepest, mean, loaded = overlaps(
+                contacts.gap, contacts.normal, contacts.impulse, contacts.first, contacts.second,
+                model.radius,
+            )  # fmt: skip
             velocity, spin = self._split(bodies.v)
             kinetic = kinetic_energy(velocity, spin, model.inv_mass, model.inv_inertia)
             v = velocity[: model.n]
@@ -158,10 +167,12 @@ class SoftParticleDynamics:
             turn(state.orientation, turned, 1.0)
             state.step += 1
             state.time = state.step * dt
+            refuse_unfit(model, state, self._farthest, RunError, f"step {state.step} gave", INTACT)
         return StepReport(
             state.step, state.time, 0, True, 0.0, 0.0, len(contacts), loaded,
             float(sums[kernel.WORST]), mean, fastest, kinetic, float(sums[kernel.EXTERNAL]),
             float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]) + caught, 0.0, elastic,
+            deepest=deepest,
         )  # fmt: skip
 
     def elastic(self, state: State) -> float:

@@ -1,0 +1,127 @@
+"""Can it have happened? What no solver may do, however well it says that it converged.
+
+A run is plausible as long as, in every step,
+
+- no two bodies overlap by more than a tenth of the smaller one's diameter, beyond what they did at
+  the start (soft particles: by more than half of it);
+- no grain is a thousand times faster than loads and drives could have made it. That pace is the
+  largest speed at the start, plus the largest change of speed that forces alone gave in each step,
+  plus the largest speed that was prescribed. Collisions pass speed on: a light grain between heavy
+  ones, or one squeezed out of a wedge, may be some times faster, not orders;
+- all contacts together gave no energy, nor is there any that the ledger cannot account for, up to
+  a tenth of all that came in or went out, or that loads would have given in each step if contacts
+  had not taken it at once. (Contacts that few sweeps make elastic give back what
+  they took, so that single steps tell nothing. Unequal restitution coefficients, and a shock law
+  that pushes overlaps apart, may give any amount, by choice.)
+
+Numbers that are none end the step itself (`step.numbers`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardgrain.scene import lawtable
+from hardgrain.scene.model import Model, State
+from hardgrain.step.report import StepReport
+
+if TYPE_CHECKING:
+    from hardgrain.run.simulation import Simulation
+
+__all__ = ["first_pace", "implausible", "may_create", "overlap_limit", "too_deep"]
+
+OVERLAP = 0.1  # [smaller diameter] well above what coarse steps and few sweeps leave behind
+SOFT_OVERLAP = 0.5  # [smaller diameter] springs of soft particles are far from linear there
+JUMP = 1e3  # [1] above what masses and wedges make of a speed, far below what rounding makes
+ENERGY = 0.1  # [1] above what explicit steps of soft particles gain in long runs
+
+
+def implausible(sim: Simulation, report: StepReport) -> str | None:
+    """What is wrong with the step just made, with the worst offender by name; None if nothing."""
+    at = f"step {report.step}"
+    return (
+        _too_deep_step(sim, report, at)
+        or _too_fast(sim, report, at)
+        or _too_much_energy(sim, report, at)
+    )
+
+
+def too_deep(sim: Simulation, share: float, i: int, j: int, at: str) -> str | None:
+    """Whether bodies i and j overlap beyond the promise."""
+    if share <= overlap_limit(sim):
+        return None
+    m = sim.model
+    blocked = (m.inv_mass[[i, j]] == 0.0).all(axis=0).any()
+    why = " (both are driven or fixed there, so that no force can keep them apart)"
+    return (
+        f"{m.body_name(i)} and {m.body_name(j)} overlap by {share:.2g} of the smaller one's"
+        f" diameter in {at}{why if blocked else ''}"
+    )
+
+
+def overlap_limit(sim: Simulation) -> float:
+    """Largest overlap that is plausible [smaller diameter]."""
+    more = OVERLAP if sim.engine.softness is None else SOFT_OVERLAP
+    return sim.totals.overlap_start + more
+
+
+def first_pace(model: Model, state: State, elastic: float) -> float:
+    """Largest speed that a state holds: of centres and surfaces, and what its springs may give."""
+    n = model.n
+    v, w = state.velocity, state.spin[:n]
+    speed = math.sqrt(float(np.einsum("ia,ia->i", v, v).max(initial=0.0)))
+    turning = float((model.radius * np.sqrt(np.einsum("ia,ia->i", w, w))).max(initial=0.0))
+    lightest = float(model.mass[:n].min(initial=np.inf))
+    return speed + turning + math.sqrt(max(2.0 * elastic / lightest, 0.0))
+
+
+def may_create(model: Model) -> str | None:
+    """Why contacts may create energy by choice; None: they must not."""
+    e = model.laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
+    if e.min() != e.max():
+        return "unequal restitution coefficients can create energy"
+    if model.remove_overlaps:
+        return "the shock law with g pushes overlaps apart"
+    return None
+
+
+def _too_deep_step(sim: Simulation, report: StepReport, at: str) -> str | None:
+    if report.deepest <= overlap_limit(sim):
+        return None
+    c, r, n = sim.state.contacts, sim.model.radius, sim.model.n
+    other = np.where(c.second < n, r[np.minimum(c.second, n - 1)], np.inf)
+    share = -c.gap / (2.0 * np.minimum(r[c.first], other))
+    k = int(share.argmax())
+    return too_deep(sim, float(share[k]), int(c.first[k]), int(c.second[k]), at)
+
+
+def _too_fast(sim: Simulation, report: StepReport, at: str) -> str | None:
+    t = sim.totals
+    pace = t.pace + t.driven
+    if report.fastest <= JUMP * pace:
+        return None
+    v = sim.state.velocity[: sim.model.n]
+    i = int(np.einsum("ia,ia->i", v, v).argmax())
+    return (
+        f"{sim.model.body_name(i)} has the speed {report.fastest:.2g} after {at}, where loads and"
+        f" drives could have given {pace:.2g}"
+    )
+
+
+def _too_much_energy(sim: Simulation, report: StepReport, at: str) -> str | None:
+    t, now = sim.totals, report.kinetic + report.elastic
+    start = t.kinetic_start + t.elastic_start
+    came, went = t.kinetic_inserted, t.kinetic_removed + t.elastic_removed
+    error = now + went - came - start - t.work_external - t.work_driven + t.dissipated
+    turnover = now + went + came + start + t.kicked
+    turnover += abs(t.work_external) + abs(t.work_driven) + abs(t.dissipated)
+    gained = abs(error) + (0.0 if may_create(sim.model) else max(-t.dissipated, 0.0))
+    if gained <= ENERGY * turnover:
+        return None
+    return (
+        f"by {at} the energy {gained:.2g} came from nowhere, where {turnover:.2g} came in and went"
+        " out"
+    )
