@@ -246,7 +246,6 @@ def cases(first: int, last: int, seed: int, folder: Path) -> Iterator[tuple[int,
     for path in (p for p in files if p.name in CHECKED):
         for read in READERS.get(path.suffix, (grains,)):
             before[path.name, read.__name__] = bits(read(Path(shutil.copy(path, work / path.name))))
-    peak = _peak()
     for number in range(first, last):
         chance = random.Random(f"{seed}-{number}")
         path = chance.choice(files)
@@ -255,6 +254,7 @@ def cases(first: int, last: int, seed: int, folder: Path) -> Iterator[tuple[int,
         how = damage(copy, chance)
         name, size = f"{path.name}, {how}, {read.__name__}", copy.stat().st_size
         yield number, ""
+        peak = _peak()
         signal.setitimer(signal.ITIMER_PROF, TIME)
         signal.alarm(PATIENCE)
         wrong = ""
@@ -275,7 +275,6 @@ def cases(first: int, last: int, seed: int, folder: Path) -> Iterator[tuple[int,
         now = _peak()
         if now - peak > 3 * size + BASE:
             wrong = wrong or f"{name}: {(now - peak) >> 20} MiB of memory for {size} bytes"
-            peak = now
         if wrong:
             yield number, wrong
 
@@ -304,6 +303,7 @@ def run(first: int, last: int, seed: int) -> list[str]:
                 at = int(number)
                 if text:
                     wrong.append(f"case {at}: {text}")
+                    print(wrong[-1], flush=True)
         if child.returncode == 0:
             return wrong
         if at is None:
@@ -311,6 +311,7 @@ def run(first: int, last: int, seed: int) -> list[str]:
         late = child.returncode in (-signal.SIGALRM, -signal.SIGPROF)
         why = "hangs" if late else f"ends by {child.returncode}"
         wrong.append(f"case {at}: {why}")
+        print(wrong[-1], flush=True)
         first = at + 1
     return wrong
 
@@ -327,7 +328,6 @@ def main(words: list[str]) -> None:
                 print(number, wrong, flush=True)
         return
     wrong = run(first, last, seed)
-    print(*wrong, sep="\n")
     print(f"{last - first} damaged files, seed {seed}: {len(wrong)} went wrong")
     sys.exit(bool(wrong))
 

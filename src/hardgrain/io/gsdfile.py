@@ -19,6 +19,7 @@ Numbers have single precision; time and origin have double.
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,7 @@ def read_gsd(path: Path, frame: int) -> Foreign:
     """Grains of a frame of a GSD file."""
     hoomd = needed("gsd.hoomd")
 
+    _check_blocks(path)
     try:
         file = hoomd.open(path, "r")
     except OSError:
@@ -130,6 +132,7 @@ def read_gsd(path: Path, frame: int) -> Foreign:
         except Exception:
             raise InputError(f"{path} is damaged: its frame {k} cannot be read") from None
     p, c = found.particles, found.configuration
+    _check_shapes(path, found)
     if np.any(c.box[3:]):
         raise InputError(f"{path} has a tilted box; it must be upright")
     log = {name.removeprefix("configuration/"): value for name, value in found.log.items()}
@@ -142,6 +145,42 @@ def read_gsd(path: Path, frame: int) -> Foreign:
         path, position, 0.5 * np.asarray(p.diameter, float), np.asarray(p.velocity, float),
         np.asarray(spin, float), np.asarray(p.typeid, np.int32), 2 if c.dimensions == 2 else 3,
     )  # fmt: skip
+
+
+_HEADER = struct.Struct("<8xQQQQ")  # where index and names are, and how many there is room for
+_ENTRY, _NAME = 32, 64  # [bytes]
+
+
+def _check_blocks(path: Path) -> None:
+    """Whether index and names lie within the file; gsd trusts what it says of them and crashes."""
+    with path.open("rb") as file:
+        head = file.read(_HEADER.size)
+    if len(head) < _HEADER.size:
+        raise InputError(f"{path} is not a GSD file of the schema hoomd")
+    index, entries, names, room = _HEADER.unpack(head)
+    if max(index + _ENTRY * entries, names + _NAME * room) > path.stat().st_size:
+        raise InputError(f"{path} is damaged or cut short: its index lies beyond its end")
+
+
+# Arrays of a frame, each with a row for a grain: its columns.
+_COLUMNS: dict[str, tuple[int, ...]] = {
+    "position": (3,), "image": (3,), "velocity": (3,), "moment_inertia": (3,), "diameter": (),
+    "typeid": (), "angmom": (4,), "orientation": (4,),
+}  # fmt: skip
+
+
+def _check_shapes(path: Path, found: Any) -> None:
+    """Whether all arrays of a frame are of its grains."""
+    p, n = found.particles, int(found.particles.N)
+    shapes = {name: (np.shape(getattr(p, name)), (n, *row)) for name, row in _COLUMNS.items()}
+    shapes["box"] = np.shape(found.configuration.box), (6,)
+    shapes["dimensions"] = np.shape(found.configuration.dimensions), ()
+    for name, row in (("particles/spin", (n, 3)), ("configuration/origin", (3,))):
+        if name in found.log:
+            shapes[name] = (np.shape(found.log[name]), row)
+    for name, (given, asked) in shapes.items():
+        if given != asked:
+            raise InputError(f"{path} is damaged: {name} is {given} in place of {asked}")
 
 
 def _refuse_counts(file: Any, frame: int, size: int) -> None:

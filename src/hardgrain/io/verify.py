@@ -8,8 +8,10 @@ What is wrong is said in a few words (`Damaged`); the reader adds the name of th
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -47,6 +49,8 @@ class Damaged(Exception):
 def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
     """Layout and growing datasets of a file of `size` bytes; `Damaged` where they do not agree."""
     former = int(h5.attrs[MARK]) == 1
+    if former:
+        _check_heaps(Path(h5.filename))
     parts = _parts(h5, ("header", "model", "frames", "contacts", "committed"))
     if not former:
         parts |= _parts(h5, ("walls",))
@@ -90,6 +94,29 @@ def _parts(h5: Any, groups: Sequence[str]) -> dict[str, Any]:
         if how.get_external_count() or how.get_nfilters() or how.get_layout() == h5py.h5d.VIRTUAL:
             raise Damaged(f"{name} is stored as run files never are")
     return found
+
+
+def _check_heaps(path: Path) -> None:
+    """Whether texts of any length are in order: HDF5 goes round for ever in a heap that is not.
+
+    Only format 1 has texts that are read from there, the names of its walls.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        begin = data.find(_HEAP)
+        while begin >= 0:
+            end = begin + int.from_bytes(data[begin + 8 : begin + 16], "little")
+            at = begin + 16
+            while at + 16 <= min(end, len(data)):
+                number = int.from_bytes(data[at : at + 2], "little")
+                size = int.from_bytes(data[at + 8 : at + 16], "little")
+                size = 16 + (size + 7) // 8 * 8 if number else size  # 0: the rest is free
+                if not 0 < size <= end - at:
+                    raise Damaged("its texts cannot be read")
+                at += size
+            begin = data.find(_HEAP, begin + 1)
+
+
+_HEAP = b"GCOL\1\0\0\0"  # signature and version of a heap
 
 
 def _refuse_links(group: Any, names: Sequence[str]) -> None:
