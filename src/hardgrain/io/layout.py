@@ -26,7 +26,8 @@ from hardgrain.scene.lawtable import N_PARAMETERS
 
 __all__ = [
     "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "HEADER", "MARK", "MODEL", "SENTENCE", "VERDICT",
-    "Layout", "Rows", "checksum", "datasets", "ends", "starts", "table", "wall_names",
+    "Layout", "Rows", "checksum", "datasets", "ends", "seal", "starts", "table", "unseal",
+    "wall_names",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -41,7 +42,8 @@ _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 
 COMMITTED = ("frames", "bytes", "finished")
-VERDICT, SENTENCE = "committed/verdict", 1000  # a text of so many bytes at most
+# Why the run is not plausible, a text of so many bytes at most behind its checksum; empty if it is.
+VERDICT, SENTENCE = "committed/verdict", 1000
 _GROWING = ("frames", "contacts", "history", "walls")
 _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
 
@@ -319,6 +321,19 @@ def _former(h5: Any) -> dict[str, Any]:
         found["walls/force"] = _Fields(data, np.dtype("f8"), force, (len(walls), dim))
         found["walls/work"] = _Fields(data, np.dtype("f8"), work, (len(walls),))
     return found
+
+
+def seal(text: str) -> bytes:
+    """A text behind its checksum, as VERDICT holds it."""
+    code = text.encode()[: SENTENCE - 9]
+    return b"%08x %s" % (crc32(code), code) if code else b""
+
+
+def unseal(sealed: bytes) -> str | None:
+    """The text; None if it is not what was written."""
+    code = sealed[9:]
+    intact = not sealed or sealed[:9] == b"%08x " % crc32(code)
+    return code.decode(errors="ignore") if intact else None
 
 
 def checksum(rows: Array, before: int = 0) -> int:

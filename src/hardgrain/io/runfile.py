@@ -63,15 +63,16 @@ from hardgrain.io.layout import (
     FORMATS,
     MARK,
     MODEL,
-    SENTENCE,
     VERDICT,
     Layout,
     Rows,
     checksum,
     datasets,
     ends,
+    seal,
     starts,
     table,
+    unseal,
 )
 from hardgrain.io.lock import claim, is_locked
 from hardgrain.io.swmr import (
@@ -256,7 +257,7 @@ class RunWriter:
     def tell(self, verdict: str) -> None:
         """Keep the word on a run gone wrong, whatever becomes of it after this."""
         if VERDICT in self._committed:
-            self._committed[VERDICT][()] = verdict.encode()[:SENTENCE]
+            self._committed[VERDICT][()] = seal(verdict)
             self._committed[VERDICT].flush()
 
     def close(self, *, finished: bool = False) -> None:
@@ -588,8 +589,8 @@ class RunFile:
     def verdict(self) -> str:
         """Why the run is not plausible; empty if it is."""
         with self._reading("its state"):
-            text: bytes = self._h5[VERDICT][()] if VERDICT in self._h5 else b""
-            return text.decode(errors="ignore")
+            sealed = self._h5[VERDICT][()] if VERDICT in self._h5 else b""
+            return unseal(bytes(sealed)) or ""
 
     @property
     def live(self) -> bool:
@@ -645,7 +646,7 @@ class RunFile:
 
     def _copier(self, frames: int) -> tuple[Callable[[Any], None], int]:
         """Function that writes the first `frames` frames to another file, and their size."""
-        header, model, verdict = self.header, self.model, self.verdict.encode()
+        header, model, verdict = self.header, self.model, seal(self.verdict)
         layout = self._layout
         rows = {n: r for n, r in layout.rows().items() if n != "frames/checksum"}
         if not rows.keys() <= self._data.keys():

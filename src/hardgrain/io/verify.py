@@ -29,6 +29,7 @@ from hardgrain.io.layout import (
     checksum,
     datasets,
     table,
+    unseal,
     wall_names,
 )
 from hardgrain.scene.model import DISK, Contacts
@@ -58,6 +59,8 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
         _compare(parts, f"committed/{name}", np.dtype("i8"), ())
     if VERDICT in parts:  # not in a file of an earlier version
         _compare(parts, VERDICT, np.dtype(f"S{SENTENCE}"), ())
+        if unseal(bytes(parts[VERDICT][()])) is None:
+            raise Damaged(f"{VERDICT} is not what was written (wrong checksum)")
     for name in (*(name for name in parts if table(name) == "header"), "walls/name"):
         if name in parts and (parts[name].dtype.kind, parts[name].ndim) != ("S", name[0] == "w"):
             raise Damaged(f"{name} is not text of a fixed length")
