@@ -69,7 +69,7 @@ def at_rest(count: int) -> hg.Simulation:
         gravity=[0.0, -1.0],
         walls=[hg.Box(min=[0.0, 0.0], max=[1.9, 12.0], open=["top"])],
         dt=0.02,
-        solver=hg.GaussSeidel(tolerance=1e-9, sweeps=2000),
+        solver=hg.GaussSeidel(sweeps=2000),
     )
 
 

@@ -139,7 +139,7 @@ def relaxation(
 
     It ends when the residual is down to the tolerance and the load has arrived.
     """
-    solver = Watched(start=start, axis=axis, tolerance=tolerance, sweeps=MOST)
+    solver = Watched(start=start, axis=axis, tolerance=tolerance, sweeps=MOST, stop="residual")
     ContactDynamics(sim.model, solver, sim.dt, sim.scenario.seed).advance(sim.state.copy())
     return solver._seen[0]
 
