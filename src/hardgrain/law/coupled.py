@@ -26,8 +26,9 @@ all these the smallest is taken: P along w, or as near to it as the cone allows.
 below 10⁻⁹ of the largest element of W, and is not less than that elsewhere.
 
 If driven bodies approach each other, so that they must slip (b ≠ 0) against friction that holds
-them, no impulse is large enough. Then friction is left out, which at least adds no energy; whoever
-asks for it gets speeds and forces that `run.plausible` does not let pass.
+them, no impulse is large enough. The least S then stands for a compliance that lets them slip, at
+impulses a billion times as large as velocities and masses would explain, which dissipate; the
+speeds that result are those that `run.plausible` looks for.
 
 Cohesion shifts the cone: P_n may go down to −c (c = largest tensile force × dt), and friction
 follows P_n + c. In the variable P' = P + c n the law is the one above with U' = U − c W n.
@@ -75,15 +76,11 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
             return -cohesion, 0.0
         s, floor = w_tt - w_nt * w_nt / w_nn, LOCKED * max(w_nn, w_tt)
         b = w_nt * u_n / w_nn - u_t
-        if s <= floor:
+        if s <= floor and abs(b) <= NOISE * (abs(u_t) + abs(b + u_t)):  # it sticks by itself
             side = smallest(w_nn, w_nt, mu_s)
-            if abs(b) > NOISE * (abs(u_t) + abs(b + u_t)):  # it slips whatever the impulse
-                side = math.copysign(mu_d, b)
-                if w_nn + side * w_nt <= 0.0:
-                    side = 0.0
             p_n = -u_n / (w_nn + side * w_nt)
             return p_n - cohesion, side * p_n
-        p_t = b / s
+        p_t = b / max(s, floor)
         p_n = -(u_n + w_nt * p_t) / w_nn
         if abs(p_t) > mu_s * p_n:
             side = math.copysign(mu_d, b)
