@@ -48,7 +48,7 @@ MOST = 400  # quasi-static steps
 
 def scene(count: int, mu: float, dim: int, load: str, factor: float = 1.0) -> hg.Scene:
     """Grains in a box, under gravity or a piston with ``factor`` times its usual force."""
-    diameter = draw(SPREAD, count, np.random.default_rng(1))
+    diameter = draw(SPREAD, count, np.random.default_rng(1), dim)
     solid = float(np.sum(diameter**dim)) * (math.pi / 4.0 if dim == 2 else math.pi / 6.0)
     width = WIDE[dim] * count ** (1.0 / dim)
     area = width ** (dim - 1)

@@ -84,8 +84,10 @@ def shear(count: int, strain: float, start: Path, file: Path) -> None:
 
 def _size(run: hg.RunFile, frame: int) -> np.ndarray:
     """Width and height between the walls."""
-    walls = run[frame].position[-4:]  # left, right, bottom, top
-    return np.array([walls[1, 0] - walls[0, 0], walls[3, 1] - walls[2, 1]])
+    left, right, bottom, top = (
+        run[frame].walls[name].position for name in ("left", "right", "bottom", "top")
+    )
+    return np.array([right[0] - left[0], top[1] - bottom[1]])
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ _ROOT = Path(__file__).resolve().parent
 _COMPILED = (
     "kernels",
     "scene/_deposit",
+    "scene/geometry",
     "scene/lawtable",
     "law",
     "contact",

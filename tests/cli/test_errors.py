@@ -85,7 +85,7 @@ BAD = [
     ("scene.materials", {"a": {"density": 0}}, ["scene.materials.a.density is 0", "than 0"]),
     (f"{WALL}.kind", "bocks", ["scene.walls[0].kind is 'bocks'", "box"]),
     (f"{WALL}.open", ["up"], ["scene.walls[0] names the side 'up'", "left, right, bottom, top"]),
-    (f"{WALL}.max", [1, 8], ["is cut by wall 'right'", "allow_overlaps"]),
+    (f"{WALL}.max", [1, 8], ["leaves room for 0 of 12 grains", "that no wall cuts"]),
     (f"{WALL}.pistons", {"right": {"mass": 1}}, ["pistons.right", "force or pressure"]),
     (
         f"{WALL}.pistons",

@@ -243,7 +243,7 @@ def test_walls_turn_as_their_orientation_says():
     sim = hg.Simulation(hg.Scene(dimension=3, grains=grains, walls=walls), dt=0.1)
     model, turned = sim.model, Rotation.from_rotvec([0.5, -0.7, 1.1])
     sim.state.orientation[1] = turned.as_quat()
-    _, point, axis, _ = wall_geometry(model, sim.state)
+    _, point, axis, *_ = wall_geometry(model, sim.state)
     assert axis == pytest.approx(turned.apply(model.wall_axis), abs=1e-14)
     offset = turned.apply(model.wall_offset)
     assert point == pytest.approx(sim.state.position[1:] + offset, abs=1e-14)

@@ -212,7 +212,7 @@ def test_a_piston_passes_on_what_its_load_does(tmp_path, dim):
     with hg.RunFile(tmp_path / "run.h5") as run:
         work = energy.wall_work(run)
         top = sim.model.n + run.wall_names.index("top")
-        kept = 0.5 * sim.model.mass[top] * np.sum(run[-1].velocity[top] ** 2)
+        kept = 0.5 * sim.model.mass[top] * np.sum(run[-1].walls["top"].velocity ** 2)
         assert work["top"][-1] == pytest.approx(sim.totals.work_external - kept, rel=1e-10)
         assert work["top"][-1] > 0.0
         assert not work["left"].any()

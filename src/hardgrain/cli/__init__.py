@@ -35,7 +35,7 @@ def _call(terminal: Terminal) -> int:
     try:
         app(prog_name="hardgrain")
     except SystemExit as end:
-        if terminal.interrupted:
+        if terminal.interrupted and end.code:  # 0: a command that Ctrl-C ends, as the viewer
             return _say("interrupted", 130, "")
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException as error:

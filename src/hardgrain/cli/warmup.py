@@ -12,7 +12,7 @@ from hardgrain.kernels import cache_folder
 from hardgrain.parallel import pmap
 from hardgrain.run.progress import Progress, duration
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.place import Deposit
+from hardgrain.scene.place import Deposit, Loose
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, ContactLaw, Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -54,11 +54,12 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
     for dim in (2, 3):
         for name, law in (("plain laws", ContactLaw()), ("all laws", ContactLaw(rolling=0.1))):
             low, high = (0.0,) * dim, (4.0,) * dim
+            place = Deposit if name == "plain laws" else Loose
             scene = Scene(
                 dimension=dim,
                 gravity=[0.0] * (dim - 1) + [-1.0],
                 contacts=[law],
-                grains=[Grains(count=4, place=Deposit(min=low, max=high))],
+                grains=[Grains(count=4, place=place(min=low, max=high))],
                 walls=[Box(min=list(low), max=list(high))],
             )
             for order in ("random", "coloured"):

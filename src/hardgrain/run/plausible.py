@@ -31,7 +31,7 @@ from hardgrain.step.report import StepReport
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["first_pace", "implausible", "may_create", "overlap_limit", "too_deep"]
+__all__ = ["first_pace", "implausible", "may_create", "overlap_limit", "take_as_it_is", "too_deep"]
 
 OVERLAP = 0.1  # [smaller diameter] well above what coarse steps and few sweeps leave behind
 SOFT_OVERLAP = 0.5  # [smaller diameter] springs of soft particles are far from linear there
@@ -76,6 +76,13 @@ def first_pace(model: Model, state: State, elastic: float) -> float:
     turning = float((model.radius * np.sqrt(np.einsum("ia,ia->i", w, w))).max(initial=0.0))
     lightest = float(model.mass[:n].min(initial=np.inf))
     return speed + turning + math.sqrt(max(2.0 * elastic / lightest, 0.0))
+
+
+def take_as_it_is(sim: Simulation) -> None:
+    """Velocities that someone has set since the last step are no jump: they count as the start."""
+    now = first_pace(sim.model, sim.state, 0.0)
+    if now > JUMP * (sim.totals.pace + sim.totals.driven):
+        sim.totals.pace = now
 
 
 def may_create(model: Model) -> str | None:

@@ -29,7 +29,13 @@ from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
-from hardgrain.run.plausible import first_pace, implausible, may_create, too_deep
+from hardgrain.run.plausible import (
+    first_pace,
+    implausible,
+    may_create,
+    take_as_it_is,
+    too_deep,
+)
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario, Start, stored_scenario
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions
@@ -469,6 +475,7 @@ class Simulation:
             writer.durable = output.durable
         if self._stopped:  # asked to go on, it tries that step again
             self.implausible = None
+        take_as_it_is(self)
         ended, asked = reason(), interrupt.asked
         while ended is None and not asked:
             good = self._moment() if self.scenario.on_implausible == "stop" else None
