@@ -44,6 +44,7 @@ _COMPILED = (
     "scene/_deposit",
     "scene/geometry",
     "scene/lawtable",
+    "scene/model",
     "law",
     "contact",
     "solve",

@@ -36,6 +36,7 @@ __all__ = ["first_pace", "implausible", "may_create", "overlap_limit", "take_as_
 OVERLAP = 0.1  # [smaller diameter] well above what coarse steps and few sweeps leave behind
 SOFT_OVERLAP = 0.5  # [smaller diameter] springs of soft particles are far from linear there
 JUMP = 1e3  # [1] above what masses and wedges make of a speed, far below what rounding makes
+SET = 1e-9  # [1] change of kinetic energy between two steps that rounding cannot have made
 ENERGY = 0.1  # [1] above what explicit steps of soft particles gain in long runs
 
 
@@ -80,9 +81,13 @@ def first_pace(model: Model, state: State, elastic: float) -> float:
 
 def take_as_it_is(sim: Simulation) -> None:
     """Velocities that someone has set since the last step are no jump: they count as the start."""
-    now = first_pace(sim.model, sim.state, 0.0)
-    if now > JUMP * (sim.totals.pace + sim.totals.driven):
-        sim.totals.pace = now
+    t, report = sim.totals, sim.report
+    if report is None and sim.state.step > 0:  # read from a file
+        return
+    known, now = t.kinetic_start if report is None else report.kinetic, sim.kinetic
+    if abs(now - known) > SET * (now + known):
+        t.kinetic_start += now - known
+        t.pace = max(t.pace, first_pace(sim.model, sim.state, 0.0))
 
 
 def may_create(model: Model) -> str | None:

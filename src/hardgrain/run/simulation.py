@@ -373,6 +373,7 @@ class Simulation:
         if every is not None:
             changed = Output(**{**self.scenario.output.model_dump(), "every": every})
             self.scenario = self.scenario.model_copy(update={"output": changed})
+        take_as_it_is(self)
         with _attended(conditions, progress) as (observer, interrupt):
             if output is None:
                 return self._loop(conditions, None, observer, interrupt)
@@ -475,7 +476,6 @@ class Simulation:
             writer.durable = output.durable
         if self._stopped:  # asked to go on, it tries that step again
             self.implausible = None
-        take_as_it_is(self)
         ended, asked = reason(), interrupt.asked
         while ended is None and not asked:
             good = self._moment() if self.scenario.on_implausible == "stop" else None

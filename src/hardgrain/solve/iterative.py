@@ -59,16 +59,6 @@ class IterativeSolver(Solver):
         return f"{self.stop} criterion, tolerance {self.tolerance:g}"
 
     @model_validator(mode="after")
-    def _has_a_use_for_its_tolerance(self) -> Self:
-        default = type(self).model_fields["tolerance"].default
-        if self.stop == "sweeps" and self.tolerance != default:
-            raise ValueError(
-                f"tolerance is {self.tolerance:g} but stop is 'sweeps', which has none; a tolerance"
-                " needs stop 'residual', 'local' or 'global'"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _balanced(self) -> Self:
         if self.unbalanced is not None and self.stop != "residual":
             raise ValueError(
