@@ -41,8 +41,9 @@ def started(action: str, name: str, path: Path, changes: dict[str, Any]) -> Any:
 
 
 def finish(action: str, name: str, path: Path, changes: dict[str, Any]) -> None:
-    _, error = started(action, name, path, changes).communicate()
-    if error:
+    child = started(action, name, path, changes)
+    _, error = child.communicate()
+    if child.returncode:
         raise RuntimeError(error)
 
 
