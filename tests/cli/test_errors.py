@@ -108,6 +108,7 @@ BAD = [
     ("stop.at_rest", {"sped": 1}, ["stop.at_rest.sped", "did you mean 'speed'?"]),
     ("solver.order", "randon", ["solver.order is 'randon'", "'random'"]),
     ("solver.sweeps", 0, ["solver.sweeps is 0", "at least 1"]),
+    ("solver.tolerance", 1e-6, ["solver", "tolerance is 1e-06", "stop = 'residual'"]),
     ("solver.kind", "gauss-siedel", ["solver.kind", "did you mean 'gauss-seidel'?"]),
     ("outptu", {}, ["outptu is not a known key", "did you mean 'output'?"]),
     ("start", {"file": "none.h5"}, ["none.h5 does not exist"]),

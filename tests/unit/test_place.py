@@ -292,6 +292,8 @@ def test_walls_that_cut_no_grain_change_nothing(kind: type[Grid | Deposit | Loos
         (Grid(min=(-2, -2, 0), max=(2, 2, 2.2)), "some of which the walls cut"),
         (Deposit(min=(-2, -2, 0), max=(2, 2, 1)), "by random deposition"),
         (Loose(min=(-2, -2, 0), max=(2, 2, 1)), "that no wall cuts"),
+        (Grid(min=(-2, -2, 0), max=(1e12, 2, 9)), "walls cut most of them"),
+        (Loose(min=(-2, -2, 0), max=(2, 1e12, 9)), "walls cut most of them"),
     ],
 )
 def test_too_little_room_between_walls_is_said(placement: Placement, sentence: str) -> None:

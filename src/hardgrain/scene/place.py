@@ -22,6 +22,10 @@ Walls = tuple[NDArray[np.int32], Floats, Floats, Floats, Floats]
 # Relative slack in the question of how many grains fit side by side.
 _SLACK = 1e-12
 
+# Cells that are tried, beside a hundred for each grain, where walls cut most of them. A region far
+# larger than the room between the walls would take all memory, or for ever.
+_CELLS = 1_000_000
+
 # Share of its radius by which rounding may let a wall cut a grain that is meant to touch it.
 ROUNDING = 1e-9
 
@@ -256,6 +260,16 @@ def _on_grid(
             )
         number = np.append(number[~cut], np.arange(end, end + many))
         end += many
+        _refuse_waste(end, len(radius))
+
+
+def _refuse_waste(cells: int, count: int) -> None:
+    if cells > _CELLS + 100 * count:
+        raise InputError(
+            f"place.max − place.min has {cells:.3g} cells or more for {count} grains, and walls cut"
+            " most of them; make the region about as large as the room between the walls, or use"
+            " place.kind 'deposit'"
+        )
 
 
 def _loose(
@@ -288,6 +302,7 @@ def _loose(
     x = _in_cells(*_corners(low, length, cells, chosen), radius, share)
     while _cut(x, radius, periodic, walls).any():
         # Only cells that no wall cuts, and smaller ones until there are enough of them.
+        _refuse_waste(math.prod(cells), count)
         corner, edge = _corners(low, length, cells, np.arange(math.prod(cells)))
         around = np.full(len(corner), 0.5 * float(np.linalg.norm(edge)))
         whole = np.flatnonzero(~_cut(corner + 0.5 * edge, around, periodic, walls))

@@ -58,6 +58,20 @@ class IterativeSolver(Solver):
             return f"{self.sweeps} sweeps a step"
         return f"{self.stop} criterion, tolerance {self.tolerance:g}"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _rule(cls, data: Any) -> Any:
+        """Without ``stop`` the number of sweeps rules, and a tolerance would be disregarded."""
+        if isinstance(data, dict) and "stop" not in data:
+            for name in ("tolerance", "cutoff"):
+                if name in data:
+                    rules = "'local'" if name == "cutoff" else "'residual', 'local' or 'global'"
+                    raise ValueError(
+                        f"{name} is {data[name]!r} but stop is not given, so that each step would"
+                        f" take its number of sweeps whatever they leave; give stop = {rules}"
+                    )
+        return data
+
     @model_validator(mode="after")
     def _balanced(self) -> Self:
         if self.unbalanced is not None and self.stop != "residual":
