@@ -37,10 +37,20 @@ from hardgrain.scene.place import worst_overlap
 
 __all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]
 
-NEAR = 0.1  # [radius] larger: more grains count as able to push; smaller: pushes may be missed
-MARGIN = 0.005  # [radius] larger: more open candidates to sweep over; smaller: more misses
-PASSED = 1.0  # [radius] reach by the speed of others at most; larger: one fast grain costs more
-ALLOWED = 1e-9  # [radius] overlap that rounding may give to input meant to touch
+# [radius] Grains closer than this count as neighbours that can push each other within the step. If
+# it is larger, more grains get the reach of a fast one and there are more candidates; if it is
+# smaller, more pushes are foreseen only by `overlooked`, which solves the step a second time.
+NEAR = 0.1
+# [radius] Reach that every grain has even at rest. If it is larger, sweeps visit more open contacts
+# for nothing; if it is smaller, more steps overlook a pair and are solved a second time.
+MARGIN = 0.005
+# [radius] The farthest that the speed of its neighbours can extend a grain's reach. If it is
+# larger, one fast grain makes all the grains on its way look at each other; if it is smaller, more
+# steps in which a grain is hit hard are solved a second time.
+PASSED = 1.0
+# [radius] Overlap that rounding may give to input that is meant to touch. If it is smaller, exact
+# lattices are refused; if it is larger, real overlaps are let in without a word.
+ALLOWED = 1e-9
 
 
 class Detector:

@@ -15,14 +15,18 @@ from hardgrain.scene.geometry import Floats, Ints, min_image, wall_gap
 
 Longs = NDArray[np.int64]
 
-# Cell indices are held to ±FAR, which keeps them integers for any coordinate, NaN included.
-# Grains beyond share the last cells: slow if they were many, never wrong.
+# [cells] Cell indices are held to ±FAR, which keeps them integers for any coordinate, NaN included.
+# Grains beyond share the outermost cells: that is slow if they are many, and never wrong. Above 2⁵²
+# a float64 no longer tells one cell from the next; a smaller value would crowd more grains.
 FAR = 2.0**52
 
-# Searches go this much further (relative), so that rounding near a cell's edge loses no pair.
+# [1] Factor by which searches go further than asked, so that rounding near the edge of a cell loses
+# no pair. Without it a touching pair may be missed; a larger one only costs vain tests.
 WIDER = 1.0 + 1e-6
 
-# Irrational strides of a hashed level, as fractions of its table.
+# [size of the table] Strides of a hashed level along y and z. Fractions that are far from any
+# simple ratio spread the cells evenly over the table; simple ones would put many cells in one
+# bucket, which costs time and changes no result.
 GOLDEN, SILVER = (math.sqrt(5.0) - 1.0) / 2.0, math.sqrt(2.0) - 1.0
 
 

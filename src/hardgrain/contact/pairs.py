@@ -19,7 +19,10 @@ from hardgrain.scene.model import Model, State
 
 __all__ = ["PairList", "Walls", "rotate", "wall_geometry"]
 
-SAFETY = 0.15  # [radius] larger: longer lists, made less often
+# [radius] How far a grain may travel before the list of pairs is made anew. If it is larger, lists
+# are longer and made less often; if it is smaller, they are shorter and made more often. It changes
+# the time that a run takes, never its result.
+SAFETY = 0.15
 
 # Pairs for each grain, on average, beyond which a step is refused. Dense packings list about ten; a
 # thousand means that all grains cross several diameters in a step, which no contact could survive,

@@ -67,17 +67,34 @@ from hardgrain.theory import chain
 
 __all__ = ["Network", "Rigidity", "clusters", "extent", "fine", "network", "rigidity"]
 
-ACCURACY = 1e-2  # of each linear solve [1]; µ is wrong by its square
-ITERATIONS = 1000  # at most in a solve, on average: enough for 500 grains in a row
-# Work of finding clusters and setting up, at least and for each contact [contact updates].
+# [1] Relative residual at which a linear solve ends. The rate µ is wrong by its square only; a
+# larger one makes µ and the sag untrue, a smaller one makes each look dearer.
+ACCURACY = 1e-2
+# [1] Steps of conjugate gradients that a solve may take on average, enough for 500 grains in a row.
+# With fewer, long clusters are judged as a bundle of chains; more of them only cost time.
+ITERATIONS = 1000
+# [contact updates] Work of finding clusters and setting up: a fixed part, and a part for each
+# contact. They are nominal, so that no clock decides. If they are too small, looks take a larger
+# share of the run than promised; if they are too large, the run is looked at too rarely.
 OVERHEAD, SET_UP = 1e5, 20.0
-ROW_LEVER = 8.0 / math.pi**2  # lever of a row, for each of its grains
-STEP_UPDATES, STEP_OVERHEAD = 2.0, 1e3  # work of a step of a solve, for each contact and at least
-# Residual up to which a step counts as converged: velocities are right to a thousandth of what the
-# contacts do in a step. Errors of that size drown in the first-order time stepping.
+# [1] The lever of a row divided by the number of its grains, from the sine that is its slowest
+# mode.
+ROW_LEVER = 8.0 / math.pi**2
+# [contact updates] Work of one step of conjugate gradients, for each contact and besides;
+# nominal, and with the same consequences as OVERHEAD and SET_UP.
+STEP_UPDATES, STEP_OVERHEAD = 2.0, 1e3
+# [1] Residual up to which a step counts as converged: velocities are right to a thousandth of what
+# the contacts do in a step, and errors of that size drown in those of the time stepping. If it is
+# larger, soft runs are called rigid; if it is smaller, runs are called soft for errors that nobody
+# can see.
 CONVERGED = 1e-3
-WAVE = 0.1  # and error of the longest wave in it, relative to what the load would do [1]
-ROUNDS = 3  # of inverse iteration; the chain's µ is then right to 10⁻³
+# [1] Share of a load that the longest wave may still have to hand on when a step counts as
+# converged. If it is larger, a packing may sag by more than a tenth of what its load would do,
+# unreported.
+WAVE = 0.1
+# [1] Rounds of inverse iteration. After three, µ of a chain is right to 10⁻³; with fewer it comes
+# out too large and packings are called stiffer than they are.
+ROUNDS = 3
 
 
 @dataclass(frozen=True)

@@ -39,15 +39,34 @@ __all__ = ["Body", "Factors", "Method", "Sample", "affine_hull", "mixing", "samp
 Method = Literal["hit-and-run", "perturb"]
 Factors = Literal["contact", "global"]
 
-_FRAMES = 4  # random frames in the pool of directions
-_STEPS = 1_000_000  # of a walk that are drawn at a time
-_RECORDS = 250  # of a chain, at least: fewer could not tell whether it mixes
-_DEPENDENT = 1e-10  # pivots below this share of the largest: equations that follow from others
-_CENTRED = 1e-6  # decrement at which Newton's method has found the centre
-_AGREE, _ENOUGH = 1.05, 100  # R̂ and independent samples of a chain that has mixed
-_SWEEPS = 200  # of the solver between two looks at the unbalanced forces
-_PATIENCE = 500  # looks until a sample is given up
-_OBEYS = 1e-6  # residual of the laws, of the unbalanced force, at which grains move and obey them
+# [1] Random frames in the pool of directions. With one, walks may mix badly along directions that
+# it happens to lack; more of them take memory and time to prepare.
+_FRAMES = 4
+# [1] Steps of a walk whose random numbers are drawn at a time; it bounds memory, and changes no
+# result.
+_STEPS = 1_000_000
+# [1] States that a chain records at least. With fewer, R̂ could not tell whether it has mixed.
+_RECORDS = 250
+# [largest pivot] Equations with a smaller pivot follow from the others and are dropped. Rounding
+# leaves pivots near machine precision; a limit that is too large drops true equations, and samples
+# are then out of balance.
+_DEPENDENT = 1e-10
+# [1] Newton decrement at which the centre of the barrier counts as found. It shapes the first guess
+# of the covariance only, which the walk corrects.
+_CENTRED = 1e-6
+# [1] A chain has mixed if R̂ is below the first and it holds as many independent samples as the
+# second. Looser limits call samples uniform that still remember where they began; stricter ones
+# cost steps.
+_AGREE, _ENOUGH = 1.05, 100
+# [1] Sweeps of the solver between two looks at the unbalanced forces, and looks after which a
+# sample is given up. With fewer in all, samples are dropped that would have come to rest, which
+# biases the rest.
+_SWEEPS = 200
+_PATIENCE = 500
+# [unbalanced force] Residual of the laws below which the contacts obey them while the grains move:
+# such a state will never come to rest and is dropped at once. A larger one drops states that still
+# would.
+_OBEYS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
