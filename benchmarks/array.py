@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks.against_siconos import PYTHON, require
 from benchmarks.measure import Absent, Figure, best
 from hardgrain.papers.radjai1997.array import evolve, steady_state
+from hardgrain.papers.radjai1997.exact.array import Array, Floats
+from hardgrain.papers.radjai1997.exact.pivot import complementary
 from hardgrain.parallel import pmap, workers
-from hardgrain.step.exact.array import Array, Floats
-from hardgrain.step.exact.pivot import complementary
 
 FIG3 = (2.5, 0.01, 0.1, 0.2, 0.001)  # ten disks: drive, brake, µ, µ', µ''
 SOLVED = 1e-8  # how well all conditions hold

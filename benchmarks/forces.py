@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.measure import Figure, best
 from benchmarks.packings import DT, disks
-from hardgrain.measure import force_space
-from hardgrain.measure.forces.bounds import Bounds, blocks
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces import force_space
+from hardgrain.forces.bounds import Bounds, blocks
+from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import cores, pmap, workers
 from hardgrain.scene.model import Floats
 
@@ -81,7 +81,7 @@ def _cpu() -> float:
 
 
 def _idle(k: int) -> int:
-    import hardgrain.measure.forces.bounds  # noqa: F401
+    import hardgrain.forces.bounds  # noqa: F401
 
     time.sleep(0.2)
     return k

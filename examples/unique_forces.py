@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import hardgrain as hg
-from hardgrain.measure import force_space
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces import force_space
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.space import ForceSpace
 from hardgrain.show.forces import draw_indeterminacy
 
 

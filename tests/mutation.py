@@ -113,8 +113,8 @@ FAULTS = [
           "driven -= 0.5 * dt * push * before",
           SOFT),
     Fault("step/soft_kernel.py", "turned[w, 1] = c * vy + s", "turned[w, 1] = c * vy - s", SOFT),
-    Fault("step/exact/array.py", "(rotation, first + 5, 1.0)", "(rotation, first + 5, -1.0)",
-          ARRAY),
+    Fault("papers/radjai1997/exact/array.py", "(rotation, first + 5, 1.0)",
+          "(rotation, first + 5, -1.0)", ARRAY),
     # measure
     Fault("measure/stress.py", "v = v - m @ v / m.sum()", "pass", FORCE),
     Fault("measure/stress.py", "np.where(grain, 0.5, 1.0) * c.gap", "c.gap", FORCE),

@@ -16,9 +16,13 @@ Names are imported when first used, so that ``import hardgrain`` is quick.
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
+
+# What the package decides on its way is told to this logger; nobody hears it unless asked.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # public name -> module that defines it
 _PUBLIC = {
@@ -81,7 +85,8 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 
-_PACKAGES = ("measure", "papers", "theory")  # reached as hardgrain.theory.chain and the like
+# reached as hardgrain.theory.chain and the like
+_PACKAGES = ("forces", "measure", "papers", "theory")
 
 
 def __getattr__(name: str) -> Any:
@@ -98,7 +103,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
-    from hardgrain import papers, theory
+    from hardgrain import forces, papers, theory
     from hardgrain.errors import (
         HardgrainError,
         ImplausibleRunWarning,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import logging
 import os
 import pickle
 import platform
@@ -50,8 +51,8 @@ _COMPILED = (
     "solve",
     "step",
     "measure/rigidity",
-    "measure/forces/edges",
-    "measure/forces/walk",
+    "forces/edges",
+    "forces/walk",
     "papers/mcnamara2004/implicit",
 )
 
@@ -255,6 +256,10 @@ def announce(callback: Callable[[str, int], object]) -> Iterator[None]:
     with event.install_listener("numba:compile", _Announcer(callback)):
         yield
 
+
+_log = logging.getLogger(__name__)
+_logged = _Announcer(lambda name, count: _log.info("Compiling kernel %d: %s.", count, name))
+event.register("numba:compile", _logged)
 
 # Held while Numba compiles, loads from disk or saves; the timer counts nested holds once.
 _timer = event.TimingListener()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.measure import force_space
+from hardgrain.forces import force_space
 
 
 def run(path, grains, walls, until=None, engine=None, every=1000, **scene):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import hardgrain
 from hardgrain.papers.radjai1997 import evolve, pieces, steady_state
-from hardgrain.step.exact.array import Array
-from hardgrain.step.exact.events import ContactLost, History
-from hardgrain.step.exact.flip import flip
-from hardgrain.step.exact.law import Coulomb
-from hardgrain.step.exact.pivot import complementary
-from hardgrain.step.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.array import Array
+from hardgrain.papers.radjai1997.exact.events import ContactLost, History
+from hardgrain.papers.radjai1997.exact.flip import flip
+from hardgrain.papers.radjai1997.exact.law import Coulomb
+from hardgrain.papers.radjai1997.exact.pivot import complementary
+from hardgrain.papers.radjai1997.exact.solution import Solution
 
 pytestmark = pytest.mark.rounding
 

@@ -14,11 +14,10 @@ from scipy.stats import kstest
 
 import hardgrain as hg
 from hardgrain.errors import InputError
-from hardgrain.measure import Packing, force_space
-from hardgrain.measure.forces import compare
-from hardgrain.measure.forces.members import interior
-from hardgrain.measure.forces.sample import mixing
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces import Packing, compare, force_space
+from hardgrain.forces.members import interior
+from hardgrain.forces.sample import mixing
+from hardgrain.forces.space import ForceSpace
 
 from .helpers import Floats, floor, grains, start, steps
 

@@ -16,13 +16,13 @@ from scipy.sparse import csr_array
 
 import hardgrain as hg
 from hardgrain.errors import InputError, RunError
-from hardgrain.measure import Packing, force_space
-from hardgrain.measure.forces import bounds as bounds_module
-from hardgrain.measure.forces import extremal as extremal_module
-from hardgrain.measure.forces import rank as rank_module
-from hardgrain.measure.forces.edges import Start, walk_edges
-from hardgrain.measure.forces.packing import packing
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces import Packing, force_space
+from hardgrain.forces import bounds as bounds_module
+from hardgrain.forces import extremal as extremal_module
+from hardgrain.forces import rank as rank_module
+from hardgrain.forces.edges import Start, walk_edges
+from hardgrain.forces.packing import packing
+from hardgrain.forces.space import ForceSpace
 from hardgrain.papers.mcnamara2004.settled import settled
 from hardgrain.run.scenario import Output
 from hardgrain.theory import wedge as theory

@@ -12,11 +12,11 @@ import pytest
 from scipy.integrate import quad
 
 import hardgrain as hg
+from hardgrain.forces.packing import packing as force_problem
 from hardgrain.measure import structure
 from hardgrain.measure.catalogue import measure
 from hardgrain.measure.correlation import _chance, pair_correlation
 from hardgrain.measure.fabric import fabric, force_fabric
-from hardgrain.measure.forces.packing import packing as force_problem
 from hardgrain.measure.order import bond_order, steinhardt
 from hardgrain.measure.region import Ball, Block, Tube, content, natural_region
 from hardgrain.measure.snapshot import Snapshot, snapshot

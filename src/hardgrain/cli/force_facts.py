@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.extremal import Extremal
+from hardgrain.forces.sample import Sample
+from hardgrain.forces.space import ForceSpace
 from hardgrain.io.runfile import RunFile
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.extremal import Extremal
-from hardgrain.measure.forces.sample import Sample
-from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.run import unique
 from hardgrain.scene.model import Floats
 from hardgrain.show.forces import indeterminacy

@@ -16,9 +16,9 @@ from hardgrain.cli.options import Overwrite
 from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from hardgrain.forces.bounds import Bounds
+    from hardgrain.forces.space import ForceSpace
     from hardgrain.io.runfile import RunFile
-    from hardgrain.measure.forces.bounds import Bounds
-    from hardgrain.measure.forces.space import ForceSpace
 
 __all__ = ["forces"]
 
@@ -136,7 +136,7 @@ def forces(
 
 
 def _space(run: RunFile, step: int, balance: Any, faces: int) -> ForceSpace:
-    from hardgrain.measure import force_space
+    from hardgrain.forces import force_space
 
     if not -len(run) <= step < len(run):
         raise InputError(f"--step is {step}; {run.path} has the frames 0 to {len(run) - 1}")

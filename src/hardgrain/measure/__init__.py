@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 # public name -> module that defines it
 _PUBLIC = {
     "Ball": "region",
     "Block": "region",
-    "Packing": "forces.packing",
     "Snapshot": "snapshot",
     "Tube": "region",
     "angular_momentum": "energy",
@@ -37,7 +37,6 @@ _PUBLIC = {
     "force_distribution": "force_statistics",
     "force_fabric": "fabric",
     "force_networks": "force_statistics",
-    "force_space": "forces.space",
     "friction_mobilisation": "force_statistics",
     "grain_stress": "stress",
     "granular_temperature": "energy",
@@ -74,7 +73,15 @@ _PUBLIC = {
 __all__ = [*_PUBLIC]
 
 
+# names that have moved to a package of their own; they still work here for one minor version
+_MOVED = {"Packing": "forces", "force_space": "forces"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        home = f"hardgrain.{_MOVED[name]}"
+        warn(f"hardgrain.measure.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(home), name)
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"{__name__}.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -111,8 +118,6 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         force_networks,
         friction_mobilisation,
     )
-    from hardgrain.measure.forces.packing import Packing
-    from hardgrain.measure.forces.space import force_space as force_space
     from hardgrain.measure.janssen import janssen_profile
     from hardgrain.measure.order import bond_order, steinhardt
     from hardgrain.measure.overlaps import overlap_distribution

@@ -1,7 +1,7 @@
 """Are the contact forces of a run at rest the only ones possible? Answered by counting.
 
 Equilibrium leaves as many components of the contact forces free as the null space of the contact
-matrix has dimensions (`measure.forces`). A contact that slides takes one of them away, one that
+matrix has dimensions (`forces`). A contact that slides takes one of them away, one that
 bears no force two (two and three in 3D): they are at the edge of what Signorini and Coulomb allow,
 all others are inside. As long as there is more freedom than edges, other forces do as well.
 """
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from hardgrain.errors import InputError
 
 if TYPE_CHECKING:
-    from hardgrain.measure.forces.packing import Packing
-    from hardgrain.measure.forces.space import ForceSpace
+    from hardgrain.forces.packing import Packing
+    from hardgrain.forces.space import ForceSpace
     from hardgrain.measure.snapshot import Simulated
 
 __all__ = ["Uniqueness", "count", "uniqueness"]
@@ -79,7 +79,7 @@ def uniqueness(sim: Simulated, work: float) -> Uniqueness | None:
 
     The rank of the contact matrix is found if it takes no more than ``work`` [contact updates].
     """
-    from hardgrain.measure.forces.space import force_space
+    from hardgrain.forces.space import force_space
 
     try:
         space = force_space(sim)

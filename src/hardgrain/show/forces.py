@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.space import ForceSpace
 from hardgrain.io.runfile import RunFile
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import Floats
 from hardgrain.show.network import KNOWN, UNBOUNDED, Shade, draw_network

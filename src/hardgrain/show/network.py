@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.errors import InputError
+from hardgrain.forces.packing import Packing
 from hardgrain.io.runfile import RunFile
-from hardgrain.measure.forces.packing import Packing
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.run.simulation import Simulation

@@ -1,7 +1,7 @@
 """Which forces are possible in a packing of rigid disks: every claim of the paper, computed again.
 
 S. McNamara and H. Herrmann, Phys. Rev. E 70, 061303 (2004). The analysis of any packing is
-`hardgrain.measure.force_space`; the paper's four families of packings are in `pipeline`.
+`hardgrain.forces.force_space`; the paper's four families of packings are in `pipeline`.
 
     from hardgrain.papers.mcnamara2004 import wedge
 

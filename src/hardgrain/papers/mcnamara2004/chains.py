@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.compare import density
-from hardgrain.measure.forces.packing import Packing
+from hardgrain.forces.compare import density
+from hardgrain.forces.packing import Packing
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import poisson
 
-from hardgrain.measure.forces.compare import distance
-from hardgrain.measure.forces.packing import Packing, packing
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.compare import distance
+from hardgrain.forces.packing import Packing, packing
+from hardgrain.forces.space import ForceSpace
 from hardgrain.papers.experiment import CHANCE, Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

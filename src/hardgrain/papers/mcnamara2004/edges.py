@@ -1,6 +1,6 @@
 """Sec. II G: the paper's own way to extremal states, along the edges of F, beside linear programs.
 
-The algorithm is that of `hardgrain.measure.forces.edges`; HiGHS knows nothing of it. Both look for
+The algorithm is that of `hardgrain.forces.edges`; HiGHS knows nothing of it. Both look for
 the least and the greatest of every force in the same packings.
 """
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.compare import density
-from hardgrain.measure.forces.edges import Start, walk_edges
-from hardgrain.measure.forces.program import FEASIBLE
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.compare import density
+from hardgrain.forces.edges import Start, walk_edges
+from hardgrain.forces.program import FEASIBLE
+from hardgrain.forces.space import ForceSpace
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import mean_and_error

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.bounds import along_network, blocks
-from hardgrain.measure.forces.packing import Packing, packing
-from hardgrain.measure.forces.program import FEASIBLE, Program
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.bounds import along_network, blocks
+from hardgrain.forces.packing import Packing, packing
+from hardgrain.forces.program import FEASIBLE, Program
+from hardgrain.forces.space import ForceSpace
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error, power_law

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import RunError
+from hardgrain.forces.packing import Packing
 from hardgrain.kernels import device, jit
-from hardgrain.measure.forces.packing import Packing
 from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["SoftDisks"]

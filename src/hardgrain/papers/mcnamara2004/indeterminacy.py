@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.compare import Density, Tail, density, tail
-from hardgrain.measure.forces.extremal import Choice
-from hardgrain.measure.forces.program import FEASIBLE
+from hardgrain.forces.compare import Density, Tail, density, tail
+from hardgrain.forces.extremal import Choice
+from hardgrain.forces.program import FEASIBLE
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome, chance
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

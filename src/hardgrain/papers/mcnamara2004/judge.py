@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from hardgrain.measure.forces.compare import jackknife
+from hardgrain.forces.compare import jackknife
 from hardgrain.papers.experiment import Claim, Expected, Outcome, chance
 
 __all__ = ["ENOUGH", "judged_only", "number", "over_packings", "statement"]

@@ -33,9 +33,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
-from hardgrain.measure.forces.packing import Packing, packing
-from hardgrain.measure.forces.program import Program
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.packing import Packing, packing
+from hardgrain.forces.program import Program
+from hardgrain.forces.space import ForceSpace
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.compare import density, distance, starred, tail
+from hardgrain.forces.compare import density, distance, starred, tail
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

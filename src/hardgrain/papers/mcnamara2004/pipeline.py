@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 import hardgrain
 from hardgrain.errors import RunError
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.packing import Packing, packing
+from hardgrain.forces.space import ForceSpace
 from hardgrain.kernels import cache_folder
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.packing import Packing, packing
-from hardgrain.measure.forces.space import ForceSpace
 from hardgrain.papers.mcnamara2004.implicit import SoftDisks
 from hardgrain.parallel import cores, pmap
 from hardgrain.run.simulation import Simulation
@@ -190,10 +190,10 @@ _ARRAYS = tuple(f.name for f in fields(Packing) if f.name != "unit")
 _SOURCES = {
     "packing": (
         "papers/mcnamara2004/pipeline.py", "papers/mcnamara2004/implicit.py", "scene/*.py",
-        "law/*.py", "contact/*.py", "solve/*.py", "step/*.py", "measure/forces/packing.py",
+        "law/*.py", "contact/*.py", "solve/*.py", "step/*.py", "forces/packing.py",
     ),
     "forces": (
-        "measure/forces/*.py", "papers/mcnamara2004/indeterminacy.py",
+        "forces/*.py", "papers/mcnamara2004/indeterminacy.py",
         "papers/mcnamara2004/sampling.py", "papers/mcnamara2004/edges.py",
     ),
 }  # fmt: skip

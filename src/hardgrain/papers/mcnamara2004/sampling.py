@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hardgrain.errors import RunError
-from hardgrain.measure.forces.program import FEASIBLE
-from hardgrain.measure.forces.space import SLIDES
+from hardgrain.forces.program import FEASIBLE
+from hardgrain.forces.space import SLIDES
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.space import ForceSpace, force_space
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.space import ForceSpace, force_space
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error, power_law

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.measure.forces.packing import Packing
-from hardgrain.measure.forces.program import FEASIBLE
-from hardgrain.measure.forces.space import ForceSpace, force_space
+from hardgrain.forces.packing import Packing
+from hardgrain.forces.program import FEASIBLE
+from hardgrain.forces.space import ForceSpace, force_space
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error

@@ -1,7 +1,7 @@
 """The friction of an array of disks is collective: every claim of the paper, computed again.
 
 F. Radjai, J. Schäfer, S. Dippel and D. Wolf, J. Phys. I France 7, 1053 (1997). The exact solver is
-in `hardgrain.step.exact`; signs and numbering are the paper's (see `hardgrain.step.exact.array`).
+in `exact`; signs and numbering are the paper's (see `exact.array`).
 
     from hardgrain.papers.radjai1997 import evolve, steady_state
 

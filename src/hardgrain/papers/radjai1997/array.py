@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hardgrain.errors import InputError
-from hardgrain.step.exact import drive as _drive
-from hardgrain.step.exact import events
-from hardgrain.step.exact.array import Array, Floats
-from hardgrain.step.exact.drive import Pieces
-from hardgrain.step.exact.events import ContactLost, History
-from hardgrain.step.exact.law import Coulomb, Rule
-from hardgrain.step.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact import drive as _drive
+from hardgrain.papers.radjai1997.exact import events
+from hardgrain.papers.radjai1997.exact.array import Array, Floats
+from hardgrain.papers.radjai1997.exact.drive import Pieces
+from hardgrain.papers.radjai1997.exact.events import ContactLost, History
+from hardgrain.papers.radjai1997.exact.law import Coulomb, Rule
+from hardgrain.papers.radjai1997.exact.solution import Solution
 
 __all__ = ["ContactLost", "evolve", "pieces", "steady_state"]
 
@@ -68,7 +68,7 @@ def evolve(
     mu_static        µ_s between disks, for C2
     mu_plane_static  on the plane; default: ``mu_plane`` times ``mu_static`` / ``mu``
     mu_block_static  on the blocks; default: ``mu_block``
-    rule             which solution of C2 is taken (`hardgrain.step.exact.law.Coulomb`)
+    rule             which solution of C2 is taken (`exact.law.Coulomb`)
     seed             of rule "random"
     keep_closed      hold a contact that would open by a pull and go on, instead of ContactLost
     """

@@ -10,8 +10,8 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import pieces, steady_state
+from hardgrain.papers.radjai1997.exact.solution import Solution
 from hardgrain.papers.radjai1997.scene import BLOCK_MASS, contact_dynamics, scene
-from hardgrain.step.exact.solution import Solution
 from hardgrain.theory import array as theory
 
 SIZE, DRIVE, BRAKE, BLOCK = 30, 4.0, 0.01, 0.01

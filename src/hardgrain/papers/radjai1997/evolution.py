@@ -14,6 +14,7 @@ from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.papers.radjai1997 import limit, memory
 from hardgrain.papers.radjai1997 import two_coefficients as c2
 from hardgrain.papers.radjai1997.array import evolve, steady_state
+from hardgrain.papers.radjai1997.exact.events import History
 from hardgrain.papers.radjai1997.scene import STIFFNESS, Motion
 from hardgrain.papers.radjai1997.starts import (
     FIG3,
@@ -27,7 +28,6 @@ from hardgrain.papers.radjai1997.starts import (
     start,
 )
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.events import History
 
 PARTICLES, DRIVE, BRAKE, MU, MU_PLANE, _ = FIG3
 MODES = (4, 1, 5)  # of the steady state, computed independently

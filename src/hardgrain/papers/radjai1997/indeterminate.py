@@ -15,6 +15,10 @@ from scipy.sparse import csr_array
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import pieces, steady_state
+from hardgrain.papers.radjai1997.exact.array import STICKS, Array, Floats, States
+from hardgrain.papers.radjai1997.exact.drive import Pieces
+from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, all_states, with_states
+from hardgrain.papers.radjai1997.exact.solution import Solution
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
     STIFFNESS,
@@ -23,10 +27,6 @@ from hardgrain.papers.radjai1997.scene import (
     soft_particles,
 )
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS, Array, Floats, States
-from hardgrain.step.exact.drive import Pieces
-from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states
-from hardgrain.step.exact.solution import Solution
 from hardgrain.theory.array import rolling_length
 
 # N_0, µ, µ', µ'' of Figs 10 and 11, of Fig. 3, and of Figs 8 and 9

@@ -16,8 +16,8 @@ from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import power_law
 from hardgrain.papers.radjai1997.array import pieces, steady_state
-from hardgrain.step.exact.array import STICKS, Array, Floats
-from hardgrain.step.exact.drive import Pieces
+from hardgrain.papers.radjai1997.exact.array import STICKS, Array, Floats
+from hardgrain.papers.radjai1997.exact.drive import Pieces
 from hardgrain.theory import array as theory
 
 FIG9: dict[str, Any] = {

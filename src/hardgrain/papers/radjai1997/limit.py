@@ -18,10 +18,10 @@ import numpy as np
 from hardgrain.errors import RunError
 from hardgrain.papers.experiment import Claim, Expected, Outcome
 from hardgrain.papers.fit import Floats, mean_and_error
+from hardgrain.papers.radjai1997.exact.array import STICKS, Array, States, Undetermined
 from hardgrain.papers.radjai1997.starts import FIG3, columns, share, start
 from hardgrain.papers.radjai1997.two_coefficients import ALPHA, spread
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS, Array, States, Undetermined
 
 __all__ = ["Ending", "claims", "endless"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import mean_and_error
+from hardgrain.papers.radjai1997.exact.array import STICKS
 from hardgrain.papers.radjai1997.starts import (
     FIG3,
     STEADY,
@@ -22,7 +23,6 @@ from hardgrain.papers.radjai1997.starts import (
     share,
 )
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS
 
 __all__ = ["bookkeeping", "figure", "velocities"]
 

@@ -14,6 +14,8 @@ from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import damped_sine, mean_and_error, power_law
 from hardgrain.papers.radjai1997.array import evolve, steady_state
+from hardgrain.papers.radjai1997.exact.events import History
+from hardgrain.papers.radjai1997.exact.solution import Solution
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
     DAMPING,
@@ -24,8 +26,6 @@ from hardgrain.papers.radjai1997.scene import (
     soft_particles,
 )
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.events import History
-from hardgrain.step.exact.solution import Solution
 
 # L, N_L, N_0, µ, µ', µ'': the paper's Fig. 3, and its Figs 5 to 7 with the coefficients repaired
 FIG3 = (10, 2.5, 0.01, 0.1, 0.2, 0.001)

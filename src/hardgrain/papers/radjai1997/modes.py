@@ -18,12 +18,12 @@ from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import mean_and_error
 from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+from hardgrain.papers.radjai1997.exact.array import STICKS, Array, Floats
+from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, with_states
+from hardgrain.papers.radjai1997.exact.law import Rule
+from hardgrain.papers.radjai1997.exact.solution import Solution
 from hardgrain.papers.radjai1997.starts import columns, share
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS, Array, Floats
-from hardgrain.step.exact.indeterminacy import Polytope, with_states
-from hardgrain.step.exact.law import Rule
-from hardgrain.step.exact.solution import Solution
 from hardgrain.theory import array as theory
 
 PRINTED: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """The paper's N_c: the driving force above which a contact of the steady state opens.
 
-Along the exact path over the driving force (`hardgrain.step.exact.drive`) forces are linear between
+Along the exact path over the driving force (`exact.drive`) forces are linear between
 changes of state, and a normal force that reaches zero is such a change: N_c is where it does. For
 driving so fast that all disks counter-rotate there is a closed form,
 `hardgrain.theory.array.opening_drive`.
@@ -15,9 +15,9 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import pieces
+from hardgrain.papers.radjai1997.exact.array import HELD
 from hardgrain.papers.radjai1997.scene import BLOCK_MASS, contact_dynamics, scene
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import HELD
 from hardgrain.theory import array as theory
 
 Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''

@@ -15,6 +15,8 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import pieces, steady_state
+from hardgrain.papers.radjai1997.exact.array import STICKS, Floats
+from hardgrain.papers.radjai1997.exact.drive import Pieces
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
     DAMPING,
@@ -23,8 +25,6 @@ from hardgrain.papers.radjai1997.scene import (
     soft_particles,
 )
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS, Floats
-from hardgrain.step.exact.drive import Pieces
 
 Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
 FIG5: tuple[int, float, Case] = (80, 1.4, (0.01, 0.006, 0.01, 0.001))  # with (A) of `modes`

@@ -31,9 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 from hardgrain.errors import RunError
 from hardgrain.papers.fit import Floats
 from hardgrain.papers.radjai1997.array import evolve
+from hardgrain.papers.radjai1997.exact.array import STICKS, States
+from hardgrain.papers.radjai1997.exact.events import History
 from hardgrain.papers.radjai1997.scene import BLOCK_MASS, Motion, scene, soft_particles
-from hardgrain.step.exact.array import STICKS, States
-from hardgrain.step.exact.events import History
 
 __all__ = [
     "FIG3",

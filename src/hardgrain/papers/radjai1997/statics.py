@@ -11,10 +11,10 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
+from hardgrain.papers.radjai1997.exact.array import STICKS, Array
+from hardgrain.papers.radjai1997.exact.indeterminacy import all_states
 from hardgrain.papers.radjai1997.indeterminate import drive_range
 from hardgrain.parallel import pmap
-from hardgrain.step.exact.array import STICKS, Array
-from hardgrain.step.exact.indeterminacy import all_states
 from hardgrain.theory import array as theory
 
 Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''

@@ -3,13 +3,13 @@
 **Hit-and-run** draws a direction in the affine hull of F, then a point on the chord of F through
 the present one, uniformly; in the long run all of a bounded convex set is visited uniformly. The
 hull: equilibrium, and what holds in every member (contacts that must be open or must slide,
-`hardgrain.measure.forces.members`). Chords end at the round cones themselves, in 3D as in 2D.
+`hardgrain.forces.members`). Chords end at the round cones themselves, in 3D as in 2D.
 
 F is a thousand times longer in some directions than in others, and steps of equal length in all of
 them would be short. Directions are drawn with the covariance of F. A first guess of it is the
 ellipsoid of the logarithmic barrier at its centre, which fits into F and, enlarged, around it; a
 short walk then gives an estimate. Directions are a fixed pool of a few random frames, so that a
-step costs no matrix product (`hardgrain.measure.forces.walk`).
+step costs no matrix product (`hardgrain.forces.walk`).
 
 **Perturb** is the Monte Carlo of the paper (III B 4): the forces are multiplied by random factors
 and the solver of contact dynamics finds its way back into F, with all grains held where they are.
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.measure.forces.members import interior
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.members import interior
+from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Floats
@@ -312,7 +312,7 @@ def _follow(
     job: tuple[Floats, Floats, tuple[int, ...]],
 ) -> Floats:
     """How far one walk goes along each direction between two records (records, k)."""
-    from hardgrain.measure.forces.walk import walk
+    from hardgrain.forces.walk import walk
 
     slack, cone, seed = job
     rng, k = np.random.default_rng(seed), len(slack_slope)

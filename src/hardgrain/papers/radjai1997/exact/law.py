@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.step.exact.array import STICKS, Array, Floats, States
-from hardgrain.step.exact.flip import flip
-from hardgrain.step.exact.pivot import complementary
-from hardgrain.step.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.array import STICKS, Array, Floats, States
+from hardgrain.papers.radjai1997.exact.flip import flip
+from hardgrain.papers.radjai1997.exact.pivot import complementary
+from hardgrain.papers.radjai1997.exact.solution import Solution
 
 __all__ = ["RULES", "Coulomb"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.packing import Packing
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.packing import Packing
 from hardgrain.scene.model import Floats
 
 __all__ = [

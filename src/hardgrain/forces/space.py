@@ -1,6 +1,6 @@
 """The set F of all forces with which a packing is at rest: equilibrium, Signorini and Coulomb.
 
-With the weights x of the cones' generators (`hardgrain.measure.forces.cone`) it is a polytope in
+With the weights x of the cones' generators (`hardgrain.forces.cone`) it is a polytope in
 standard form, {x ≥ 0, A x = b}, A = c G: a slice of a cone. In 2D that is exact, in 3D pyramids
 bound it from inside and outside.
 
@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
 
 from hardgrain.errors import InputError
-from hardgrain.measure.forces.cone import Side, generators
-from hardgrain.measure.forces.packing import Packing, packing
-from hardgrain.measure.forces.program import Program, rays
-from hardgrain.measure.forces.rank import independent, rank
+from hardgrain.forces.cone import Side, generators
+from hardgrain.forces.packing import Packing, packing
+from hardgrain.forces.program import Program, rays
+from hardgrain.forces.rank import independent, rank
 from hardgrain.measure.snapshot import Source
 from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
-    from hardgrain.measure.forces.bounds import Bounds
-    from hardgrain.measure.forces.extremal import Choice, Extremal
-    from hardgrain.measure.forces.members import Which
-    from hardgrain.measure.forces.sample import Method, Sample
+    from hardgrain.forces.bounds import Bounds
+    from hardgrain.forces.extremal import Choice, Extremal
+    from hardgrain.forces.members import Which
+    from hardgrain.forces.sample import Method, Sample
 
 __all__ = ["SLIDES", "UNBOUNDED", "ForceSpace", "force_space"]
 
@@ -113,35 +113,35 @@ class ForceSpace:
     def bounds(
         self, processes: int | None = 1, side: Side = "inside", exact: bool = False
     ) -> Bounds:
-        """The least and the greatest of every component (`hardgrain.measure.forces.bounds`).
+        """The least and the greatest of every component (`hardgrain.forces.bounds`).
 
         In 3D those of the pyramids inside or outside the cones, or with ``exact`` of round cones.
         """
-        from hardgrain.measure.forces.bounds import bounds
+        from hardgrain.forces.bounds import bounds
 
         return bounds(self, processes, side, exact)
 
     def extremal(
         self, choice: Choice = "nearest", seed: int = 0, processes: int | None = 1
     ) -> Extremal:
-        """States with each component at its ends (`hardgrain.measure.forces.extremal`)."""
-        from hardgrain.measure.forces.extremal import extremal
+        """States with each component at its ends (`hardgrain.forces.extremal`)."""
+        from hardgrain.forces.extremal import extremal
 
         return extremal(self, choice, seed, processes)
 
     def sample(
         self, count: int, seed: int = 0, method: Method = "hit-and-run", **options: Any
     ) -> Sample:
-        """Members of F, uniform or as the engine finds them (`hardgrain.measure.forces.sample`)."""
-        from hardgrain.measure.forces.sample import sample
+        """Members of F, uniform or as the engine finds them (`hardgrain.forces.sample`)."""
+        from hardgrain.forces.sample import sample
 
         return sample(self, count, seed, method, **options)
 
     def member(
         self, which: Which = "least", to: Floats | None = None, stiffness: float = 1.0
     ) -> Floats:
-        """Components (m, dim) of one member of F (`hardgrain.measure.forces.members`)."""
-        from hardgrain.measure.forces.members import member
+        """Components (m, dim) of one member of F (`hardgrain.forces.members`)."""
+        from hardgrain.forces.members import member
 
         return member(self, which, to, stiffness)
 
@@ -183,7 +183,7 @@ class ForceSpace:
             return False
         if self.packing.dim == 2:
             return True
-        from hardgrain.measure.forces.conic import feasible
+        from hardgrain.forces.conic import feasible
 
         return not feasible(self)
 
@@ -191,7 +191,7 @@ class ForceSpace:
     def _inside(self) -> tuple[Floats, NDArray[np.int8]]:
         """A member as far inside F as there is one (m, dim), and what contacts count in all."""
         if self.packing.dim == 3:
-            from hardgrain.measure.forces.members import interior
+            from hardgrain.forces.members import interior
 
             return interior(self)
         return self._inside_polytope()

@@ -17,7 +17,7 @@ Balance and cones hold to 10⁻⁹ of the unit of force, the tolerance of HiGHS;
 packings are right to some 10⁻¹⁰ of it, and forces found lie within them to 10⁻⁹.
 
 In 3D pyramids inside the round cones give ranges within the true ones, pyramids outside ranges
-around them; the true ones are a matter of `hardgrain.measure.forces.conic`.
+around them; the true ones are a matter of `hardgrain.forces.conic`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hardgrain.errors import RunError
-from hardgrain.measure.forces.cone import Side
-from hardgrain.measure.forces.packing import Packing
-from hardgrain.measure.forces.program import Basis, Program, rays
-from hardgrain.measure.forces.rank import null_vectors
-from hardgrain.measure.forces.space import UNBOUNDED, ForceSpace
+from hardgrain.forces.cone import Side
+from hardgrain.forces.packing import Packing
+from hardgrain.forces.program import Basis, Program, rays
+from hardgrain.forces.rank import null_vectors
+from hardgrain.forces.space import UNBOUNDED, ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 
@@ -80,7 +80,7 @@ def bounds(
     """Bounds of every component; in 3D those of the pyramids on one side of the cones, or exact."""
     p = space.packing
     if exact and p.dim == 3:
-        from hardgrain.measure.forces.conic import conic_bounds
+        from hardgrain.forces.conic import conic_bounds
 
         return conic_bounds(space, processes)
     a, b, g, k = space.polytope(side)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.step.exact.array import Array, Floats, States, not_negative
-from hardgrain.step.exact.pivot import Stretch, complementary, walk
-from hardgrain.step.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.array import Array, Floats, States, not_negative
+from hardgrain.papers.radjai1997.exact.pivot import Stretch, complementary, walk
+from hardgrain.papers.radjai1997.exact.solution import Solution
 
 __all__ = ["Pieces", "pieces"]
 

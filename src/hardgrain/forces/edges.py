@@ -34,11 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.errors import InputError, RunError
+from hardgrain.forces.space import SLIDES, ForceSpace
 from hardgrain.kernels import device, jit
-from hardgrain.measure.forces.space import SLIDES, ForceSpace
 
 if TYPE_CHECKING:
-    from hardgrain.measure.forces.packing import Packing
+    from hardgrain.forces.packing import Packing
     from hardgrain.scene.model import Floats
 
 __all__ = ["Edges", "Start", "walk_edges"]
@@ -77,7 +77,7 @@ def walk_edges(space: ForceSpace, start: Start = "last", tolerance: float = SLID
     Each begins where the last one ended, or at one and the same extremal point (``"first"``). A
     contact slides if µ R − |T| is below ``tolerance`` units of force.
     """
-    from hardgrain.measure.forces.sample import affine_hull
+    from hardgrain.forces.sample import affine_hull
 
     p = space.packing
     if p.dim != 2:
@@ -142,7 +142,7 @@ def _objectives(
 ) -> tuple[NDArray[np.intp], Floats]:
     """The two slacks of each contact (m, 2) and with which weights they are R and T (m, 2, 2).
 
-    Slacks are in the order of `hardgrain.measure.forces.sample`: R of contacts that must slide,
+    Slacks are in the order of `hardgrain.forces.sample`: R of contacts that must slide,
     then µ R + T and then µ R − T of the others.
     """
     m, first = inner.size, int(edge.sum())

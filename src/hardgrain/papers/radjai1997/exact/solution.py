@@ -11,10 +11,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import RunError
-from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
-from hardgrain.step.exact.flip import flip
-from hardgrain.step.exact.indeterminacy import Polytope, all_states, with_states
-from hardgrain.step.exact.pivot import at_rest, walked
+from hardgrain.papers.radjai1997.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.papers.radjai1997.exact.flip import flip
+from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, all_states, with_states
+from hardgrain.papers.radjai1997.exact.pivot import at_rest, walked
 
 __all__ = ["Solution"]
 

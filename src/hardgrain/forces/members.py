@@ -15,8 +15,8 @@ from scipy.sparse import block_array, csc_array, csr_array, diags_array, eye_arr
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.extras import later
-from hardgrain.measure.forces.conic import equations, settings
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.conic import equations, settings
+from hardgrain.forces.space import ForceSpace
 from hardgrain.scene.model import Floats
 
 clarabel = later("clarabel")

@@ -1,7 +1,7 @@
 """Forces and contact states by trial: Appendix A of Radjai et al. 1997.
 
 Guess the states, solve the equations, look which contacts break their inequality, change the state
-of one, and try again. It shares with `hardgrain.step.exact.pivot` no more than the equations: a
+of one, and try again. It shares with `pivot` no more than the equations: a
 second way to the same answer. To change all that break goes round in circles and meets closed loops
 of sticking contacts, whose equations have no solution; one of them, picked at random, leaves every
 circle, but nothing bounds the number of trials.
@@ -11,7 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States, Undetermined
+from hardgrain.papers.radjai1997.exact.array import (
+    HELD,
+    STICKS,
+    Array,
+    Floats,
+    States,
+    Undetermined,
+)
 
 __all__ = ["flip"]
 
@@ -29,7 +36,7 @@ def flip(
     """Unknowns and states that obey Coulomb's law, or None if they were not found.
 
     ``slide`` and ``stick`` are µ_d and µ_s of each contact; ``given`` is as in
-    `hardgrain.step.exact.pivot.complementary`. Starts with all contacts sliding, at random.
+    `pivot.complementary`. Starts with all contacts sliding, at random.
     """
     states = _guess(given, rng)
     for _ in range(trials):

@@ -20,7 +20,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import block_array, csr_array, diags_array, eye_array, vstack
 
 from hardgrain.errors import RunError
-from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.papers.radjai1997.exact.array import HELD, STICKS, Array, Floats, States
 
 __all__ = ["Polytope", "all_states", "with_states"]
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardgrain.errors import RunError
-from hardgrain.step.exact.array import HELD, STICKS, Array, Floats, States
-from hardgrain.step.exact.indeterminacy import with_states
+from hardgrain.papers.radjai1997.exact.array import HELD, STICKS, Array, Floats, States
+from hardgrain.papers.radjai1997.exact.indeterminacy import with_states
 
 __all__ = ["Stretch", "at_rest", "complementary", "walk", "walked"]
 

@@ -15,9 +15,9 @@ from scipy.sparse import csc_array, csc_matrix, csr_array, diags_array, eye_arra
 
 from hardgrain.errors import RunError
 from hardgrain.extras import later
-from hardgrain.measure.forces.bounds import Bounds
-from hardgrain.measure.forces.rank import independent, null_vectors
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.rank import independent, null_vectors
+from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 

@@ -39,10 +39,10 @@ from scipy.sparse import (
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.extras import later
-from hardgrain.measure.forces.bounds import along_network, blocks, still, without_limit
-from hardgrain.measure.forces.conic import settings
-from hardgrain.measure.forces.program import Basis, Program
-from hardgrain.measure.forces.space import ForceSpace
+from hardgrain.forces.bounds import along_network, blocks, still, without_limit
+from hardgrain.forces.conic import settings
+from hardgrain.forces.program import Basis, Program
+from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import pmap
 from hardgrain.scene.model import Floats
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.step.exact.array import Array, Floats, States
-from hardgrain.step.exact.law import Coulomb
-from hardgrain.step.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.array import Array, Floats, States
+from hardgrain.papers.radjai1997.exact.law import Coulomb
+from hardgrain.papers.radjai1997.exact.solution import Solution
 
 __all__ = ["ContactLost", "History", "evolve"]
 
