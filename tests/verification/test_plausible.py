@@ -93,7 +93,10 @@ def test_a_run_gone_wrong_stops_and_says_so(tmp_path: Path) -> None:
     assert summary.as_dict()["plausible"] is summary.as_dict()["rigid"] is False
     answers = dict(summary.lines)
     assert answers["plausible?"].startswith("NO: grain 0 and grain 1 overlap by 0.1")
-    assert "no force can keep them apart" in answers["plausible?"]
+    assert (
+        "their prescribed motion drives them into each other with the speed 2, and no force can"
+        " keep them apart" in answers["plausible?"]
+    )
     assert not answers["converged?"].startswith("yes")
     assert not answers["rigid?"].startswith("yes")
     # They close by 0.02 a step, touch in the 25th, and overlap by a tenth when the 31st begins.
@@ -114,6 +117,55 @@ def test_a_run_gone_wrong_stops_and_says_so(tmp_path: Path) -> None:
     page = write_report(path, tmp_path / "crash.html").read_text()
     assert "grain 0 and grain 1 overlap" in page
     assert '<span class="answer good">' not in page
+
+
+def pushed(x: float, velocity: list[str], **more: object) -> hg.Grains:
+    """A disk of diameter one on the x axis with a prescribed velocity."""
+    return hg.Grains(place=hg.At(positions=[[x, 0.5]]), driven_velocity=velocity, **more)
+
+
+LEFT = hg.Plane(name="left", point=[0.0, 0.0], normal=[1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("grains", "walls", "why"),
+    [
+        (
+            [pushed(0.5, ["1", "0"]), pushed(1.5, ["-2", "0"])], [],
+            r"grain 0 with the velocity \(1, 0\) and grain 1 with the velocity \(-2, 0\) would be"
+            r" driven into each other in the first step, with the speed 3,",
+        ),
+        (
+            [pushed(0.5, ["-1", "free"])], [LEFT],
+            r"grain 0 with the velocity \(-1, free\) and wall 'left' with the velocity \(0, 0\)",
+        ),
+        (  # not yet in touch, but before the first step is over
+            [pushed(0.501, ["-1", "0"])], [LEFT], "grain 0 .* and wall 'left' .* speed 1,",
+        ),
+        (  # a wall that turns about a point far from the grain
+            [pushed(0.5, ["0", "0"])],
+            [LEFT.model_copy(update={"name": "door", "pivot": [0.0, 2.5], "spin": ["1"]})],
+            r"wall 'door' with the velocity \(0, 0\) and the spin 1 would .* speed 2,",
+        ),
+    ],
+)  # fmt: skip
+def test_driven_bodies_that_meet_at_once_are_refused(
+    grains: list[hg.Grains], walls: list[hg.Plane], why: str
+) -> None:
+    with pytest.raises(hg.InputError, match=why):
+        hg.Simulation(hg.Scene(grains=grains, walls=walls), dt=0.01)
+
+
+def test_driven_bodies_that_may_touch_are_not_refused() -> None:
+    """Side by side, one behind the other, off each other, or with a way out across."""
+    floor = hg.Plane(point=[0.0, 0.0], normal=[0.0, 1.0])
+    side = [pushed(0.5, ["1", "0"]), pushed(1.5, ["1", "0"]), pushed(2.5, ["2", "0"])]
+    hg.Simulation(hg.Scene(grains=side, walls=[floor, LEFT]), dt=0.01)
+    out = [
+        pushed(0.0, ["1", "free"]),
+        hg.Grains(place=hg.At(positions=[[0.8, 1.1]]), driven_velocity=["-1", "free"]),
+    ]
+    hg.Simulation(hg.Scene(grains=out), dt=0.01)
 
 
 def test_a_run_gone_wrong_may_go_on(tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ class Advice:
         return self.rigidity.rigid and not self._perhaps
 
     @property
+    def converged(self) -> bool:
+        """Whether no step is expected to end with a residual above CONVERGED."""
+        met = not (self.foreseen and not self.rigid and not self.adaptive)
+        return self.measured > 0 and self.loose == 0 and met
+
+    @property
     def _perhaps(self) -> bool:
         """The sweeps as written are some that a packing of this size may need or not."""
         return self.foreseen and not self.adaptive and self.sweeps < self.needed[1]

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.run.driven import closing_speed
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Model, State
 from hardgrain.step.report import StepReport
@@ -55,11 +56,22 @@ def too_deep(sim: Simulation, share: float, i: int, j: int, at: str) -> str | No
     if share <= overlap_limit(sim):
         return None
     m = sim.model
-    blocked = (m.inv_mass[[i, j]] == 0.0).all(axis=0).any()
-    why = " (both are driven or fixed there, so that no force can keep them apart)"
     return (
         f"{m.body_name(i)} and {m.body_name(j)} overlap by {share:.2g} of the smaller one's"
-        f" diameter in {at}{why if blocked else ''}"
+        f" diameter in {at}{_driven_together(sim, i, j)}"
+    )
+
+
+def _driven_together(sim: Simulation, i: int, j: int) -> str:
+    """Why two bodies overlap, if their prescribed motion in the last step leaves no way out."""
+    state, model = sim.state, sim.model.at(sim.state.time - 0.5 * sim.dt)
+    first, second = np.array([[i], [j]], np.int32)
+    speed = closing_speed(model, state, first, second)[0]
+    if speed == 0.0:
+        return ""
+    return (
+        f": their prescribed motion drives them into each other with the speed {speed:.3g}, and no"
+        " force can keep them apart"
     )
 
 

@@ -26,6 +26,7 @@ from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import Checkpoint, Frame, Record, RunFile, RunWriter, Steps
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Rigidity
+from hardgrain.run.driven import refuse_driven_together
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import CLOSING, COLUMNS, SCALARS, SHARE, Monitor
@@ -130,6 +131,8 @@ class Simulation:
                 checked = replace(checked, radius=slim * checked.radius)
             new = checked.id >= (0 if start is None else self.from_start)
             refuse_overlaps(checked, self.state, new_grains=new, new_walls=new_walls)
+        if self.engine.softness is None:
+            refuse_driven_together(self.model, self.state, self.dt)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(
             kinetic_start=self.kinetic,
