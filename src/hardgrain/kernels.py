@@ -45,7 +45,7 @@ _COMPILED = (
     "scene/_deposit",
     "scene/geometry",
     "scene/lawtable",
-    "scene/model",
+    "scene/wall_kinds",
     "law",
     "contact",
     "solve",

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.io.wall_surfaces import EDGES, wall_surfaces
+from hardgrain.io.wall_surfaces import wall_surfaces
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.scene.geometry import make_wall_gap
+from hardgrain.scene.wall_kinds import PLANE
+from hardgrain.scene.wall_shape import EDGES, WallShape
 from hardgrain.show import plane
 from hardgrain.show.view import shapes
 
@@ -76,3 +78,24 @@ def test_a_picture_from_the_edge_shows_the_hole_as_a_gap(kind: str, lines: int) 
 def test_a_picture_of_a_slanting_wall_shows_its_rim() -> None:
     snap = seen("triangle")
     assert len(plane.walls(snap, *plane.bounds(snap))) == 3
+
+
+def test_a_plane_that_misses_a_box_has_no_surface_in_it() -> None:
+    for dim in (2, 3):
+        normal = np.eye(dim)[0]
+        wall = WallShape(PLANE, 2.0 * normal, normal, 0.0, np.zeros(dim))
+        assert not wall.surface(np.zeros(dim), np.ones(dim)).cells
+        face = wall.surface(np.zeros(dim), np.full(dim, 2.0))  # on a side of the box: all of it
+        assert len(face.points) == 2 ** (dim - 1)
+        np.testing.assert_array_equal(np.ptp(face.points, axis=0), 2.0 * (1.0 - normal))
+
+
+@pytest.mark.parametrize("kind", FLATS)
+def test_triangles_fill_the_polygons_of_a_wall(kind: str) -> None:
+    (wall,) = WallShape.all(seen(kind).walls)
+    found = wall.surface(np.zeros(3), np.ones(3))
+    a, b, c = found.points[found.triangles.T]
+    area = 0.5 * float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
+    if kind in AREAS:
+        assert area == pytest.approx(AREAS[kind], rel=1e-12)
+    assert on_the_wall(seen(kind), (a + b + c) / 3.0)

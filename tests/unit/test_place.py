@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from hardgrain.errors import InputError
-from hardgrain.scene.model import INSIDE
 from hardgrain.scene.place import At, Deposit, Grid, Loose, Placement, place, worst_overlap
+from hardgrain.scene.wall_kinds import INSIDE
 
 Arrays = tuple[np.ndarray, np.ndarray]
 

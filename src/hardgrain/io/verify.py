@@ -32,7 +32,8 @@ from hardgrain.io.layout import (
     unseal,
     wall_names,
 )
-from hardgrain.scene.model import DISK, Contacts
+from hardgrain.scene.model import Contacts
+from hardgrain.scene.wall_kinds import KINDS
 
 __all__ = [
     "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_tables",
@@ -201,7 +202,7 @@ def check_model(arrays: Mapping[str, Array]) -> None:
         raise Damaged("model/radius has a value that is not positive")
     bodies = len(arrays["inv_mass"])
     for name, count in (
-        ("material", len(arrays["laws"])), ("wall_kind", DISK + 1), ("carrier", bodies),
+        ("material", len(arrays["laws"])), ("wall_kind", KINDS), ("carrier", bodies),
         ("group", len(arrays["radius"])),
     ):  # fmt: skip
         if ((arrays[name] < 0) | (arrays[name] >= count)).any():

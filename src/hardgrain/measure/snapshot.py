@@ -196,7 +196,7 @@ class Snapshot:
 
     @cached_property
     def walls(self) -> Walls:
-        """Kind, point, axis, size and side of all walls where they are, see `scene.geometry`."""
+        """Kind, point, axis, size and side of all walls where they are, see `scene.wall_kinds`."""
         return wall_geometry(self.model, self.state)
 
     # ------------------------------------------------------------------ contacts

@@ -1,23 +1,6 @@
 """Distance and direction from a grain to a wall, and the nearest periodic image.
 
-Walls are rows of flat arrays in the world frame:
-
-=========  ==================  ==================================  ================
-kind       what                point (w, dim) [length]             axis (w, dim)
-=========  ==================  ==================================  ================
-PLANE      half-space          any point of the surface            unit normal into the free space
-SEGMENT    finite line (2D)    first end                           second end − first end [length]
-INSIDE     hollow cylinder     any point of the axis (2D: centre)  unit vector along it (2D: none)
-OUTSIDE    solid cylinder      the same                            the same
-RECTANGLE  flat (3D)           a corner                            first side from there [length]
-TRIANGLE   flat (3D)           a corner                            first side from there [length]
-DISK       flat (3D)           centre                              normal, as long as the radius
-=========  ==================  ==================================  ================
-
-and side (w, dim), the second side of a rectangle or triangle from its corner [length]; size (w,),
-the radius of a cylinder, or of the round hole in the middle of a rectangle or disk [length]. What
-does not apply is zero. A circle in 2D is a cylinder along z. Segments and the flat walls of 3D have
-no thickness and two faces.
+Walls are rows of flat arrays, explained in `hardgrain.scene.wall_kinds`.
 """
 
 import math
@@ -28,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.kernels import device
-from hardgrain.scene.model import DISK, INSIDE, OUTSIDE, PLANE, RECTANGLE, SEGMENT, TRIANGLE
+from hardgrain.scene.wall_kinds import DISK, INSIDE, OUTSIDE, PLANE, RECTANGLE, SEGMENT, TRIANGLE
 
 __all__ = [
     "DISK", "INSIDE", "OUTSIDE", "PLANE", "RECTANGLE", "SEGMENT", "TINY", "TRIANGLE",

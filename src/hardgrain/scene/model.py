@@ -29,8 +29,6 @@ __all__ = [
 ]
 
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
-# kinds of walls, see hardgrain.scene.geometry
-PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK = range(7)
 
 
 @brief
@@ -86,7 +84,7 @@ class Model:
     laws: Floats  # (materials, materials, N_PARAMETERS)
     periodic: Floats  # (dim,) period, 0: open [length]
     gravity: Floats  # (dim,) [acceleration]
-    wall_kind: Ints  # (w,) see hardgrain.scene.geometry
+    wall_kind: Ints  # (w,) see hardgrain.scene.wall_kinds
     wall_axis: Floats  # (w, dim) normal, end − start or axis, at orientation zero
     wall_size: Floats  # (w,) radius of a cylinder or of a hole [length]
     wall_offset: Floats  # (w, dim) from the point a wall turns about to its geometric point

@@ -114,7 +114,7 @@ def place(
     Grains are numbered along the first axis first and the last axis last, so that neighbours have
     close numbers; those at given points keep their order. ``taken`` are the grains already there:
     deposited grains do not overlap them. No wall cuts a grain, except at given points; ``walls``
-    are kind, point, axis, size and side, see `hardgrain.scene.geometry`.
+    are kind, point, axis, size and side, see `hardgrain.scene.wall_kinds`.
     """
     if isinstance(placement, At):
         return _points(placement, len(radius), dim), radius

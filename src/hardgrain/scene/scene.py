@@ -42,7 +42,8 @@ from hardgrain.scene.place import entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.sizes import draw
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
-from hardgrain.scene.walls import Walls, check_holes, check_images
+from hardgrain.scene.wall_checks import check_holes, check_images
+from hardgrain.scene.walls import Walls
 
 __all__ = ["GrainArrays", "Scene"]
 

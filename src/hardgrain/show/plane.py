@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.io.wall_surfaces import FLAT, flat_rims
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, SEGMENT
 from hardgrain.scene.model import Floats
+from hardgrain.scene.wall_kinds import FLAT, INSIDE, PLANE, ROUND, SEGMENT
+from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["BAND", "Circle", "Lines", "Plane", "Shape", "bounds", "force_lines", "see", "walls"]
 
@@ -77,9 +77,9 @@ def force_lines(snap: Snapshot, friction: bool = False) -> Lines:
     return Lines(c.first[drawn], snap.branch[drawn], force[drawn], value[drawn])
 
 
-def plane_of(snap: Snapshot) -> tuple[int, int]:
+def plane_of(seen: Snapshot | WallShape) -> tuple[int, int]:
     """The two axes of the picture."""
-    return (0, 1) if snap.dim == 2 else (0, 2)
+    return (0, 1) if seen.dim == 2 else (0, 2)
 
 
 def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -> Plane:
@@ -136,23 +136,16 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     """Corners of the view: all grains, the finite walls, and the planes close to them."""
     keep = list(plane_of(snap))
     low, high = (corner[keep] for corner in snap.box)
-    _, point, axis, _, _ = snap.walls
     reach = 0.25 * (high - low).max()
-    for wall, p, a in zip(zip(*snap.walls), point[:, keep], axis[:, keep]):
-        what, _, whole, s, _ = wall
-        corners: list[Floats] = []
-        if what == SEGMENT:
-            corners = [p, p + a]
-        elif what in FLAT:
-            corners = list(flat_rims(*wall)[0][:, keep])
-        elif what in (INSIDE, OUTSIDE) and _seen_as_circle(snap, whole):
-            corners = [p - s, p + s]
-        elif what == PLANE and np.count_nonzero(a) == 1:
-            side = np.where(a != 0.0, p, 0.5 * (low + high))
+    for wall in WallShape.all(snap.walls):
+        corners = wall.ends()[:, keep]
+        if wall.kind in ROUND and not _seen_as_circle(wall):
+            continue
+        if wall.kind == PLANE and np.count_nonzero(wall.axis[keep]) == 1:
+            side = np.where(wall.axis[keep] != 0.0, wall.point[keep], 0.5 * (low + high))
             if (side > low - reach).all() and (side < high + reach).all():
-                corners = [side]
-        for corner in corners:
-            low, high = np.minimum(low, corner), np.maximum(high, corner)
+                corners = side[None]
+        low, high = np.min([low, *corners], axis=0), np.max([high, *corners], axis=0)
     margin = BAND * snap.diameter
     low, high = low - margin, high + margin
     for k, along in enumerate(keep):
@@ -161,34 +154,36 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _seen_as_circle(snap: Snapshot, axis: Floats) -> bool:
+def _seen_as_circle(wall: WallShape) -> bool:
     """Whether the picture looks along the axis of a cylinder."""
-    return snap.dim == 2 or bool((np.abs(axis[list(plane_of(snap))]) < 1e-9).all())
+    return wall.dim == 2 or bool((np.abs(wall.axis[list(plane_of(wall))]) < 1e-9).all())
 
 
 def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
-    """Outlines of the walls in a view; planes are bands as long as the view at least."""
+    """Outlines of the walls in a view; planes are bands that leave the view at both ends."""
     keep = list(plane_of(snap))
-    band, far = BAND * snap.diameter, 2.0 * float((high - low).sum())
     shapes: list[Shape] = []
-    _, point, axis, _, _ = snap.walls
-    for wall, p, a in zip(zip(*snap.walls), point[:, keep], axis[:, keep]):
-        what, _, whole, s, _ = wall
-        if what == PLANE:
-            if np.linalg.norm(a) < 1e-6:  # faces the eye
-                continue
-            a = a / np.linalg.norm(a)
-            along = far * np.array([-a[1], a[0]])
-            foot = p + along * np.dot(0.5 * (low + high) - p, along) / far**2
-            edge = np.array([foot - along, foot + along])
-            shapes.append(np.vstack([edge, edge[::-1] - band * a]))
-        elif what == SEGMENT:
-            shapes.append(np.array([p, p + a]))
-        elif what in FLAT:
-            shapes += _flat([rim[:, keep] for rim in flat_rims(*wall)])
-        elif _seen_as_circle(snap, whole):
-            shapes.append(Circle(p, float(s), bool(what == INSIDE)))
+    for wall in WallShape.all(snap.walls):
+        if wall.kind == PLANE:
+            shapes += _band(wall, low, high, BAND * snap.diameter, keep)
+        elif wall.kind == SEGMENT:
+            shapes += wall.rims()
+        elif wall.kind in FLAT:
+            shapes += _flat([rim[:, keep] for rim in wall.rims()])
+        elif _seen_as_circle(wall):
+            shapes.append(Circle(wall.point[keep], float(wall.size), bool(wall.kind == INSIDE)))
     return shapes
+
+
+def _band(wall: WallShape, low: Floats, high: Floats, width: float, keep: list[int]) -> list[Shape]:
+    """A plane as a line in the view with its solid side; nothing if it faces the eye."""
+    normal = wall.axis[keep]
+    if np.linalg.norm(normal) < 1e-6:
+        return []
+    normal = normal / np.linalg.norm(normal)
+    far = (high - low).sum()  # so that no end is seen, however the line slants
+    line = wall._replace(point=wall.point[keep], axis=normal).surface(low - far, high + far)
+    return [np.vstack([line.points, line.points[::-1] - width * normal])] if line.cells else []
 
 
 def _flat(rims: list[Floats]) -> list[Shape]:

@@ -60,7 +60,7 @@ class Pairs(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """All walls in 3D, see `scene.geometry`; a circle is a cylinder along z."""
+    """All walls in 3D, see `scene.wall_kinds`; a circle is a cylinder along z."""
 
     kind: np.ndarray  # (w,)
     point: np.ndarray  # (w, 3)

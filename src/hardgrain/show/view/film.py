@@ -11,10 +11,9 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
-from hardgrain.io.wall_surfaces import FLAT, flat_rims
 from hardgrain.measure.snapshot import Snapshot, model_of, snapshot
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, SEGMENT
 from hardgrain.scene.model import Contacts, Floats
+from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["Film"]
 
@@ -119,17 +118,9 @@ class Film:
         box = np.array([np.quantile(x, share, axis=0) for x in ends])
         reach = float(self._everyone.radius.max())
         low, high = box[:, 0].min(axis=0) - reach, box[:, 1].max(axis=0) + reach
-        for wall in zip(*self._first.walls, strict=True):
-            kind, point, axis, size, _ = wall
-            if kind == SEGMENT:
-                low, high = np.minimum(low, point), np.maximum(high, point)
-                low, high = np.minimum(low, point + axis), np.maximum(high, point + axis)
-            elif kind in FLAT:
-                rim = flat_rims(*wall)[0]
-                low, high = np.minimum(low, rim.min(axis=0)), np.maximum(high, rim.max(axis=0))
-            elif kind in (INSIDE, OUTSIDE):
-                across = size * np.sqrt(np.maximum(1.0 - axis**2, 0.0)) if self.dim == 3 else size
-                low, high = np.minimum(low, point - across), np.maximum(high, point + across)
+        for wall in WallShape.all(self._first.walls):
+            seen = wall.ends()
+            low, high = np.min([low, *seen], axis=0), np.max([high, *seen], axis=0)
         period, begin = self._first.model.periodic, self._first.low
         low = np.where(period > 0.0, begin, low)
         return low, np.where(period > 0.0, begin + period, high)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.io.wall_surfaces import FLAT, flat_rims
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.geometry import INSIDE, PLANE, SEGMENT
 from hardgrain.scene.model import Floats
+from hardgrain.scene.wall_kinds import OUTSIDE, ROUND, SEGMENT
+from hardgrain.scene.wall_shape import WallShape, circle
 
 __all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]
 
 BAND = 0.35  # thickness of a wall in 2D as drawn [mean diameter]
+EDGES = 64  # of walls that are round
 TEETH = 12  # of a hollow cylinder in 2D, so that its turning is seen
 # Up to how many grains a sphere has 20 · 4^k triangles. Of more grains each is smaller on the
 # screen, and all together stay below four million, which a laptop's GPU draws 30 times a second.
@@ -41,8 +41,7 @@ def _mesh(vertices: Floats, faces: Sequence[Sequence[int]] | NDArray[np.int64]) 
 
 
 def _circle(sides: int) -> Floats:
-    angle = 2.0 * np.pi * np.arange(sides) / sides
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return circle(np.eye(2), sides)
 
 
 def _fan(sides: int) -> NDArray[np.int64]:
@@ -122,21 +121,18 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
     turned = snap.state.orientation[snap.n :]
     low, high = low - 2.0 * band, high + 2.0 * band
     parts: list[Mesh] = []
-    for kind, point, axis, size, side, turn in zip(*snap.walls, turned, strict=True):
-        if kind == PLANE:
-            part = _plane(point, axis, low, high, band)
-        elif kind == SEGMENT:
-            part = _thick(np.array([point, point + axis]), band)
-        elif kind in FLAT:
-            rims = flat_rims(kind, point, axis, size, side, 64)
-            edges = len(rims[0])
-            part = _mesh(np.vstack(rims), _fan(edges) if len(rims) == 1 else _strip(edges, edges))
-        elif snap.dim == 2:
-            part = _round(point, float(size), band, bool(kind == INSIDE), float(turn[0]))
-        else:
-            part = _tube(point, axis, float(size), low, high)
-        if part is not None:
-            parts.append(part)
+    for wall, turn in zip(WallShape.all(snap.walls), turned, strict=True):
+        if snap.dim == 2 and wall.kind in ROUND:
+            parts.append(_round(wall, band, float(turn[0])))
+            continue
+        found = wall.surface(low, high, EDGES)
+        if snap.dim == 3:
+            parts.append(_mesh(found.points, found.triangles))
+        elif wall.kind == SEGMENT:
+            parts.append(_thick(found.points, band))
+        elif len(found.points):
+            solid = found.points[::-1] - band * wall.axis
+            parts.append(_mesh(np.vstack([found.points, solid]), _fan(4)))
     start = np.cumsum([0, *(len(p.vertices) for p in parts)])
     if not parts:
         return _mesh(np.zeros((0, 3)), [])
@@ -146,28 +142,6 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
     )
 
 
-def _plane(point: Floats, normal: Floats, low: Floats, high: Floats, band: float) -> Mesh | None:
-    """The part of a plane in a box: corners where it crosses the edges, in order around it."""
-    dim = len(point)
-    corners = np.array(list(product(*zip(low, high, strict=True))))
-    height = (corners - point) @ normal
-    found = []
-    for i, j in product(range(len(corners)), repeat=2):
-        edge = np.count_nonzero(corners[i] != corners[j]) == 1
-        if edge and height[i] < 0.0 <= height[j]:
-            share = height[i] / (height[i] - height[j])
-            found.append(corners[i] + share * (corners[j] - corners[i]))
-    if len(found) < dim:
-        return None
-    ends = np.array(found)
-    if dim == 2:
-        return _mesh(np.vstack([ends, ends[::-1] - band * normal]), _fan(4))
-    across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-    off = ends - ends.mean(axis=0)
-    angle = np.arctan2(off @ np.cross(normal, across), off @ across)
-    return _mesh(ends[np.argsort(angle)], _fan(len(ends)))
-
-
 def _thick(ends: Floats, band: float) -> Mesh:
     """A segment, with a width."""
     along = ends[1] - ends[0]
@@ -175,23 +149,13 @@ def _thick(ends: Floats, band: float) -> Mesh:
     return _mesh(np.vstack([ends - side, ends[::-1] + side]), _fan(4))
 
 
-def _round(point: Floats, size: float, band: float, hollow: bool, turn: float) -> Mesh:
+def _round(wall: WallShape, band: float, turn: float) -> Mesh:
     """A circle in 2D: a toothed rim around it if grains are inside, else a filled disc."""
     sides = 8 * TEETH
     c, s = np.cos(turn), np.sin(turn)
-    unit = _circle(sides) @ np.array([[c, s], [-s, c]])
-    if not hollow:
-        return _mesh(point + size * unit, _fan(sides))
+    unit = circle(np.array([[c, s], [-s, c]]), sides)
+    if wall.kind == OUTSIDE:
+        return _mesh(wall.point + wall.size * unit, _fan(sides))
     tooth = np.where(np.arange(sides) % 8 < 4, 1.0, 0.5)[:, None]
-    rim = np.vstack([point + (size + band * tooth) * unit, point + size * unit])
-    return _mesh(rim, _strip(sides, sides))
-
-
-def _tube(point: Floats, axis: Floats, size: float, low: Floats, high: Floats) -> Mesh:
-    """A cylinder in 3D, as long as the box."""
-    across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-    across /= np.linalg.norm(across)
-    around = size * _circle(64) @ np.array([across, np.cross(axis, across)])
-    corners = (np.array(list(product(*zip(low, high, strict=True)))) - point) @ axis
-    ends = [point + h * axis + around for h in (corners.min(), corners.max())]
-    return _mesh(np.vstack(ends), _strip(64, 64))
+    outer = wall.point + (wall.size + band * tooth) * unit
+    return _mesh(np.vstack([outer, wall.point + wall.size * unit]), _strip(sides, sides))

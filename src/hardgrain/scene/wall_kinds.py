@@ -1,0 +1,34 @@
+"""The kinds of walls, as numbers in flat arrays and kernels.
+
+Walls are rows of flat arrays in the world frame:
+
+=========  ==================  ==================================  ================
+kind       what                point (w, dim) [length]             axis (w, dim)
+=========  ==================  ==================================  ================
+PLANE      half-space          any point of the surface            unit normal into the free space
+SEGMENT    finite line (2D)    first end                           second end − first end [length]
+INSIDE     hollow cylinder     any point of the axis (2D: centre)  unit vector along it (2D: none)
+OUTSIDE    solid cylinder      the same                            the same
+RECTANGLE  flat (3D)           a corner                            first side from there [length]
+TRIANGLE   flat (3D)           a corner                            first side from there [length]
+DISK       flat (3D)           centre                              normal, as long as the radius
+=========  ==================  ==================================  ================
+
+and side (w, dim), the second side of a rectangle or triangle from its corner [length]; size (w,),
+the radius of a cylinder, or of the round hole in the middle of a rectangle or disk [length]. What
+does not apply is zero. A circle in 2D is a cylinder along z. Segments and the flat walls of 3D have
+no thickness and two faces.
+
+Run files hold these numbers: a new kind goes to the end.
+"""
+
+__all__ = [
+    "DISK", "FLAT", "INSIDE", "KINDS", "OUTSIDE", "PLANE", "RECTANGLE", "ROUND", "SEGMENT",
+    "TRIANGLE",
+]  # fmt: skip
+
+KINDS = 7
+PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK = range(KINDS)
+
+ROUND = (INSIDE, OUTSIDE)  # cylinders, and circles in 2D
+FLAT = (RECTANGLE, TRIANGLE, DISK)  # walls of 3D that have an edge
