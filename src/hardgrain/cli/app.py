@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +26,7 @@ from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
 from hardgrain.cli.view import view
 from hardgrain.errors import InputError
+from hardgrain.io.json_text import json_text
 
 if TYPE_CHECKING:
     from hardgrain.run.scenario import Scenario
@@ -201,7 +201,7 @@ def advise(
 
     with announce(compiling):
         advice = judge(load(scenario, changes_of(changes)))
-    print(json.dumps(advice.as_dict(), indent=2) if as_json else advice)
+    print(json_text(advice.as_dict()) if as_json else advice)
 
 
 @app.command()
@@ -264,7 +264,7 @@ def demo(
         check_target(path, overwrite=overwrite)
     starter.write("demo", toml, overwrite=True)
     summary = _run(load(toml), h5, overwrite=True, quiet=quiet)
-    _write_text(figures, json.dumps(summary.as_dict(), indent=2) + "\n")
+    _write_text(figures, json_text(summary.as_dict()) + "\n")
     if summary.finished:
         draw_network(h5, path=picture)
     _close(summary, h5, quiet)
@@ -312,7 +312,7 @@ def info(
     from hardgrain.cli.info import as_text, describe
 
     facts = describe(file)
-    print(json.dumps(facts, indent=2) if as_json else as_text(facts))
+    print(json_text(facts) if as_json else as_text(facts))
 
 
 @app.command("help")

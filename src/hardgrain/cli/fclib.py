@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 import hardgrain
-from hardgrain.cli.json_text import json_text
 from hardgrain.errors import InputError, RunError
+from hardgrain.io.json_text import json_text
 
 if TYPE_CHECKING:
     from hardgrain.scene.model import Floats

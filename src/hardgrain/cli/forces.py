@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from hardgrain.cli.json_text import json_text
 from hardgrain.cli.options import Overwrite
 from hardgrain.errors import InputError, RunError
+from hardgrain.io.json_text import json_text
 
 if TYPE_CHECKING:
     from hardgrain.forces.bounds import Bounds

@@ -12,7 +12,7 @@ import numpy as np
 
 import hardgrain
 from hardgrain.cli.force_facts import as_csv as table_as_csv
-from hardgrain.cli.json_text import json_text
+from hardgrain.io.json_text import json_text
 from hardgrain.io.whole import whole
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ leave out one after the other); for a single one they are those of independent v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,7 +112,7 @@ def density(values: Sequence[ArrayLike] | Floats, edges: ArrayLike) -> Density:
     total = counts.sum(axis=0)
     value = of(np.ones(len(groups), dtype=bool))
     if len(groups) > 1:
-        return Density(bounds, value, jackknife(of, len(groups)), total)
+        return Density(bounds, value, jackknife([of(some) for some in _all_but_one(groups)]), total)
     share = total / sizes.sum()
     return Density(bounds, value, np.sqrt(share * (1.0 - share) / sizes.sum()) / width, total)
 
@@ -147,7 +148,7 @@ def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
     # of n independent exponential values: length/√n, and 1/√n for the variation
     errors = np.array([length, 1.0]) / np.sqrt(count)
     if len(excess) > 1:
-        errors = jackknife(of, len(excess))
+        errors = jackknife([of(some) for some in _all_but_one(excess)])
     return Tail(start, length, errors[0], variation, errors[1], count)
 
 
@@ -163,8 +164,12 @@ def _groups(values: Sequence[ArrayLike] | Floats) -> list[Floats]:
     return groups
 
 
-def jackknife(of: Callable[[NDArray[np.bool_]], Floats], n: int) -> Floats:
-    """Standard error of a statistic of n groups, from its values without one of them each."""
-    without = np.array([of(np.arange(n) != k) for k in range(n)])
-    error: Floats = np.sqrt((n - 1) * without.var(axis=0))
-    return error
+def _all_but_one(groups: list[Floats]) -> NDArray[np.bool_]:
+    """Which groups are left as each is left out in turn, shape (n, n)."""
+    return ~np.eye(len(groups), dtype=bool)
+
+
+def jackknife(left_one_out: ArrayLike) -> Any:
+    """Standard error of a number or array, from what it becomes as each sample is left out."""
+    x = np.asarray(left_one_out, dtype=float)
+    return np.sqrt((len(x) - 1.0) * x.var(axis=0))

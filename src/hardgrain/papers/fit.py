@@ -14,7 +14,6 @@ __all__ = [
     "PowerLaw",
     "Ringing",
     "damped_sine",
-    "jackknife",
     "mean_and_error",
     "power_law",
 ]
@@ -27,12 +26,6 @@ def mean_and_error(values: ArrayLike) -> tuple[float, float]:
     x = np.asarray(values, dtype=float)
     error = float(x.std(ddof=1)) / math.sqrt(x.size) if x.size > 1 else math.nan
     return float(x.mean()), error
-
-
-def jackknife(left_one_out: ArrayLike) -> float:
-    """Standard error of a number, from what it becomes as each sample is left out in turn."""
-    x = np.asarray(left_one_out, dtype=float)
-    return float(np.sqrt((x.size - 1.0) * np.mean((x - x.mean()) ** 2)))
 
 
 # ---------------------------------------------------------------------- damped sine

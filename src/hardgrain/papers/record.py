@@ -20,6 +20,7 @@ from typing import Any
 
 import hardgrain
 from hardgrain.errors import InputError
+from hardgrain.io.json_text import json_text
 from hardgrain.papers.experiment import chance
 from hardgrain.papers.reproduce import (
     HOW_TO_READ,
@@ -71,7 +72,7 @@ def keep(results: Path, target: Path) -> Path:
     commits = _commits({r["source"] for r in whole["experiments"]})
     for r in whole["experiments"]:
         r["commit"] = commits.get(r["source"], "")
-    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    text = json_text(whole, indent=1) + "\n"
     write_whole(folder / "claims.json", text)
     page = folder / "index.md"
     write_whole(page, _page(whole))

@@ -27,6 +27,7 @@ import numpy as np
 
 import hardgrain
 from hardgrain.errors import InputError, RunError
+from hardgrain.io.json_text import json_text, plain
 from hardgrain.kernels import cache_folder
 from hardgrain.papers import PAPERS
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
@@ -187,22 +188,13 @@ def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
 def _claim(claim: Claim) -> Record:
     """A claim as JSON, with its verdicts."""
     verdict = {"paper": claim.paper_verdict, "theory": claim.theory_verdict}
-    plain: Record = _plain(asdict(claim) | {"verdict": verdict, "surprise": claim.surprise})
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    """NumPy numbers as Python's; JSON knows no NaN and no inf, they become null."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    found: Record = plain(asdict(claim) | {"verdict": verdict, "surprise": claim.surprise})
+    return found
 
 
 def _write_report(folder: Path, paper: str, records: list[Record]) -> None:
     whole = {"paper": paper, "reference": PAPERS[paper], "experiments": records}
-    write_whole(folder / "claims.json", json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / "claims.json", json_text(whole, indent=1) + "\n")
     write_whole(folder / "index.html", _page(paper, records))
 
 

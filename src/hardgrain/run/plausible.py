@@ -142,7 +142,9 @@ def _too_much_energy(sim: Simulation, report: StepReport, at: str) -> str | None
     error = now + went - came - start - t.work_external - t.work_driven + t.dissipated
     turnover = now + went + came + start + t.kicked
     turnover += abs(t.work_external) + abs(t.work_driven) + abs(t.dissipated)
-    gained = abs(error) + (0.0 if may_create(sim.model) else max(-t.dissipated, 0.0))
+    gained = abs(error)
+    if t.dissipated < 0.0 and not may_create(sim.model):
+        gained -= t.dissipated
     if gained <= ENERGY * turnover:
         return None
     return (

@@ -9,7 +9,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import asdict, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -540,11 +540,12 @@ class Simulation:
     def _moment(self) -> tuple[Any, ...]:
         """All that the next step changes, to go back to."""
         s, e = self._state, self.engine
-        arrays = ("position", "velocity", "spin", "orientation")
-        state = replace(s, **{name: getattr(s, name).copy() for name in arrays})
+        state = copy(s)
+        for name in ("position", "velocity", "spin", "orientation"):
+            setattr(state, name, getattr(s, name).copy())
         forces = e.wall_force.copy(), e.wall_torque.copy()
         there = self.model, e, self.flow, self.exchange.moment
-        return state, replace(self.totals), self.report, forces, there
+        return state, copy(self.totals), self.report, forces, there
 
     def _go_back(self, moment: tuple[Any, ...]) -> None:
         """Undo the last step."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.forces.compare import jackknife
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.fit import Floats, damped_sine, jackknife, mean_and_error, power_law
+from hardgrain.papers.fit import Floats, damped_sine, mean_and_error, power_law
 from hardgrain.papers.unger2002.row import mode_amplitude, relaxation_rates, wavenumber
 from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory

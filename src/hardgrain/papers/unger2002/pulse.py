@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.forces.compare import jackknife
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
-from hardgrain.papers.fit import Floats, jackknife, power_law
+from hardgrain.papers.fit import Floats, power_law
 from hardgrain.papers.unger2002.row import LOAD, at_rest, forces, mean_sweep
 from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory

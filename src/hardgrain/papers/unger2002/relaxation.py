@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.forces.compare import jackknife
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.fit import Floats, jackknife, mean_and_error
+from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.papers.unger2002.row import LOAD, at_rest, contact_numbers, forces, wavenumber
 from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
