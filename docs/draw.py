@@ -132,7 +132,7 @@ SOURCES = {
 
 # ---------------------------------------------------------------------- records and captions
 def script_digest(source: Source) -> str:
-    """Of the scripts behind a picture."""
+    """Digest of the scripts behind a picture."""
     digest = hashlib.sha256()
     for name in source.behind:
         digest.update((ROOT / name).read_bytes())
@@ -140,7 +140,7 @@ def script_digest(source: Source) -> str:
 
 
 def records() -> dict[str, dict[str, Any]]:
-    """Of every picture: the name of its source, command, date, version, source of the package."""
+    """The record of every picture, by its file name: where it comes from and when it was drawn."""
     return json.loads(RECORDS.read_text(encoding="utf-8")) if RECORDS.exists() else {}
 
 

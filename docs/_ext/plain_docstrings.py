@@ -42,7 +42,8 @@ def marked_up(lines: list[str]) -> list[str]:
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    if inspect.isclass(obj) and issubclass(obj, BaseModel):  # its fields follow as a list
+    # its fields follow as a list of their own
+    if inspect.isclass(obj) and issubclass(obj, BaseModel):
         lines[:] = inspect.cleandoc(vars(obj).get("__doc__") or "").splitlines()
     lines[:] = marked_up(lines)
     if inspect.isclass(obj) and (is_dataclass(obj) or issubclass(obj, BaseModel)):

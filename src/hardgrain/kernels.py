@@ -56,13 +56,15 @@ _COMPILED = (
     "papers/mcnamara2004/implicit",
 )
 
-# Folders of other versions: the newest are kept, for switching between branches; younger ones
-# are spared [s], since a process that has just started may still be writing there.
+# [folders] So many folders of other versions of the sources are kept, for switching between
+# branches. If more are kept, disks fill up; if fewer, switching compiles everything anew.
 _KEEP = 4
+# [s] Younger folders are never deleted, since a process that has just started may still be writing
+# there and would have to compile its kernels at every start.
 _SPARE = 3600.0
 
-# Division by zero gives inf as in NumPy, with no check in the loop. Neither nnan nor ninf: they
-# would let the compiler remove the tests that catch a run gone wrong.
+# Division by zero gives inf as in NumPy, with no check in the loop. The flags nnan and ninf are
+# left out, because they would let the compiler remove the tests that catch a run gone wrong.
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"nsz", "arcp", "contract", "reassoc"},
@@ -101,7 +103,7 @@ def _user_cache() -> Path:
 
 
 def _prune(base: Path, current: Path) -> None:
-    """Delete the folders of old sources; whatever another process holds or deletes is left."""
+    """Delete the folders of old sources, except those that another process holds or deletes."""
     ages: list[tuple[float, Path]] = []
     for folder in base.glob("kernels-*"):
         with contextlib.suppress(OSError):
@@ -117,9 +119,10 @@ def _open_cache() -> Path:
         base = Path(os.environ.get("HARDGRAIN_CACHE") or _user_cache()).expanduser().absolute()
         folder = base / f"kernels-{_key()}"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()  # also renews the folder's date
-    except (OSError, RuntimeError):  # not writable, or no home at all
-        # Not a fixed name in the shared temporary folder: Numba unpickles what it finds there.
+        tempfile.TemporaryFile(dir=folder).close()  # this also renews the date of the folder
+    except (OSError, RuntimeError):  # the folder is not writable, or the user has no home
+        # A fixed name in the shared temporary folder would be unsafe, since Numba unpickles its
+        # content.
         folder = Path(tempfile.mkdtemp(prefix="hardgrain-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return folder
@@ -138,7 +141,7 @@ def cache_folder() -> Path:
 
 
 class _Files(IndexDataCacheFile):  # type: ignore[misc]
-    """Numba's files of one kernel, each behind its digest: LLVM aborts on code that is damaged."""
+    """Numba's files of one kernel, each with its checksum, since LLVM aborts on damaged code."""
 
     def _dump(self, content: Any) -> bytes:
         code: bytes = super()._dump(content)
@@ -202,9 +205,11 @@ def _in_folder() -> Iterator[None]:
 
 
 def _kernel(function: F, **options: Any) -> F:
-    # nogil: Ctrl-C is answered while a kernel runs (`run.interrupt`)
+    """Compile a kernel and keep it on disk if it is one of ours."""
+    # With nogil, Ctrl-C is answered while a kernel runs (`run.interrupt`).
     dispatcher = numba.njit(nogil=True, **_OPTIONS, **options)(function)
-    # The key does not cover files elsewhere, such as a user's script: compiled at each start.
+    # The key does not cover files elsewhere, such as a user's script; their kernels are compiled at
+    # each start.
     if os.path.realpath(function.__code__.co_filename) in _FILES:
         with _in_folder():
             dispatcher._cache = _Cache(function)
@@ -232,6 +237,8 @@ def device(function: F) -> F:
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
+    """Calls back whenever one of our kernels starts to compile."""
+
     def __init__(self, callback: Callable[[str, int], object]) -> None:
         self.callback = callback
         self.count = 0

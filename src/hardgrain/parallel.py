@@ -45,7 +45,8 @@ def workers() -> Iterator[None]:
         if _pool is not None:
             _pool.shutdown()
     except BaseException:
-        if _pool is not None:  # not to wait for: one that dies may hold the others' lock
+        # do not wait for it: a worker that dies may hold the lock of the others
+        if _pool is not None:
             processes = list(_pool._processes.values())
             _pool.shutdown(wait=False)
             for process in processes:
@@ -56,7 +57,7 @@ def workers() -> Iterator[None]:
 
 
 def pmap(f: Callable[[A], B], items: Iterable[A], processes: int | None = None) -> list[B]:
-    """[f(x) for x in items], on all cores, or in this process alone if ``processes`` is 1.
+    """The list [f(x) for x in items], on all cores, or in this process alone if ``processes`` is 1.
 
     ``f`` is a function of a module, or a `functools.partial` of one.
     """
@@ -66,14 +67,14 @@ def pmap(f: Callable[[A], B], items: Iterable[A], processes: int | None = None) 
         return [f(x) for x in items]
     with workers():
         if _pool is None:
-            # not fork: threads of Numba and BLAS would not survive it
+            # Workers are not forked, since threads of Numba and BLAS would not survive it.
             _pool = ProcessPoolExecutor(cores(), get_context("spawn"), _start)
         futures = [_pool.submit(f, x) for x in items]  # `map` would cancel, which `kill` may cross
         return [future.result() for future in futures]
 
 
 def _start() -> None:
-    """In a new worker: one thread, Ctrl-C left to the parent, and no life without it."""
+    """Prepare a new worker: it has one thread, ignores Ctrl-C, and ends with its parent."""
     global _in_worker
     _in_worker = True
     warnings.simplefilter("ignore", SoftRunWarning)  # soft on purpose
@@ -81,7 +82,8 @@ def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-    if "numba" in sys.modules:  # by the script: Numba must not find another number of threads now
+    # the script has imported it, and Numba refuses another number of threads now
+    if "numba" in sys.modules:
         import numba
 
         numba.set_num_threads(1)

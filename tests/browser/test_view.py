@@ -58,7 +58,7 @@ class Screen:
         page.goto(viewer.address)
         page.get_by_text("grains,").wait_for()
         page.locator(".mantine-Notification-closeButton").click()  # drawn in software: we know
-        if not viewer.film.live:
+        if not viewer.run.live:
             self.settle()
 
     def _hear(self, kind: str, text: str) -> None:
@@ -101,7 +101,7 @@ class Screen:
     def go_to(self, key: str) -> None:
         """Move the frame slider by a key, Home or End."""
         self.page.get_by_role("slider").first.press(key)
-        if not self.viewer.film.live:
+        if not self.viewer.run.live:
             last = len(self.viewer.film) - 1
             self.page.get_by_text(f"frame {last if key == 'End' else 0} of {last}").wait_for()
 

@@ -25,8 +25,8 @@ from hardgrain.scene.model import Contacts
 from hardgrain.show.colour import grain_field, table_of
 from hardgrain.show.view import pick, series, shapes
 from hardgrain.show.view.fields import coloured, names
-from hardgrain.show.view.film import Film
-from hardgrain.show.view.picture import centres, from_x, network, size_classes, turns
+from hardgrain.show.view.live_run import LiveRun
+from hardgrain.show.view.picture import centres, force_network, from_x, orientations, size_classes
 from hardgrain.show.view.screen import seen, sent
 
 from ..until import LAST, started, until
@@ -59,11 +59,11 @@ def run(path: Path, dim: int, steps: int = 200, every: int = 50, contacts_every:
 
 
 @pytest.fixture(scope="module", params=[2, 3])
-def film(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Film:
-    return Film(run(tmp_path_factory.mktemp("film") / "run.h5", request.param))
+def film(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LiveRun:
+    return LiveRun(run(tmp_path_factory.mktemp("film") / "run.h5", request.param))
 
 
-def test_a_frame_is_that_of_the_file(film: Film) -> None:
+def test_a_frame_is_that_of_the_file(film: LiveRun) -> None:
     with hg.RunFile(film.path) as file:
         assert len(film) == len(file)
         for k in range(len(file)):
@@ -73,7 +73,7 @@ def test_a_frame_is_that_of_the_file(film: Film) -> None:
     assert not film.at(0, contacts=False).stored
 
 
-def test_grains_lie_in_the_periodic_cell(film: Film) -> None:
+def test_grains_lie_in_the_periodic_cell(film: LiveRun) -> None:
     snap = film.at(-1)
     x, period = centres(snap), snap.model.periodic
     for a in np.flatnonzero(period > 0.0):
@@ -84,17 +84,17 @@ def test_grains_lie_in_the_periodic_cell(film: Film) -> None:
         assert (x[:, 2] == 0.0).all()
 
 
-def test_orientations_are_quaternions(film: Film) -> None:
-    q = turns(film.at(-1))
+def test_orientations_are_quaternions(film: LiveRun) -> None:
+    q = orientations(film.at(-1))
     np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.0)
     if film.dim == 2:  # half the angle about z
         angle = film.at(-1).state.orientation[: film.n, 0]
         np.testing.assert_allclose(np.cos(angle), q[:, 0] ** 2 - q[:, 3] ** 2, atol=1e-12)
 
 
-def test_lines_join_the_grains_that_touch(film: Film) -> None:
+def test_lines_join_the_grains_that_touch(film: LiveRun) -> None:
     snap = film.at(-1)
-    net = network(snap)
+    net = force_network(snap)
     c = snap.contacts
     assert len(net) == net.bearing == np.count_nonzero(snap.normal_force)
     end = net.begin + net.length[:, None] * net.along
@@ -109,30 +109,30 @@ def test_lines_join_the_grains_that_touch(film: Film) -> None:
     assert (np.diff(net.width) >= 0.0).all()
 
 
-def test_threshold_and_limit(film: Film) -> None:
+def test_threshold_and_limit(film: LiveRun) -> None:
     snap = film.at(-1)
     strong = np.abs(snap.normal_force) > np.abs(snap.normal_force[snap.normal_force != 0]).mean()
-    assert len(network(snap, 1.0)) == np.count_nonzero(strong)
-    assert len(network(snap, 1e9)) == 0
-    kept = network(snap, most=3)
+    assert len(force_network(snap, 1.0)) == np.count_nonzero(strong)
+    assert len(force_network(snap, 1e9)) == 0
+    kept = force_network(snap, most=3)
     assert len(kept) == 3
     assert kept.force[-1] == snap.normal_force.max()
 
 
-def test_frames_without_contacts_or_forces(film: Film) -> None:
+def test_frames_without_contacts_or_forces(film: LiveRun) -> None:
     unknown = film.at(-1, contacts=False)
-    assert not network(unknown).known
+    assert not force_network(unknown).known
     assert "stored without" in coloured(unknown, "pressure").legend.note
     assert ("contacts", "not stored in this frame") in pick.grain_facts(unknown, 0)
     loose = replace(film.at(-1), state=replace(film.at(-1).state, contacts=Contacts.none(film.dim)))
-    assert network(loose).known
-    assert network(loose).bearing == 0
+    assert force_network(loose).known
+    assert force_network(loose).bearing == 0
     for name in names(film.dim):
         assert len(coloured(loose, name).level) == film.n
 
 
 @pytest.mark.parametrize("name", ["speed", "spin", "force", "pressure", "radius", "velocity-x"])
-def test_colours_rise_with_the_value(film: Film, name: str) -> None:
+def test_colours_rise_with_the_value(film: LiveRun, name: str) -> None:
     snap = film.at(-1)
     value = grain_field(snap, name).value
     level = coloured(snap, name).level
@@ -142,7 +142,7 @@ def test_colours_rise_with_the_value(film: Film, name: str) -> None:
     assert fixed.max() == 255
 
 
-def test_force_of_a_grain_is_the_sum_over_its_contacts(film: Film) -> None:
+def test_force_of_a_grain_is_the_sum_over_its_contacts(film: LiveRun) -> None:
     snap = film.at(-1)
     c = snap.contacts
     for i in range(film.n):
@@ -174,7 +174,7 @@ def test_what_is_sent_is_seen() -> None:
 
 
 # ---------------------------------------------------------------------- picking
-def test_a_ray_meets_the_grain_that_brute_force_finds(film: Film) -> None:
+def test_a_ray_meets_the_grain_that_brute_force_finds(film: LiveRun) -> None:
     snap, rng = film.at(-1), np.random.default_rng(1)
     x = centres(snap)
     hits = misses = 0
@@ -202,9 +202,9 @@ def test_a_ray_meets_the_grain_that_brute_force_finds(film: Film) -> None:
     assert film.dim == 2 or min(hits, misses) > 5
 
 
-def test_a_contact_is_picked_at_its_point_only(film: Film) -> None:
+def test_a_contact_is_picked_at_its_point_only(film: LiveRun) -> None:
     snap = film.at(-1)
-    net = network(snap)
+    net = force_network(snap)
     assert len(net) > 10
     for k in range(len(net)):
         point = net.begin[k] + snap.radius[net.first[k]] * net.along[k]
@@ -218,7 +218,7 @@ def test_a_contact_is_picked_at_its_point_only(film: Film) -> None:
             assert pick.contact_at(snap, net, centres(snap)[i] + [0, 0, 9.0], -back) is None
 
 
-def test_facts_of_a_contact(film: Film) -> None:
+def test_facts_of_a_contact(film: LiveRun) -> None:
     snap = film.at(-1)
     k = int(np.argmax(snap.normal_force))
     pair = int(snap.contacts.first[k]), int(snap.contacts.second[k])
@@ -253,7 +253,7 @@ def test_lines_are_turned_as_they_should_be() -> None:
     np.testing.assert_allclose(turned, along, atol=1e-12)
 
 
-def with_wall(film: Film, kind: int, axis: list[float], size: float) -> Snapshot:
+def with_wall(film: LiveRun, kind: int, axis: list[float], size: float) -> Snapshot:
     """The first frame, its first wall replaced by one through (2, 2, …)."""
     snap = film.at(0)
     walls = [np.array(a[:1]) for a in snap.walls]
@@ -266,7 +266,7 @@ def with_wall(film: Film, kind: int, axis: list[float], size: float) -> Snapshot
     return fresh
 
 
-def test_planes_are_cut_to_the_box(film: Film) -> None:
+def test_planes_are_cut_to_the_box(film: LiveRun) -> None:
     low, high = np.zeros(film.dim), np.full(film.dim, 4.0)
     normal = [1.0, 1.0, 0.0]
     snap = with_wall(film, PLANE, [x / np.sqrt(2.0) for x in normal], 0.0)
@@ -285,7 +285,7 @@ def test_planes_are_cut_to_the_box(film: Film) -> None:
 
 
 @pytest.mark.parametrize("kind", [INSIDE, OUTSIDE])
-def test_cylinders_have_their_radius(film: Film, kind: int) -> None:
+def test_cylinders_have_their_radius(film: LiveRun, kind: int) -> None:
     axis = [0.0, 0.0, 1.0]
     mesh = shapes.walls(
         with_wall(film, kind, axis, 1.5), np.zeros(film.dim), np.full(film.dim, 4.0)
@@ -307,7 +307,7 @@ def test_size_classes_hold_every_grain_once() -> None:
 
 
 # ---------------------------------------------------------------------- history
-def test_the_cursor_stands_at_the_present(film: Film) -> None:
+def test_the_cursor_stands_at_the_present(film: LiveRun) -> None:
     history = film.history()
     now = float(film.times[2])
     time_, value, cursor = series.curve(history, "kinetic", now)
@@ -326,14 +326,14 @@ def test_the_cursor_stands_at_the_present(film: Film) -> None:
 
 # ---------------------------------------------------------------------- files and arguments
 def test_one_frame_without_history(tmp_path: Path) -> None:
-    film = Film(run(tmp_path / "one.h5", 2, steps=0))
+    film = LiveRun(run(tmp_path / "one.h5", 2, steps=0))
     assert len(film) == 1
     assert coloured(film.at(0), "speed").legend.high > 0.0
     assert series.names(film.history())[0] == "kinetic"
 
 
 def test_frames_that_stored_no_contacts(tmp_path: Path) -> None:
-    film = Film(run(tmp_path / "few.h5", 2, steps=200, every=50, contacts_every=3))
+    film = LiveRun(run(tmp_path / "few.h5", 2, steps=200, every=50, contacts_every=3))
     assert [film.at(k).stored for k in range(len(film))].count(False) > 0
 
 
@@ -350,7 +350,7 @@ def test_frames_that_stored_no_contacts(tmp_path: Path) -> None:
     ],
 )
 def test_nonsense_ends_in_one_sentence(
-    arguments: list[str], told: str, tmp_path: Path, film: Film
+    arguments: list[str], told: str, tmp_path: Path, film: LiveRun
 ) -> None:
     pytest.importorskip("viser")
     with socket.socket() as taken:
@@ -402,7 +402,7 @@ UPGRADE = {
 
 
 @pytest.fixture(scope="module")
-def viewer(film: Film) -> Iterator[Any]:
+def viewer(film: LiveRun) -> Iterator[Any]:
     pytest.importorskip("viser")
     from hardgrain.show.view import Viewer
 
@@ -456,7 +456,7 @@ def test_a_bad_value_of_a_control_does_not_end_its_page(viewer: Any) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_interrupt_ends_it_cleanly(film: Film) -> None:
+def test_interrupt_ends_it_cleanly(film: LiveRun) -> None:
     pytest.importorskip("viser")
     command = [sys.executable, "-m", "hardgrain.cli", "view", str(film.path), "--no-browser"]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}

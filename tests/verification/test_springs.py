@@ -1,7 +1,7 @@
-"""Springs that harden, and the walk from state to state that finds their forces.
+"""Springs that harden, and the line from state to state that finds their forces.
 
-A walk that arrives must obey the law of springs, which `solve.newton` writes in another way. Folds
-are where Newton's method ends: problems of disks that begin to slide have them, and the walk goes
+A line that arrives must obey the law of springs, which `solve.newton` writes in another way. Folds
+are where Newton's method ends: problems of disks that begin to slide have them, and the line goes
 round.
 """
 
@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.solve import rigid, walk
-from hardgrain.solve.newton import newton, springs, violation
+from hardgrain.solve import piecewise, rigid
+from hardgrain.solve.hardening import harden
+from hardgrain.solve.newton import newton, spring_impulses, violation
 from hardgrain.solve.problem import Problem
-from hardgrain.solve.response import Bodies
-from hardgrain.solve.springs import harden
+from hardgrain.solve.response import BodyResponse
 
 from .helpers import Floats, record
 
 pytestmark = pytest.mark.rounding
 
-Case = tuple[Bodies, Floats, Floats]
+Case = tuple[BodyResponse, Floats, Floats]
 
 
 def heap(mu: float, seed: int, tilt: float = 0.0, count: int = 60) -> hg.Simulation:
@@ -61,26 +61,26 @@ def problem(mu: float, seed: int, tilt: float = 0.0) -> Problem:
 
 def case(p: Problem) -> Case:
     bodies, mu, start = rigid._Step(p).whole()
-    assert isinstance(bodies, Bodies)
+    assert isinstance(bodies, BodyResponse)
     return bodies, mu, start.reshape(bodies.q.shape)
 
 
-def anchored(bodies: Bodies, mu: Floats, start: Floats) -> Floats:
+def anchored(bodies: BodyResponse, mu: Floats, start: Floats) -> Floats:
     """Where the springs of a walk are anchored: what each contact wants by itself."""
     state, r0 = np.empty(len(mu), np.int8), np.empty_like(start)
-    walk.natural(start, bodies.velocity(start), bodies.weight, mu, state, r0)
+    piecewise.natural(start, bodies.velocity(start), bodies.weight, mu, state, r0)
     return r0
 
 
-def mismatch(bodies: Bodies, mu: Floats, r0: Floats, r: Floats, compliance: float) -> float:
+def mismatch(bodies: BodyResponse, mu: Floats, r0: Floats, r: Floats, compliance: float) -> float:
     """How far impulses are from those of springs at the velocities that they lead to."""
     scale = bodies.weight[:, :1]
     answer, unused = np.empty_like(r), np.zeros((len(mu), 2, 2))
-    springs(scale * r0, bodies.velocity(r), mu, 1.0 / compliance, answer, unused)
+    spring_impulses(scale * r0, bodies.velocity(r), mu, 1.0 / compliance, answer, unused)
     return float(np.abs(answer - scale * r).max() / np.abs(scale * r).max())
 
 
-def rounding(bodies: Bodies, r: Floats, compliance: float) -> float:
+def rounding(bodies: BodyResponse, r: Floats, compliance: float) -> float:
     """How far rounding may take a walk from the law of springs, as `mismatch` measures it.
 
     A contact velocity is a sum of body velocities v, right to ε v. A spring of compliance e (in
@@ -95,7 +95,7 @@ def rounding(bodies: Bodies, r: Floats, compliance: float) -> float:
     fastest[bodies.body < 0] = 0.0
     speed = np.einsum("kseA,ksA->ke", np.abs(bodies.lever), fastest).max()
     force = np.abs(bodies.weight[:, :1] * r).max()
-    steps, epsilon = 6 * (walk.FEW + 1), np.finfo(float).eps
+    steps, epsilon = 6 * (piecewise.FEW + 1), np.finfo(float).eps
     return float(steps * epsilon * (speed / force / compliance**2 + 1.0 / compliance))
 
 
@@ -106,7 +106,7 @@ def test_a_walk_that_arrives_obeys_the_law_of_springs(mu: float, compliance: flo
     arrived = 0
     for seed in range(1, 5):
         bodies, friction, start = case(problem(mu, seed))
-        found, changes, _ = walk.walk(bodies, friction, 0.0 * start, compliance, 5000)
+        found, changes, _ = piecewise.trace(bodies, friction, 0.0 * start, compliance, 5000)
         if found is None:
             continue
         arrived += 1

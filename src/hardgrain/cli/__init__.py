@@ -21,7 +21,7 @@ def main() -> None:
     try:
         sys.stdout.flush()  # a full disk is noticed here at the latest
     except OSError as error:
-        sys.stdout = None  # or Python tries again, with a traceback
+        sys.stdout = None  # otherwise Python tries again at exit, with a traceback
         code = code or _say(f"the output: {error.strerror}", 1)
     terminal.close()
     sys.exit(code)

@@ -99,7 +99,7 @@ def diameters(found: Extremal) -> dict[str, Any]:
 
 
 def _figures(values: Floats) -> dict[str, float]:
-    """Of those that are bounded, and their share."""
+    """Figures of the components that are bounded, and their share."""
     finite = np.isfinite(values)
     some = values[finite]
     mean, greatest = (some.mean(), some.max()) if some.size else (math.nan, math.nan)

@@ -199,7 +199,7 @@ def _at_once() -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
-    """On a terminal, a line that says what is being done and for how long."""
+    """Show on a terminal a line that says what is being done and for how long."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

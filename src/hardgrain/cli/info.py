@@ -29,13 +29,13 @@ def describe(path: Path) -> dict[str, Any]:
         for name in ("kinetic", *solved, "loaded", "candidates")
         if history[name].size
     }
-    network = {  # as last looked at
+    network = {  # at the last look of the run
         name.removeprefix("network_"): float(column[-1])
         for name, column in history.items()
         if name.startswith("network_") and column.size
     }
     stop = scenario.stop.model_dump(exclude_none=True) if scenario.stop else None
-    deepest = frame.scalars.get("deepest")  # not in a file of an earlier version
+    deepest = frame.scalars.get("deepest")  # files of an earlier version do not have it
     if deepest is None:
         deepest = frame.scalars["worst_overlap"] / float(diameter.min())
     if verdict and state == "interrupted":
@@ -76,7 +76,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def as_text(facts: dict[str, Any]) -> str:
-    """The same for a reader."""
+    """The facts as text for a reader."""
     last, d = facts["last"], facts["diameter"]
     solver = facts["solver"]
     how = f"{solver['kind']}, {solver['sweeps']} sweeps"

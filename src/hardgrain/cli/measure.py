@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["measure"]
 
-PRINTED = Path("-")  # in place of a file: the screen
+PRINTED = Path("-")  # a dash in place of a file means the screen
 
 
 def measure(

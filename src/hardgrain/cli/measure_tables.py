@@ -149,7 +149,8 @@ def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
 
 
 def as_csv(found: Found) -> str:
-    """Of one quantity a column for each figure; of several one value a row, with all its labels."""
+    """Write one quantity with a column for each figure, several with one value a row and its
+    labels."""
     if len(found) == 1:
         return table_as_csv(_columns(_flat(next(iter(found.values())))))
     parts: list[dict[str, list[Any]]] = []

@@ -65,7 +65,7 @@ def movie(
     path = one_of(output, option) or Path(f"{file.stem}.mp4")
     check_target(path, file, overwrite)
     box, begin = box_of(view), time.perf_counter()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # handled like Ctrl-C
     try:
         with RunFile(file) as run, Bar("frame", quiet) as bar:
             chosen = frames_of(frames, len(run))

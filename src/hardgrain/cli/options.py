@@ -91,7 +91,7 @@ def changes_of(texts: list[str] | None) -> dict[str, Any]:
 
 
 def one_of(argument: Path | None, option: Path | None) -> Path | None:
-    """Where to write, said as an argument or by -o."""
+    """The file to write, given as an argument or by -o."""
     if argument is not None and option is not None:
         raise InputError(f"OUT is {argument} and --output is {option}; one of them is enough")
     return argument or option
@@ -161,7 +161,7 @@ def own(names: Iterable[str], options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _options(name: str) -> tuple[str, ...]:
-    """Of a measurement, or of one of its variables; other names have none."""
+    """Options of a measurement or of one of its variables; other names have none."""
     from hardgrain.measure.catalogue import quantities
 
     quantity = quantities().get(name.partition(".")[0])

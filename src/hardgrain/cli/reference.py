@@ -27,7 +27,7 @@ from hardgrain.show.toml import value_text
 
 __all__ = ["as_markdown", "as_text", "examples", "tables"]
 
-WIDTH = 80  # of the text in a terminal [characters]
+WIDTH = 80  # [characters] width of the text in a terminal
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Its header in TOML, with its kind."""
+        """The header of the table in TOML, with its kind."""
         if self.model is Table:
             return "a function of time, as a table"
         if not self.path:
@@ -70,16 +70,16 @@ def tables() -> tuple[Entry, ...]:
 
     found: dict[type, Entry] = {}
 
-    def walk(entry: Entry) -> None:
+    def visit(entry: Entry) -> None:
         found[entry.model] = entry
         for name, field in entry.model.model_fields.items():
             listed = "[[" if "list[" in str(field.annotation) else ""
             for model in _models(field.annotation):
                 path = f"{entry.path}.{name}".lstrip(".")
                 if model is not Table and model not in found:
-                    walk(Entry(path, model, bool(listed)))
+                    visit(Entry(path, model, bool(listed)))
 
-    walk(Entry("", Scenario, False))
+    visit(Entry("", Scenario, False))
     return (*found.values(), Entry("", Table, False))
 
 

@@ -74,7 +74,7 @@ def reproduce(
     if record is not None and quick:
         raise InputError("--record keeps full reproductions only; leave out --quick")
     folder = output or Path("results") / paper
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # handled like Ctrl-C
     try:
         claims = run(paper, folder, quick=quick, only=only, tell=_tell)
     except KeyboardInterrupt:

@@ -32,7 +32,7 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 
 
 class Terminal:
-    """For one command: both streams show any text, and Ctrl-C is obeyed to the very end.
+    """Lets both streams of a command show any text, and Ctrl-C be obeyed to the very end.
 
     The first raises KeyboardInterrupt. A second one ends the process at once, since an exception
     might meet compiled code or the end of the program. During a run, the run listens itself
@@ -49,7 +49,7 @@ class Terminal:
             signal.signal(signal.SIGINT, self._interrupt)
 
     def close(self) -> None:
-        """From here on there is nothing left to interrupt."""
+        """Stop listening to Ctrl-C, since nothing is left to interrupt."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -21,7 +21,7 @@ from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution, global_form
 from hardgrain.solve.path import Path
 from hardgrain.solve.problem import Problem, Solution
-from hardgrain.solve.response import Bodies
+from hardgrain.solve.response import BodyResponse
 from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import SoftParticles
 
@@ -40,12 +40,13 @@ class _AllStages(RigidSolver):
         if isinstance(problem, Problem) and problem.first.size > 0:
             form, frame = global_form(problem)
             assert form.start is not None
-            bodies = Bodies(problem, form, frame)
+            bodies = BodyResponse(problem, form, frame)
             at_rest(bodies, form.mu, form.start.reshape(bodies.q.shape), self.tolerance, 1)
             path = Path(bodies, form.mu)
-            path._curve = True  # as where it turns back, which small packings hardly know
+            path._curve = True  # small packings hardly have folds, so pretend to be at one
             path.advance()
-            GaussSeidel(sweeps=2).solve(form, seed=seed, step=step)  # not in colours: seldom, dear
+            # the coloured order is left out: it is rarely used, and slow to compile
+            GaussSeidel(sweeps=2).solve(form, seed=seed, step=step)
         return super()._solve(problem, seed, step)
 
 

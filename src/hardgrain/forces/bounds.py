@@ -41,10 +41,10 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["Bounds", "Members", "along_network", "blocks", "bounds", "still", "without_limit"]
 
-_SHARE = 64  # contacts whose programs start from one another
-_NONE = 1e-9  # a normal force below has vanished [unit of force]
-_FIXED = 1e-9  # change of a component by a self-balanced state whose largest weight is 1
-_EDGE = 1e-12  # a contact this near to sliding slides [unit of force]
+_SHARE = 64  # [contacts] whose programs start from one another; fewer take more pivots
+_NONE = 1e-9  # [unit of force] a smaller normal force is zero, up to the accuracy of programs
+_FIXED = 1e-9  # [1] a component that self-balanced states change by less is fixed
+_EDGE = 1e-12  # [unit of force] a contact that is so near to sliding slides
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class Bounds:
 
     low: Floats  # (m, dim) R first, then T
     high: Floats  # (m, dim)
-    programs: int  # that had to be solved
-    pivots: int  # of the simplex method, or iterations of the conic solver
+    programs: int  # number of programs that had to be solved
+    pivots: int  # number of pivots of the simplex method, or iterations of the conic solver
 
     @property
     def normal_min(self) -> Floats:
@@ -66,7 +66,7 @@ class Bounds:
 
     @property
     def tangential_min(self) -> Floats:
-        """(m,) in 2D, (m, 2) in 3D."""
+        """Least tangential force, shape (m,) in 2D and (m, 2) in 3D."""
         return self.low[:, 1] if self.low.shape[1] == 2 else self.low[:, 1:]
 
     @property
@@ -201,7 +201,8 @@ class Members:
         return float(self._x[: len(self._bases), columns].sum(axis=1).min())
 
     def go_to_best(self, columns: NDArray[np.intp], costs: Floats) -> None:
-        """To the member with the least costs, if it has less than the one where the program is."""
+        """Go to the known member with the least costs, if they are below those of the present
+        one."""
         value = self._x[: len(self._bases), columns] @ costs
         best = int(value.argmin())
         if value[best] < value[-1] - _NONE:
@@ -209,7 +210,8 @@ class Members:
 
 
 def _sliding(x: Floats, weights: Floats, low: Floats, high: Floats) -> None:
-    """Where R is greatest: T too, if all weight is on the generators with the most of it."""
+    """Where R is greatest, take T as well, if all weight is on the generators with the most of
+    it."""
     for e in range(1, low.size):
         for extreme, sign in ((high, 1.0), (low, -1.0)):
             most = (sign * weights[e]).max()

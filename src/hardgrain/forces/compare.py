@@ -23,7 +23,7 @@ __all__ = [
     "Density", "Tail", "density", "distance", "jackknife", "matched", "starred", "strong", "tail",
 ]  # fmt: skip
 
-_FIXED = 1e-6  # a range below is that of a force without choice [unit of force]
+_FIXED = 1e-6  # [unit of force] a force whose range is smaller counts as determined
 
 
 # ---------------------------------------------------------------------- one state
@@ -75,7 +75,7 @@ def _keys(p: Packing) -> list[tuple[int, int, int]]:
 
 
 def distance(a: Packing, b: Packing) -> float:
-    """‖F_A − F_B‖ in mean weights (III C 1), also if the two have unequal contacts."""
+    """The distance ‖F_A − F_B‖ in mean weights (III C 1), also if the two have unequal contacts."""
     one, other = matched(a, b)
     return float(np.linalg.norm(one - other) / a.unit)
 
@@ -145,7 +145,8 @@ def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
         return np.array([x.mean(), x.std() / x.mean()])
 
     length, variation = of(np.ones(len(excess), dtype=bool))
-    # of n independent exponential values: length/√n, and 1/√n for the variation
+    # For n independent exponential values the length is uncertain by length/√n, the variation by
+    # 1/√n.
     errors = np.array([length, 1.0]) / np.sqrt(count)
     if len(excess) > 1:
         errors = jackknife([of(some) for some in _all_but_one(excess)])

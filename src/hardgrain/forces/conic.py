@@ -25,10 +25,10 @@ clarabel = later("clarabel")
 
 __all__ = ["conic_bounds", "equations", "feasible", "settings"]
 
-_SHARE = 16  # contacts that one process takes at a time
-_FIXED = 1e-9  # change of a component by a self-balanced state whose largest one is 1
-_ACCURACY = 1e-9  # of the least value, relative and in the unit of force
-_ALMOST = 1e-7  # what is good enough where that cannot be had
+_SHARE = 16  # [contacts] that one process takes at a time; it changes the time only
+_FIXED = 1e-9  # [1] a component that self-balanced states change by less is fixed
+_ACCURACY = 1e-9  # [1, unit of force] accuracy of the least value that is asked for
+_ALMOST = 1e-7  # [1, unit of force] accuracy that is accepted where rounding allows no better
 
 
 def feasible(space: ForceSpace) -> bool:
@@ -62,7 +62,8 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
 
 
 def settings(accuracy: float, almost: float) -> Any:
-    """Of Clarabel: how fine, and what is good enough where that cannot be had."""
+    """Settings of Clarabel: the accuracy asked for, and the one accepted where that cannot be
+    had."""
     chosen = clarabel.DefaultSettings()
     chosen.verbose = False
     chosen.max_threads = 1
@@ -72,7 +73,8 @@ def settings(accuracy: float, almost: float) -> Any:
 
 
 def equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
-    """a and b of a y = b, and (1, µ, …) that make forces of y (m, dim)."""
+    """The matrix a and the vector b of a y = b, and the factors (1, µ, …) of y that give forces (m,
+    dim)."""
     shape = np.ones((space.contacts, space.packing.dim))
     shape[:, 1:] = space.packing.friction[:, None]
     c, load = space.equations()

@@ -5,24 +5,24 @@ In coordinates y of its affine hull, of n dimensions, F is where no slack is neg
 sliding contact and two for one that bears no force. Relax one of the n, and n − 1 are left, which
 hold along a line: an edge, that ends where another slack vanishes, at a neighbour.
 
-The paper's algorithm: from a point inside go along a vector of the null space until a contact
-slides, then along one that keeps it sliding until the next one does, and so on: the first extremal
-point. From there look at all n neighbours and move to one that is better, until none is. F is
-convex, so the last one is the best.
+The paper's algorithm starts from a point inside and goes along a vector of the null space until a
+contact slides, then along one that keeps it sliding until the next contact slides, and so on, until
+it is at an extremal point. From there it looks at all n neighbours and moves to one that is better,
+until none is. F is convex, so the last point is the best.
 
 That holds where every extremal point has exactly n vanishing slacks. More of them vanish where a
-grain is left alone on a floor, all its other contacts open. What the floor's friction does to it is
-then zero twice over, by the balance of torques and by that of horizontal forces, and one of the
-slacks that vanish follows from the others.
+grain is left alone on a floor, with all its other contacts open. The friction of the floor is then
+zero for two reasons, the balance of torques and that of horizontal forces, and one of the vanishing
+slacks follows from the others.
 
-Where more than n vanish, n are chosen, and an edge may have no length: the neighbour is the same
-point. Then no neighbour may be better although others of its edges lead on. Such a walk is trapped;
-it is counted, and freed by Bland's rule (relax the first slack that gains, let the first one that
-vanishes take its place), which cannot cycle.
+Where more than n vanish, n are chosen, and an edge may have no length: its neighbour is the same
+point. Then it may be that no neighbour is better although others of its edges would lead on. Such a
+walk is trapped; it is counted, and freed by Bland's rule (relax the first slack that gains, and let
+the first one that vanishes take its place), which cannot cycle.
 
-With n slacks z ≥ 0 for coordinates all others are s + Tᵀ z, and a move to a neighbour changes the
-table T (n, slacks) by one of rank one. It is made anew from its n slacks for each extremum, so that
-rounding does not add up.
+With n slacks z ≥ 0 as coordinates, all others are s + Tᵀ z, and a move to a neighbour changes the
+table T (n, slacks) by a matrix of rank one. The table is made anew from its n slacks for each
+extremum, so that rounding does not add up.
 """
 
 from __future__ import annotations
@@ -45,11 +45,19 @@ __all__ = ["Edges", "Start", "walk_edges"]
 
 Start = Literal["first", "last"]
 
-_GAIN = 1e-9  # a component gains along an edge if it changes by more than this per unit of a slack
-_ZERO = 1e-10  # a slack below has vanished, an edge shorter has no length [unit of force]
-_SLOPE = 1e-9  # a slack that changes by less along an edge does not end it
-_PIVOTS = 20_000  # moves to a neighbour until an extremum must be found
-_ENDLESS, _LOST = 1, 2
+# [1] A component gains along an edge if it changes by more than this per unit of a slack. If it is
+# smaller, rounding counts as a gain and walks do not end; if it is larger, they end too early.
+_GAIN = 1e-9
+# [unit of force] A smaller slack has vanished, and a shorter edge has no length. If it is smaller,
+# rounding counts as an edge; if it is larger, short edges are overlooked.
+_ZERO = 1e-10
+# [1] A slack that changes by less than this along an edge does not end it. If it is smaller,
+# rounding ends edges; if it is larger, edges go on outside of F.
+_SLOPE = 1e-9
+# [moves] An extremum must be found within so many, or the walk is an error: it protects against one
+# that runs in circles. Walks of some hundred contacts need far fewer.
+_PIVOTS = 20_000
+_ENDLESS, _LOST = 1, 2  # what went wrong: an edge has no end, or the moves were not enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,7 @@ class Edges:
     expected: int  # M_s of an extremal point in general: dim F, and what slides or is open in all
     alone: NDArray[np.intp]  # (m, 2, 2) grains that rest on one of their contacts in these states
     trapped: NDArray[np.bool_]  # (m, 2, 2) no neighbour was better, and yet it was not the best
-    moves: int  # to neighbours, of all walks
+    moves: int  # moves to neighbours, in all walks together
 
     @property
     def unexpected(self) -> float:
@@ -72,10 +80,10 @@ class Edges:
 
 
 def walk_edges(space: ForceSpace, start: Start = "last", tolerance: float = SLIDES) -> Edges:
-    """The states of least and greatest R and T of each contact, 4 M walks along edges.
+    """The states of least and greatest R and T of each contact, found by 4 M walks along edges.
 
-    Each begins where the last one ended, or at one and the same extremal point (``"first"``). A
-    contact slides if µ R − |T| is below ``tolerance`` units of force.
+    Each walk begins where the last one ended, or, with ``"first"``, all begin at the same extremal
+    point. A contact slides if µ R − |T| is below ``tolerance`` units of force.
     """
     from hardgrain.forces.sample import affine_hull
 
@@ -133,7 +141,7 @@ def _touched(p: Packing, contacts: NDArray[np.bool_]) -> NDArray[np.intp]:
     """How many of these contacts each body has (bodies,)."""
     both = np.concatenate([p.first[contacts], p.second[contacts]])
     count = np.bincount(both, minlength=p.free.shape[0])
-    count[p.radius.size :] = 0  # walls
+    count[p.radius.size :] = 0  # walls are not counted
     return count
 
 
@@ -160,7 +168,7 @@ def _objectives(
 
 
 def _first(slack: Floats, slope: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """From inside to an extremal point (n,), and its n slacks: one more vanishes at each step."""
+    """An extremal point (n,) reached from inside, and its n slacks; each step makes one vanish."""
     n = len(slope)
     y, free, now = np.zeros(n), np.eye(n), slack.copy()
     held: list[int] = []
@@ -179,7 +187,7 @@ def _first(slack: Floats, slope: Floats) -> tuple[Floats, NDArray[np.intp]]:
         now = np.maximum(now + length[next_] * along, 0.0)
         held.append(next_)
         now[held] = 0.0
-        # combinations of what is left that keep the new contact as it is
+        # combinations of the remaining directions that keep the new contact sliding
         free = free[1:] - np.outer(free[1:] @ slope[:, next_] / along[next_], direction)
         free /= np.linalg.norm(free, axis=1)[:, None]
     return y, np.array(held, dtype=np.intp)
@@ -187,7 +195,7 @@ def _first(slack: Floats, slope: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 @device
 def _move(table: Floats, now: Floats, active: NDArray[np.intp], i: int, j: int) -> None:
-    """Along edge i until slack j vanishes, which takes the place of the one that was relaxed."""
+    """Go along edge i until slack j vanishes, which takes the place of the one that was relaxed."""
     n, slacks = table.shape
     length, pivot = now[j] / -table[i, j], table[i, j]
     for k in range(slacks):
@@ -208,7 +216,10 @@ def _move(table: Floats, now: Floats, active: NDArray[np.intp], i: int, j: int) 
 def _climb(
     table: Floats, now: Floats, active: NDArray[np.intp], columns: NDArray[np.intp], weights: Floats
 ) -> tuple[int, bool, int]:
-    """To the best extremal point, in place; the moves, whether trapped, and what went wrong."""
+    """Climb to the best extremal point, in place.
+
+    Returns the number of moves, whether the walk was trapped, and what went wrong (0: nothing).
+    """
     n, slacks = table.shape
     moves, trapped = 0, False
     while moves < _PIVOTS:
@@ -231,7 +242,7 @@ def _climb(
             if freed < 0:
                 return moves, trapped, 0
             trapped, edge = True, freed
-            for j in range(slacks):  # the first that has no room
+            for j in range(slacks):  # the first slack that has no room to shrink
                 if table[edge, j] < -_SLOPE and now[j] <= -_ZERO * table[edge, j]:
                     last = j
                     break

@@ -52,9 +52,10 @@ __all__ = ["Choice", "Extremal", "extremal"]
 
 Choice = Literal["nearest", "vertex", "random"]
 
-_SHARE = 16  # contacts whose programs go on from one another
-_VANISHES = 1e-8  # reduced costs below, where the largest cost is 1
-# of the quadratic programs, relative and in the unit of force; the second where the first is missed
+_SHARE = 16  # [contacts] whose programs start from one another; it changes the time only
+_VANISHES = 1e-8  # [largest cost] smaller reduced costs are zero, up to the accuracy of programs
+# [1, unit of force] Accuracy of the quadratic programs; the second where rounding forbids the
+# first.
 _ACCURACY = (1e-9, 1e-7)
 
 
@@ -64,24 +65,25 @@ class Extremal:
 
     low: Floats  # (m, dim, m, dim) all components where one of a contact is least [force]
     high: Floats  # (m, dim, m, dim)
-    unit: float  # of force
+    unit: float  # unit of force
     # (m, dim, 2) reduced costs that vanish at the least and the greatest; −1: fixed, or no limit
     vanishing: NDArray[np.intp]
 
     @property
     def distance(self) -> Floats:
-        """Between the two states of each component, (24), in units of force (m, dim)."""
+        """Distance between the two states of each component (24), shape (m, dim) [unit of
+        force]."""
         apart: Floats = np.sqrt(((self.high - self.low) ** 2).sum(axis=(2, 3))) / self.unit
         return apart
 
     @property
     def normal(self) -> Floats:
-        """d_R (m,)."""
+        """The distances d_R of the normal forces, shape (m,)."""
         return self.distance[:, 0]
 
     @property
     def tangential(self) -> Floats:
-        """d_T: (m,) in 2D, (m, 2) in 3D."""
+        """The distances d_T of the tangential forces, shape (m,) in 2D and (m, 2) in 3D."""
         return self.distance[:, 1] if self.low.shape[1] == 2 else self.distance[:, 1:]
 
     @property
@@ -217,7 +219,8 @@ def _quadratic(
     p: csc_array, q: Floats, a: csc_array, b: Floats, h: csc_array, least: Floats,
     accuracy: float = _ACCURACY[0],
 ) -> Floats | None:  # fmt: skip
-    """Where ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if it does not converge."""
+    """The z at which ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if none was
+    found."""
     chosen = settings(accuracy, 100.0 * accuracy)
     cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(least.size)]
     rows, right = csc_matrix(vstack([a, -h])), np.concatenate([b, -least])

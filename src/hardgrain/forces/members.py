@@ -25,10 +25,10 @@ __all__ = ["Which", "interior", "member"]
 
 Which = Literal["least", "nearest", "elastic"]
 
-# λ at most: a slack that never exceeds 1/λ of the unit of force counts as none. Where numbers of
-# such different sizes are too much for the solver, the next is tried.
+# [1] Largest λ: a slack that never exceeds 1/λ of the unit of force counts as none. Where numbers
+# of such different sizes are too much for the solver, the next is tried.
 _SCALES = (1e6, 1e5, 1e4, 1e3)
-_WORST = 1e-8  # accuracy of a member, relative and in the unit of force; 10⁻¹² is tried
+_WORST = 1e-8  # [1, unit of force] accuracy that a member must have; 10⁻¹² is asked for
 
 
 def member(
@@ -91,8 +91,8 @@ def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
     m, dim = p.contacts, p.dim
     c, load, shape = equations(space)
     one, k = eye_array(m), np.arange(m)
-    normal = csr_array((np.ones(m), (dim * k, k)), shape=(dim * m, m))  # where each R is
-    rows = block_array(  # of (R, T/µ), y, z and λ
+    normal = csr_array((np.ones(m), (dim * k, k)), shape=(dim * m, m))  # the columns of all R
+    rows = block_array(  # the columns are (R, T/µ), y, z and λ
         [
             [c, None, None, -load[:, None]],
             [None, -one, None, None],
@@ -129,7 +129,7 @@ def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
 def _minimise(
     form: Any, linear: Floats, rows: Any, right: Floats, cones: list[Any], worst: float
 ) -> Floats | None:
-    """Where ½ x·form x + linear·x is least among the x with right − rows x in the cones.
+    """The x at which ½ x·form x + linear·x is least among those with right − rows x in the cones.
 
     None: it was not found to within ``worst``.
     """

@@ -37,7 +37,8 @@ class Packing:
     normal: Floats  # (m, dim) unit vector from first to second
     friction: Floats  # (m,) coefficient of friction of a contact that sticks
     force: Floats  # (m, dim) on second [force]
-    unit: float  # of force: the mean weight of a grain or, without gravity, the mean normal force
+    # unit of force: the mean weight of a grain or, without gravity, the mean normal force
+    unit: float
     external: Floats | None = None  # (nb, dim + ns) other forces and torques; nan: not known
     position: Floats | None = None  # (nb, dim), to draw it [length]
 
@@ -67,7 +68,7 @@ class Packing:
 
     @property
     def contacts(self) -> int:
-        """M."""
+        """The number M of contacts."""
         return self.first.size
 
     @cached_property
@@ -111,7 +112,8 @@ class Packing:
 
     @cached_property
     def matrix(self) -> csr_array:
-        """c, from the components of all contacts to forces on what is free, (rows, dim m)."""
+        """The contact matrix c (rows, dim m), from components of contact forces to forces on what
+        is free."""
         m, dim, n = self.contacts, self.dim, self.radius.size
         dofs = self.free.shape[1]
         column = np.arange(dim * m).reshape(m, dim)

@@ -19,7 +19,8 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["FEASIBLE", "Basis", "Program", "rays"]
 
-FEASIBLE = 1e-9  # how far the constraints may be missed, in the unit of force
+# [unit of force] how far constraints may be missed; HiGHS allows no less than 1e-10
+FEASIBLE = 1e-9
 
 Basis = tuple[NDArray[np.int8], NDArray[np.int8]]  # the status of each column and of each row
 
@@ -113,17 +114,17 @@ class Program:
 
     @property
     def x(self) -> Floats:
-        """Where the last minimum was found."""
+        """The values of the variables at the last minimum."""
         return np.array(self._solver.getSolution().col_value)
 
     @property
     def reduced_costs(self) -> Floats:
-        """Of the last minimum: how much it would rise with each variable."""
+        """How much the last minimum would rise with each variable."""
         return np.array(self._solver.getSolution().col_dual)
 
     @property
     def basis(self) -> Any:
-        """Where the last program ended; the next one can start from there, too."""
+        """The basis at which the last program ended; another program can start from it."""
         return self._solver.getBasis()
 
     @basis.setter
@@ -132,7 +133,7 @@ class Program:
 
     @property
     def end(self) -> Basis:
-        """The same as plain arrays, for another process."""
+        """The basis as plain arrays, for another process."""
         basis = self.basis
         columns = np.array([int(s) for s in basis.col_status], dtype=np.int8)
         return columns, np.array([int(s) for s in basis.row_status], dtype=np.int8)
@@ -144,5 +145,5 @@ class Program:
 
     @property
     def pivots(self) -> int:
-        """Of the last program."""
+        """Number of pivots of the last program."""
         return int(self._solver.getInfo().simplex_iteration_count)

@@ -14,9 +14,9 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["independent", "null_vectors", "rank"]
 
-_DENSE = 60  # rows up to which singular values are computed: beyond, counting is far cheaper
-_SAME = 1e-9  # how far equal forces may differ [unit of force]
-_SMALL = 1e-9  # singular values below this share of the largest count as zero
+_DENSE = 60  # [rows] up to so many, singular values are computed; beyond, counting is far cheaper
+_SAME = 1e-9  # [unit of force] difference up to which forces count as equal, due to rounding
+_SMALL = 1e-9  # [largest singular value] smaller ones count as zero, due to rounding
 
 
 def rank(a: Any) -> int:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SLIDES", "UNBOUNDED", "ForceSpace", "force_space"]
 
-SLIDES = 1e-9  # ε of the paper: a contact slides if µ R − |T| < ε times the unit of force
+SLIDES = 1e-9  # [unit of force] a contact slides if µ R − |T| is less: ε of the paper
 
-UNBOUNDED = 1e-6  # a self-balanced state counts if it has so much where the most is 1
-_SCALE = 1e7  # a weight that never exceeds 1/_SCALE vanishes [unit of force]
+UNBOUNDED = 1e-6  # [largest force] a self-balanced state must have more to make a force unbounded
+_SCALE = 1e7  # [1/unit of force] a weight that never exceeds 1/_SCALE counts as zero
 
 Balance = Literal["state", "loads"]
 
@@ -50,7 +50,7 @@ class ForceSpace:
 
     packing: Packing
     balance: Balance = "state"
-    faces: int = 8  # of the pyramids that stand for round cones, in 3D
+    faces: int = 8  # number of faces of the pyramids that stand for round cones in 3D
 
     def __post_init__(self) -> None:
         if self.balance not in ("state", "loads"):
@@ -66,7 +66,7 @@ class ForceSpace:
     # ------------------------------------------------------------------ counting
     @property
     def contacts(self) -> int:
-        """M."""
+        """The number M of contacts."""
         return self.packing.contacts
 
     @property
@@ -93,7 +93,7 @@ class ForceSpace:
 
     @cached_property
     def _mobilised(self) -> tuple[Floats, Floats]:
-        """µ R − |T| and the larger of |R| and |T| of each contact, in units of force (m,)."""
+        """For each contact µ R − |T|, and the larger of |R| and |T|, shape (m,) [unit of force]."""
         c, p = self.packing.components, self.packing
         tangential = np.linalg.norm(c[:, 1:], axis=1)
         left = p.friction * c[:, 0] - tangential
@@ -163,7 +163,8 @@ class ForceSpace:
         return {}
 
     def equations(self) -> tuple[csr_array, Floats]:
-        """c and the load: c F/unit = load; torques over radii, so that all are forces."""
+        """The matrix c and the load of c F/unit = load; torques are divided by radii, so that all
+        are forces."""
         p = self.packing
         return csr_array(diags_array(1.0 / p.arms) @ p.matrix), self._load / p.arms / p.unit
 
@@ -177,7 +178,7 @@ class ForceSpace:
 
     @cached_property
     def empty(self) -> bool:
-        """No forces balance the load: the packing cannot be at rest."""
+        """Whether no forces balance the load, so that the packing cannot be at rest."""
         a, b, _, _ = self.polytope()
         if Program(a, b).feasible():
             return False
@@ -197,7 +198,7 @@ class ForceSpace:
         return self._inside_polytope()
 
     def _inside_polytope(self) -> tuple[Floats, NDArray[np.int8]]:
-        """The same in 2D, by a linear program.
+        """A point inside F in 2D, by a linear program.
 
         max Σ y with 0 ≤ y ≤ 1, y ≤ x, A x = λ b, λ ≥ 1: its solution has y = 0 exactly for those
         weights that vanish in every member (Freund, Roundy and Todd). The limit of λ makes it those
@@ -224,7 +225,8 @@ class ForceSpace:
 
     @cached_property
     def dimension(self) -> int:
-        """dim F: of the null space, less what contacts that must slide or be open take away.
+        """The dimension of F: that of the null space, less what contacts that must slide or be open
+        take away.
 
         −1: F is empty.
         """

@@ -1,4 +1,4 @@
-"""The walk of hit-and-run in compiled code: along chords of a convex set, without a matrix product.
+"""The random walk of hit-and-run in compiled code, along chords of a convex set.
 
 The set is where slacks s ≥ 0 and where w₀ ≥ |(w₁, w₂)| for round cones w. Both are known at the
 point where the walk is, and along each of the directions it may take. A step draws a direction,
@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 
 __all__ = ["walk"]
 
-_LEAST = 1e-200  # a slack that rounding has brought to zero or below
+# [unit of force] A slack that rounding has brought to zero or below is set to this instead, so that
+# quotients stay finite and the walk can leave the border. It is far below any force.
+_LEAST = 1e-200
 
 
 @device
 def _tighten(cone, slope, i, j, low, high):  # type: ignore[no-untyped-def]
-    """The part of [low, high] in which w + λ u, w of cone j and u of direction i, is in it."""
+    """The part of [low, high] in which w + λ u lies in cone j, with u the slope in direction i."""
     w, w_1, w_2 = cone[j, 0], cone[j, 1], cone[j, 2]
     u, u_1, u_2 = slope[i, j, 0], slope[i, j, 1], slope[i, j, 2]
     a = u * u - u_1 * u_1 - u_2 * u_2
     b = u * w - u_1 * w_1 - u_2 * w_2
     c = max(w * w - w_1 * w_1 - w_2 * w_2, 0.0)
-    # most cones hold both ends already; infinite ends give nan
+    # Most cones hold both ends already. Infinite ends give NaN, which counts as outside.
     before = not ((a * low + 2.0 * b) * low + c >= 0.0 and w + low * u >= 0.0)
     after = not ((a * high + 2.0 * b) * high + c >= 0.0 and w + high * u >= 0.0)
     if before or after:
@@ -67,9 +69,10 @@ def walk(
 ) -> tuple[Floats, bool]:
     """How far the walk has gone along each direction since the last record, (records, k).
 
-    slack (s,) and cone (c, 3) are changed in place; slack_slope (k, s) and cone_slope (k, c, 3) are
-    their changes along the k directions, pick and at (steps,) which direction is taken and which
-    share of its chord. False: a chord has no end.
+    ``slack`` (s,) and ``cone`` (c, 3) are changed in place; ``slack_slope`` (k, s) and
+    ``cone_slope`` (k, c, 3) are their changes along the k directions. ``pick`` and ``at`` (steps,)
+    say which direction each step takes, and to which share of its chord it goes. The second
+    result is False if a chord has no end.
     """
     k, steps = slack_slope.shape[0], pick.size
     gone = np.zeros((steps // every, k))

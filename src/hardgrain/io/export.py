@@ -29,7 +29,7 @@ class Format:
     """A kind of file and what writes it: a class with files, append, close and abandon."""
 
     suffixes: tuple[str, ...]
-    writer: str  # module.class
+    writer: str  # its class, as module.class
     about: str
 
     def load(self) -> Any:

@@ -180,7 +180,7 @@ def _data(group: Any, name: str, matrix: str, kinds: str, words: str) -> Any:
     if stored.dtype.kind not in kinds or len(stored.shape) > 1:
         raise InputError(f"{_name(matrix, name)} must be a row of {words}")
     how, there = stored.id.get_create_plist(), stored.file.id.get_filesize()
-    if how.get_nfilters():  # packed
+    if how.get_nfilters():  # it is compressed
         there *= _PACKED
     if how.get_external_count() or stored.nbytes > there:
         raise InputError(f"{_name(matrix, name)} declares more than the file holds")

@@ -25,7 +25,7 @@ class Foreign:
     velocity: Floats  # (n, 3)
     spin: Floats  # (n, 3)
     kind: NDArray[np.int32]  # (n,) from 0
-    dimension: int | None = None  # where the file says it
+    dimension: int | None = None  # if the file says it
 
     def grains(self, dimension: int | None = None) -> GrainArrays:
         """Checked, in the dimension asked for; else that of the file, or as z has it."""

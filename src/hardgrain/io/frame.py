@@ -69,7 +69,7 @@ class Frame:
         self._names = tuple(wall_names)
 
     def __len__(self) -> int:
-        """Number of grains."""
+        """The number of grains."""
         return len(self.id)
 
     def __repr__(self) -> str:
@@ -87,22 +87,22 @@ class Frame:
 
     @property
     def position(self) -> Array:
-        """(n, dim) centres of the grains [length], not wrapped at periodic boundaries."""
+        """Centres of the grains, shape (n, dim) [length], not wrapped at periodic boundaries."""
         return self.record.position[self.id]
 
     @property
     def orientation(self) -> Array:
-        """(n, 1) angles [rad], or (n, 4) unit quaternions (x, y, z, w)."""
+        """Angles, shape (n, 1) [rad], or unit quaternions (x, y, z, w), shape (n, 4)."""
         return self.record.orientation[self.id]
 
     @property
     def velocity(self) -> Array:
-        """(n, dim) [length/time]"""
+        """Velocities of the grains, shape (n, dim) [length/time]."""
         return self.record.velocity[self.id]
 
     @property
     def spin(self) -> Array:
-        """(n, ns) [rad/time]"""
+        """Angular velocities of the grains, shape (n, ns) [rad/time]."""
         return self.record.spin[self.id]
 
     @property

@@ -52,7 +52,7 @@ class GsdFile:
         return [path]
 
     def append(self, snap: Snapshot) -> None:
-        """Add a frame."""
+        """Add one frame to the file."""
         hoomd = needed("gsd.hoomd")
 
         n, box = snap.n, cell(snap)
@@ -84,7 +84,7 @@ class GsdFile:
         self._file.append(frame)
 
     def close(self) -> None:
-        """Close the file."""
+        """Complete the file and close it."""
         self._file.close()
 
     abandon = close
@@ -147,7 +147,7 @@ def read_gsd(path: Path, frame: int) -> Foreign:
     )  # fmt: skip
 
 
-_HEADER = struct.Struct("<8xQQQQ")  # where index and names are, and how many there is room for
+_HEADER = struct.Struct("<8xQQQQ")  # where the index and the names are, and how many of each fit
 _ENTRY, _NAME = 32, 64  # [bytes]
 
 

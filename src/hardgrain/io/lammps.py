@@ -36,7 +36,7 @@ class LammpsDump(TextFile):
     """Writes snapshots as the frames of a dump."""
 
     def append(self, snap: Snapshot) -> None:
-        """Add a frame."""
+        """Add one frame to the file."""
         box, n = cell(snap), snap.n
         x = xyz(snap.position)
         flags = ["pp" if p else "ff" for p in box.periodic]

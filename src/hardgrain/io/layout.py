@@ -33,7 +33,7 @@ __all__ = [
 Array = NDArray[Any]
 
 FORMAT = 2
-FORMATS = (1, 2)  # that can be read
+FORMATS = (1, 2)  # versions of the format that can be read
 MARK = "hardgrain_run_file"  # root attribute that makes an HDF5 file a run file; holds the format
 
 # Chunks [bytes]. Small rows share a chunk: 16 KiB keeps a file of ten grains below 1 MB, and the
@@ -134,7 +134,7 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """Of a row [bytes]."""
+        """Size of a row [bytes]."""
         return int(self.kind.itemsize * math.prod(self.row))
 
     def block(self, values: Any) -> Array:
@@ -162,7 +162,7 @@ class Layout:
     dim: int
     turns: int  # components of a spin
     walls: tuple[str, ...]
-    columns: tuple[str, ...]  # of the history
+    columns: tuple[str, ...]  # names of the columns of the history
     scalars: tuple[str, ...]
     springs: bool  # contacts have an elongation
     status: bool  # grains may be absent
@@ -342,7 +342,8 @@ def checksum(rows: Array, before: int = 0) -> int:
 
 
 def table(name: str) -> str:
-    """frames, contacts, history or walls: datasets of one table have equally many rows."""
+    """The table of a dataset: frames, contacts, history or walls, whose datasets have equally many
+    rows."""
     return name.split("/")[0]
 
 

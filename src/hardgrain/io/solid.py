@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def length(self) -> Floats:
-        """(3,)"""
+        """Edges of the box, shape (3,) [length]."""
         return self.high - self.low
 
 
@@ -58,18 +58,18 @@ def cell(snap: Snapshot) -> Cell:
 
 
 def images(snap: Snapshot, box: Cell) -> NDArray[np.int32]:
-    """(n, 3) how many periods each grain is away from the box."""
+    """How many periods each grain is away from the box, shape (n, 3)."""
     shift = np.floor((xyz(snap.position) - box.low) / box.length)
     return np.where(box.periodic, shift, 0.0).astype(np.int32)
 
 
 def xyz(vectors: Floats) -> Floats:
-    """(n, dim) → (n, 3)"""
+    """Vectors (n, dim) as vectors in space, shape (n, 3)."""
     return np.pad(vectors, ((0, 0), (0, 3 - vectors.shape[1])))
 
 
 def spins(spin: Floats) -> Floats:
-    """(n, ns) → (n, 3)"""
+    """Angular velocities (n, ns) as vectors in space, shape (n, 3)."""
     return np.pad(spin, ((0, 0), (3 - spin.shape[1], 0)))
 
 
@@ -83,14 +83,15 @@ def quaternion(orientation: Floats) -> Floats:
 
 
 def stress(snap: Snapshot) -> Floats:
-    """(n, 3, 3) of each grain, compression positive; NaN where contacts were not stored."""
+    """Stress of each grain (n, 3, 3), compression positive; NaN where contacts were not stored."""
     full, dim = np.zeros((snap.n, 3, 3)), snap.dim
     full[:, :dim, :dim] = grain_stress(snap) if snap.stored else np.nan
     return full
 
 
 def coordination(snap: Snapshot) -> NDArray[np.int32]:
-    """(n,) contacts of each grain that bear a force, walls included; −1 where not stored."""
+    """Contacts of each grain that bear a force (n,), walls included; −1 where they are not
+    stored."""
     if not snap.stored:
         return np.full(snap.n, -1, np.int32)
     c, loaded = snap.contacts, snap.loaded

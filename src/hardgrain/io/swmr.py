@@ -182,7 +182,7 @@ def sync(file: IO[bytes]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The same for the name of a new file."""
+    """Make the disk keep the name of a new file, as `fsync` makes it keep its content."""
     with contextlib.suppress(OSError, AttributeError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -19,7 +19,7 @@ __all__ = ["Row", "TextFile", "at_line", "grains_of", "lines_of", "split_rows", 
 
 Row = tuple[int, list[str]]  # the number of a line, from 1, and its cells
 
-_DIGITS = 18  # of a number that fits into 64 bits
+_DIGITS = 18  # digits of a number that fits into 64 bits
 
 # Names under which files give the same thing; the first one present counts.
 _POSITION = (("xu", "yu", "zu"), ("x", "y", "z"))
@@ -39,7 +39,7 @@ class TextFile:
         return [path]
 
     def close(self) -> None:
-        """Close the file."""
+        """Complete the file and close it."""
         self._file.close()
 
     abandon = close

@@ -58,7 +58,7 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
         parts |= _parts(h5, ("walls",))
     for name in COMMITTED:
         _compare(parts, f"committed/{name}", np.dtype("i8"), ())
-    if VERDICT in parts:  # not in a file of an earlier version
+    if VERDICT in parts:  # files of an earlier version do not have it
         _compare(parts, VERDICT, np.dtype(f"S{SENTENCE}"), ())
         if unseal(bytes(parts[VERDICT][()])) is None:
             raise Damaged(f"{VERDICT} is not what was written (wrong checksum)")

@@ -54,7 +54,7 @@ class VtkHdf:
         return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
 
     def append(self, snap: Snapshot) -> None:
-        """Add a step."""
+        """Add the rows of one step."""
         self._grains(snap)
         self._contacts(snap)
         if "walls" in self._series:
@@ -135,10 +135,10 @@ class _Series:
         self._kind = kind
         self._arrays: dict[str, _Array] = {}
         self._parts: list[tuple[int, int, int]] = []  # points, cells, entries of connectivity
-        self._cells: tuple[Array, Array] | None = None  # of the last part
+        self._cells: tuple[Array, Array] | None = None  # the cells of the last part
         self._at = (0, 0)  # where the cells of the last part and its connectivity begin
         self._steps: list[tuple[int, int, int, int]] = []  # part (−1: empty), points, and the same
-        self._data: dict[str, list[int]] = {}  # where data begin at each step
+        self._data: dict[str, list[int]] = {}  # for each dataset, where its rows begin at each step
         self._times: list[float] = []
 
     def append(
@@ -151,7 +151,7 @@ class _Series:
         point_data: Mapping[str, Array] | None = None,
         cell_data: Mapping[str, Array] | None = None,
     ) -> None:
-        """Add a step."""
+        """Add the rows of one step."""
         data = {f"PointData/{name}": rows for name, rows in (point_data or {}).items()}
         data |= {f"CellData/{name}": rows for name, rows in (cell_data or {}).items()}
         rows_of_step = (points, connectivity, offsets, *data.values())
@@ -260,7 +260,8 @@ class _Array:
         return int(chunks) * CHUNK
 
     def append(self, rows: Array) -> int:
-        """Where these rows begin; they are not written again if they are as the last ones."""
+        """Add rows and return where they begin; rows equal to the last ones are not written
+        again."""
         rows = rows.astype(self._data.dtype)
         if self._last is None or rows.tobytes() != self._last.tobytes():
             self._begin, self._last = self.add(rows), rows

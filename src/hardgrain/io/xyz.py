@@ -60,7 +60,7 @@ class ExtendedXyz(TextFile):
         super().__init__(path, run)
 
     def append(self, snap: Snapshot) -> None:
-        """Add a frame."""
+        """Add one frame to the file."""
         box, n = cell(snap), snap.n
         x, (a, b, c) = xyz(snap.position), box.length.tolist()
         columns = [

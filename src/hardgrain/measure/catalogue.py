@@ -65,7 +65,7 @@ class Quantity:
 
     name: str
     about: str  # one line for humans
-    whole: bool  # of a whole run, not of a frame
+    whole: bool  # whether it needs a whole run, and not just a frame
     small: bool  # a few numbers a frame: measured in all frames unless told; else in the last
     contacts: bool  # needs frames whose contacts are stored
     compute: Callable[..., xr.Dataset]
@@ -137,7 +137,7 @@ def quantities() -> dict[str, Quantity]:
     """All measurements by name."""
     for module in _MODULES:
         importlib.import_module(f"hardgrain.measure.{module}")
-    # in this order, whoever imported which of them before
+    # the order is that of the list, whichever modules were imported before
     place = {f"hardgrain.measure.{module}": k for k, module in enumerate(_MODULES)}
     return dict(sorted(_known.items(), key=lambda item: place[item[1].compute.__module__]))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST", "force_chains"]
 
-LEAST = 3  # grains in a chain
+LEAST = 3  # [grains] shortest chain: two grains that touch have no direction to keep
 Numbers = NDArray[np.int64]
 
 
@@ -43,7 +43,7 @@ def force_chains(source: Source, frame: int = -1, angle: float = 45.0) -> list[N
 
 
 def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
-    """(n, 2) the next grain behind and ahead of each, −1: none."""
+    """The next grain behind and ahead of each grain, shape (n, 2), or −1 if there is none."""
     c, n = snap.contacts, snap.n
     found = invariants(grain_stress(snap))
     major, e = found.principal[:, 0], found.directions[:, 0]
@@ -56,8 +56,10 @@ def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
     along = [np.einsum("ka,ka->k", e[g], normal) for g in (i, j)]
     straight = (np.abs(along[0]) >= cosine) & (np.abs(along[1]) >= cosine)
     i, j = i[straight].astype(np.int64), j[straight].astype(np.int64)
-    ahead, behind = along[0][straight], -along[1][straight]  # how j lies from i, how i from j
-    # every link from both ends: the grain, its side, the other grain, how well it lies
+    # how j lies as seen from i, and i as seen from j
+    ahead, behind = along[0][straight], -along[1][straight]
+    # Each link is listed from both ends: the grain, its side, the other grain, how well aligned it
+    # is.
     grain, other = np.concatenate([i, j]), np.concatenate([j, i])
     lies = np.concatenate([ahead, behind])
     slot = 2 * grain + (lies > 0.0)
@@ -71,13 +73,14 @@ def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
 
 
 def _walk(next_to: Numbers) -> list[Numbers]:
-    """Chains from grains' neighbours: all are walked at once, from their ends; rings are cut."""
+    """Chains from the grains' neighbours; all are followed at once from their ends, and rings are
+    cut."""
     links = (next_to >= 0).sum(axis=1)
     left = links > 0
     chains: list[Numbers] = []
     while left.any():
         ends = np.flatnonzero(left & (links == 1))
-        if ends.size == 0:  # rings, through periodic boundaries
+        if ends.size == 0:  # only rings through periodic boundaries are left
             ends = np.flatnonzero(left)[:1]
         paths, last, now = [ends], np.full(ends.size, -1), ends
         seen = np.zeros(left.size, bool)
@@ -86,13 +89,14 @@ def _walk(next_to: Numbers) -> list[Numbers]:
             choice = np.where(now[:, None] >= 0, next_to[now], -1)
             back = (choice == last[:, None]) | (choice < 0)
             step = np.where(~back[:, 0], choice[:, 0], np.where(~back[:, 1], choice[:, 1], -1))
-            step = np.where(step == ends, -1, step)  # round a ring
+            step = np.where(step == ends, -1, step)  # the ring is closed
             paths.append(step)
             last, now = now, step
         table = np.stack(paths, axis=1)
         size = (table >= 0).sum(axis=1)
         far = table[np.arange(len(table)), size - 1]
-        for row, count in zip(table[ends <= far], size[ends <= far]):  # once, not from both ends
+        # each chain once, and not from both ends
+        for row, count in zip(table[ends <= far], size[ends <= far]):
             if count >= LEAST:
                 chains.append(row[:count])
         left &= ~seen

@@ -44,17 +44,17 @@ from hardgrain.measure.stress import slabs
 from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.scene.model import Floats
 
-__all__ = ["Grid", "Smear", "contact_stress_field", "grid_of", "room"]
+__all__ = ["FieldGrid", "Smear", "contact_stress_field", "grid_of", "room"]
 
-CUT = 6.0  # [width] beyond that a Gaussian is nothing: 10⁻⁸ of it
-SHORT = 1e-5  # [width] below that length a line is a point
-THIN = 1e-2  # [mean diameters] the thinnest kernel
-BLOCK = 1 << 21  # weights at a time
-CELLS = {2: 100, 3: 40}  # at most along an axis, unless told
+CUT = 6.0  # [width] beyond it a Gaussian is below 10⁻⁸; a smaller cut loses mass
+SHORT = 1e-5  # [width] a shorter line is taken for a point, which is exact to rounding
+THIN = 1e-2  # [mean diameter] the thinnest kernel that is allowed; a thinner one only shows noise
+BLOCK = 1 << 21  # [weights] how many are computed at a time; more need more memory
+CELLS = {2: 100, 3: 40}  # [cells] most along an axis unless the user asks for more
 
 
 @dataclass(frozen=True)
-class Grid:
+class FieldGrid:
     """Cells over a box, and the width of the kernel."""
 
     box: Block
@@ -68,7 +68,7 @@ class Grid:
 
     @property
     def spacing(self) -> Floats:
-        """(dim,) [length]"""
+        """Edges of a cell, shape (dim,) [length]."""
         spacing: Floats = (self.box.high - self.box.low) / self.shape
         return spacing
 
@@ -90,7 +90,7 @@ def grid_of(
     cells: Sequence[int] | None = None,
     width: float | None = None,
     region: Any = None,
-) -> Grid:
+) -> FieldGrid:
     """A grid over a region; without one, over that of the first and the last frame together.
 
     ``cells``: how many along each axis; else about one a mean diameter. ``width``: of the Gaussian;
@@ -114,10 +114,10 @@ def grid_of(
     least, most = THIN * diameter, max(float(extent.max()), diameter)
     if not least <= width <= most:
         raise InputError(f"width is {width:g}; give a length from {least:.3g} to {most:.3g}")
-    return Grid(box, tuple(int(k) for k in cells), float(width))
+    return FieldGrid(box, tuple(int(k) for k in cells), float(width))
 
 
-def room(grid: Grid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
+def room(grid: FieldGrid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
     """The share of the kernel that lies between the walls, and whether its middle does, (*shape).
 
     Planes and cylinders count, each exactly, together as if they were at right angles. Walls that
@@ -140,7 +140,7 @@ def room(grid: Grid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
                 r -= (r @ axis)[..., None] * axis
             away = np.square(r).sum(axis=-1)
             gap = size - np.sqrt(away)
-            # the square of the way from the axis to a point of the kernel is χ² distributed
+            # The squared distance from the axis to a point of the kernel is χ² distributed.
             inner = chndtr((size / grid.width) ** 2, 2.0, away / grid.width**2)
             share *= inner if kind == INSIDE else 1.0 - inner
             gap = gap if kind == INSIDE else -gap
@@ -154,7 +154,7 @@ def room(grid: Grid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
 class Smear:
     """Spreads over a grid what grains or contacts carry."""
 
-    def __init__(self, grid: Grid, snap: Snapshot) -> None:
+    def __init__(self, grid: FieldGrid, snap: Snapshot) -> None:
         self.grid, self.snap = grid, snap
 
     def points(self, values: Floats, *, slope: bool = False) -> Floats:
@@ -182,9 +182,10 @@ class Smear:
 
 
 def _sources(
-    grid: Grid, begin: Floats, branch: Floats, values: Floats, longest: float
+    grid: FieldGrid, begin: Floats, branch: Floats, values: Floats, longest: float
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Points (k, g) and what they carry (k, c), neighbours together; lines as Gauss's points."""
+    """Yield points (k, g) and what they carry (k, c), near ones together; lines become Gauss's
+    points."""
     smooth, box = grid.smooth, grid.box
     sharp = [a for a in range(len(grid.shape)) if a not in smooth]
     s0, s1 = slabs(begin[:, sharp], branch[:, sharp], box.low[sharp], box.high[sharp])
@@ -209,11 +210,11 @@ def _sources(
 
 
 def _order(length: float) -> int:
-    """Gauss's points for a line of this length [width], for 10 digits."""
+    """Number of Gauss's points that gives 10 digits for a line of this length [width]."""
     return 1 if length < SHORT else 4 + math.ceil(2.0 * length)
 
 
-def _spread(grid: Grid, x: Floats, carried: Floats, total: Floats, slope: bool) -> None:
+def _spread(grid: FieldGrid, x: Floats, carried: Floats, total: Floats, slope: bool) -> None:
     """Add Σ carried φ(r − x) to the nodes near some points, by one matrix product."""
     smooth, w = grid.smooth, grid.width
     kernels: list[Floats] = []
@@ -258,7 +259,7 @@ def contact_stress_field(
     cells: Sequence[int] | None = None,
     width: float | None = None,
     region: Any = None,
-) -> tuple[Grid, Floats]:
+) -> tuple[FieldGrid, Floats]:
     """The grid and the contacts' part of σ on it, (dim, dim, *shape); see `grid_of`."""
     snap = snapshot(source, frame)
     grid = grid_of(snap, None, cells, width, region)

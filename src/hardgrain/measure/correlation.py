@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 __all__ = ["PairCorrelation", "pair_correlation"]
 
-# ∫ over all directions of 1, |u_x|, |u_x u_y|, |u_x u_y u_z|, by dimension
+# Integrals over all directions of 1, |u_x|, |u_x u_y| and |u_x u_y u_z|, by dimension.
 _MEANS = {2: (2.0 * np.pi, 4.0, 2.0), 3: (4.0 * np.pi, 2.0 * np.pi, 8.0 / 3.0, 1.0)}
-REACH = 5.0  # [mean diameter] how far g(r) goes unless told
+REACH = 5.0  # [mean diameter] largest distance of g(r) unless the user says another
 
 
 @dataclass(frozen=True, eq=False)
 class PairCorrelation:
-    """g in bins of distance."""
+    """The pair correlation g in bins of distance."""
 
     edges: Floats  # (bins + 1,) [length]
     g: Floats  # (bins,) [1]
-    error: Floats  # (bins,) as if pairs were independent [1]
+    error: Floats  # (bins,) standard error if all pairs were independent [1]
     pairs: NDArray[np.int64]  # (bins,) pairs found
-    grains: int  # in the window
+    grains: int  # number of grains in the window
 
     @property
     def r(self) -> Floats:
-        """(bins,) middle of each bin [length]."""
+        """The middle of each bin, shape (bins,) [length]."""
         middle: Floats = 0.5 * (self.edges[1:] + self.edges[:-1])
         return middle
 
@@ -97,7 +97,7 @@ def pair_correlation(
 
 
 def _window(snap: Snapshot, region: Any, margin: float | None) -> Block | Ball:
-    """A block or ball for centres; along periods, the cell."""
+    """The block or ball in which centres are counted; along periods it is the cell."""
     period = snap.model.periodic
     if margin is None:
         margin = float(snap.radius.min()) if region is None else 0.0
@@ -117,7 +117,7 @@ def _window(snap: Snapshot, region: Any, margin: float | None) -> Block | Ball:
 
 
 def _within(snap: Snapshot, window: Block | Ball) -> NDArray[np.bool_]:
-    """(n,) centres in the window; those on its upper sides too."""
+    """Which centres lie in the window, its upper sides included, shape (n,)."""
     if isinstance(window, Ball):
         return window.holds(snap.position)
     x, periodic = snap.wrapped, snap.model.periodic > 0.0
@@ -134,18 +134,19 @@ def _most(snap: Snapshot, window: Block | Ball) -> float:
 
 
 def _pairs(snap: Snapshot, x: Floats, edges: Floats) -> NDArray[np.int64]:
-    """(bins,) pairs at each distance."""
+    """Number of pairs at each distance, shape (bins,)."""
     if len(x) < 2:
         return np.zeros(len(edges) - 1, np.int64)
     tree = snap.tree_of(x)
-    # a bin is (low, high] to the tree; ours hold their lower edge, as grains that touch expect
+    # The tree counts (low, high]; our bins hold their lower edge, so that touching grains are
+    # counted.
     within = tree.count_neighbors(tree, np.nextafter(edges[1:], 0.0)) - len(x)
     pairs: NDArray[np.int64] = np.diff(within, prepend=0) // 2
     return pairs
 
 
 def _chance(snap: Snapshot, window: Block | Ball, edges: Floats) -> Floats:
-    """(bins,) ∫ γ(h) dh over each shell [length^(2 dim)]."""
+    """The integral ∫ γ(h) dh over each shell, shape (bins,) [length^(2 dim)]."""
     dim = snap.dim
     if isinstance(window, Ball):
         sphere = 2.0 * np.pi if dim == 2 else 4.0 * np.pi
@@ -164,7 +165,7 @@ def _chance(snap: Snapshot, window: Block | Ball, edges: Floats) -> Floats:
     whole = float(np.prod(length[~open_axes]))
     sides = length[open_axes]
     terms = np.zeros(dim + 1)
-    for k in range(sides.size + 1):  # k of the open axes with −|h_a| in place of L_a
+    for k in range(sides.size + 1):  # terms in which k of the open axes have −|h_a| in place of L_a
         rest = itertools.combinations(sides, sides.size - k)
         terms[k] = (-1.0) ** k * _MEANS[dim][k] * whole * sum(float(np.prod(s)) for s in rest)
     integral = (Polynomial(terms) * Polynomial([0.0] * (dim - 1) + [1.0])).integ()

@@ -45,9 +45,9 @@ __all__ = [
     "non_affine",
 ]
 
-MEMORY = 64 << 20  # bytes of positions at a time; more grains mean further passes over the file
-REACH = 2.5  # [mean diameters] neighbours of D²_min lie within
-REGULAR = 1e-6  # share by which intervals between frames may differ
+MEMORY = 64 << 20  # [bytes] positions held at a time; with less, the file is read more often
+REACH = 2.5  # [mean diameter] neighbours of D²_min lie within: the first two shells
+REGULAR = 1e-6  # [1] relative difference of intervals between frames that is only rounding
 
 
 # ---------------------------------------------------------------------- mean-square displacement
@@ -59,13 +59,14 @@ class Displacement:
     square: Floats  # (k,) [length²]
     error: Floats  # (k,) one standard error, from the scatter among grains; NaN for one grain
     components: Floats  # (k, dim) along each axis
-    frames: int  # used
+    frames: int  # number of frames used
 
 
 def mean_square_displacement(
     run: Run, frames: Sequence[int] | None = None, *, drift: bool = True
 ) -> Displacement:
-    """Of all grains that are always there, over all lags up to half of the frames.
+    """Mean-square displacement of all grains that are always there, for lags up to half of the
+    frames.
 
     Frames are taken from the first on at equal times.
 
@@ -140,18 +141,18 @@ def _regular(run: Run, frames: Sequence[int] | None) -> list[int]:
 # ---------------------------------------------------------------------- one grain
 @dataclass(frozen=True)
 class Mobility:
-    """How far one grain gets."""
+    """The displacement and the diffusion of one grain."""
 
     time: Floats  # (frames,) [time]
     displacement: Floats  # (frames, dim) from its first place [length]
     path: Floats  # (frames,) length of its way from frame to frame [length]
     lag: Floats  # (k,) [time]
     square: Floats  # (k,) mean-square displacement over each lag [length²]
-    diffusivity: Floats  # (k,) that this means, square / (2 dim lag) [length²/time]
+    diffusivity: Floats  # (k,) diffusivity that this means, square / (2 dim lag) [length²/time]
 
 
 def mobility(run: Run, grain: int, frames: Sequence[int] | None = None) -> Mobility:
-    """Of one grain by its number, in the frames at equal times in which it is there."""
+    """How one grain moves, in the frames at equal times in which it is there."""
     which = [k for k in _regular(run, frames) if grain in run[k].id]
     if len(which) < 2:
         raise InputError(
@@ -178,7 +179,7 @@ class NonAffine:
 
     @property
     def strain(self) -> Floats:
-        """(n, dim, dim) ½ (J + Jᵀ) − 1, extension positive."""
+        """The strain ½ (J + Jᵀ) − 1, shape (n, dim, dim), extension positive."""
         dim = self.deformation.shape[1]
         half: Floats = 0.5 * (self.deformation + np.swapaxes(self.deformation, 1, 2)) - np.eye(dim)
         return half

@@ -46,13 +46,13 @@ class Anisotropy:
 
     @property
     def size(self) -> float:
-        """a, see above; in 2D the larger eigenvalue."""
+        """The size a of the anisotropy, see above; in 2D the larger eigenvalue."""
         share = 0.5 if len(self.tensor) == 2 else 1.5
         return math.sqrt(share * float(np.sum(self.tensor**2)))
 
     @property
     def direction(self) -> Floats:
-        """(dim,) unit vector of the largest eigenvalue, with its largest component positive."""
+        """Unit vector of the largest eigenvalue (dim,), with its largest component positive."""
         if not np.isfinite(self.tensor).all():
             return np.full(len(self.tensor), np.nan)
         u: Floats = np.linalg.eigh(self.tensor)[1][:, -1]
@@ -60,7 +60,7 @@ class Anisotropy:
 
     @property
     def angle(self) -> float:
-        """In 2D, from the x-axis, in (−π/2, π/2] [rad]."""
+        """Angle of the direction from the x-axis in 2D, in (−π/2, π/2] [rad]."""
         return 0.5 * math.atan2(2.0 * self.tensor[0, 1], self.tensor[0, 0] - self.tensor[1, 1])
 
 
@@ -69,11 +69,11 @@ class Fabric:
     """The fabric tensor, and the anisotropy of contacts and forces; nan with too few contacts."""
 
     tensor: Floats  # (dim, dim) ⟨n n⟩, trace 1
-    contacts: Anisotropy  # A_c
-    normal: Anisotropy  # A_n
-    tangential: Anisotropy  # A_t
+    contacts: Anisotropy  # A_c, of the contact directions
+    normal: Anisotropy  # A_n, of the normal forces
+    tangential: Anisotropy  # A_t, of the tangential forces
     force: float  # f [force]
-    count: int  # contacts
+    count: int  # number of contacts
 
 
 def fabric(source: Source, frame: int = -1, walls: bool = False) -> Fabric:

@@ -28,7 +28,7 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, axis_number, moments, of_run, only_run
-from hardgrain.measure.coarse import Grid, Smear, grid_of, line_stress, room
+from hardgrain.measure.coarse import FieldGrid, Smear, grid_of, line_stress, room
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshots
 from hardgrain.measure.stress import stress_units
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fields", "FlowRate", "fields", "flow_rate"]
 
-BLOCKS = 10  # of time, whose scatter gives the error of a mean rate
-# Of the greatest density. Above a flat surface, velocities end 1.9 widths of the kernel beyond it.
+BLOCKS = 10  # [1] blocks of time whose scatter gives the error; fewer make it uncertain
+# [greatest density] Velocities are not shown where the density is less. Above a flat surface they
+# then end 1.9 widths of the kernel beyond it; a smaller mask shows the velocity of single grains.
 MASK = 0.03
 
 
@@ -49,10 +50,10 @@ MASK = 0.03
 class Fields:
     """Time-averaged fields; NaN outside of the walls, and for velocities where no grain is near."""
 
-    grid: Grid
-    frames: int  # averaged over
+    grid: FieldGrid
+    frames: int  # number of frames averaged over
     density: Floats  # ρ (*shape) [mass/volume]
-    fraction: Floats  # of the volume that grains fill, as points of their volume
+    fraction: Floats  # share of the volume that grains fill, each counted at its centre
     velocity: Floats  # V (dim, *shape)
     gradient: Floats  # G (dim, dim, *shape), ∂V_a/∂x_b [1/time]
     fluctuation: Floats  # C (dim, dim, *shape) [velocity²]
@@ -73,7 +74,7 @@ class Fields:
 
     @property
     def shear_rate(self) -> Floats:
-        """γ̇ = √(2 D:D) [1/time]."""
+        """The shear rate γ̇ = √(2 D:D) [1/time]."""
         dim = len(self.velocity)
         d = 0.5 * (self.gradient + np.swapaxes(self.gradient, 0, 1))
         third = np.einsum("aa...->...", d) / dim
@@ -83,20 +84,20 @@ class Fields:
 
     @property
     def stress(self) -> Floats:
-        """σ of contacts and of moving grains (dim, dim, *shape)."""
+        """The stress σ of contacts and of moving grains together, shape (dim, dim, *shape)."""
         if self.contact_stress is None:
             raise InputError("these fields were averaged without contacts; use contacts=True")
         return self.contact_stress + self.moving_stress
 
     @property
     def pressure(self) -> Floats:
-        """p = σ_aa/dim."""
+        """The pressure p = σ_aa/dim."""
         pressure: Floats = np.einsum("aa...->...", self.stress) / len(self.velocity)
         return pressure
 
     @property
     def inertial_number(self) -> Floats:
-        """I = γ̇ d √(ρ_s/p), NaN where there is no pressure."""
+        """The inertial number I = γ̇ d √(ρ_s/p), NaN where there is no pressure."""
         p = np.where(self.pressure > 0.0, self.pressure, math.nan)
         number: Floats = self.shear_rate * self.diameter * np.sqrt(self.grain_density / p)
         return number
@@ -140,7 +141,8 @@ def fields(
         share += between
         within |= inside
         count += 1
-    share = np.where(within, share, math.nan)  # walls may move: what they leave free on average
+    # walls may move, so this is the space they leave on average
+    share = np.where(within, share, math.nan)
     rho = carried[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         v = carried[1 : 1 + dim] / rho
@@ -177,18 +179,19 @@ class FlowRate:
 
     @property
     def rate(self) -> Floats:
-        """(k − 1,) between frames [mass/time]."""
+        """Rate between frames, shape (k − 1,) [mass/time]."""
         rate: Floats = np.diff(self.mass) / np.diff(self.time)
         return rate
 
     @property
     def mean(self) -> float:
-        """Over all frames [mass/time]."""
+        """Mean rate over all frames [mass/time]."""
         return float((self.mass[-1] - self.mass[0]) / (self.time[-1] - self.time[0]))
 
     @property
     def error(self) -> float:
-        """Of the mean, by the scatter of ten blocks of time; NaN for fewer than two intervals."""
+        """Standard error of the mean, by the scatter of ten blocks of time; NaN for less than two
+        intervals."""
         blocks = min(BLOCKS, self.time.size - 1)
         if blocks < 2:
             return math.nan

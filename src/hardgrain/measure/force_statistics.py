@@ -147,7 +147,7 @@ def force_distribution(
 def friction_mobilisation(
     source: Source, frames: Sequence[int] | None = None, bins: int = 20
 ) -> tuple[Distribution, float]:
-    """|T|/(µN) of contacts with friction between grains, and the share of them that slides."""
+    """The ratio |T|/(µN) of contacts with friction between grains, and the share that slides."""
     histogram, slide = _Histogram(_edges(bins, 1.0)), 0
     for snap in moments(source, frames, contacts=True):
         pair = _pressing(snap) & (snap.friction > 0.0)
@@ -168,12 +168,12 @@ def _edges(bins: int, most: float) -> Floats:
 
 
 def _pressing(snap: Snapshot) -> NDArray[np.bool_]:
-    """(m,) which contacts are between grains that press on each other."""
+    """Which contacts are between grains that press on each other, shape (m,)."""
     return (snap.contacts.second < snap.n) & (snap.normal_force > 0.0)
 
 
 def _mobilised(snap: Snapshot, which: NDArray[np.bool_]) -> Floats:
-    """|T|/(µN) of some contacts."""
+    """The ratio |T|/(µN) of some contacts."""
     size = np.sqrt(np.square(snap.tangential_force[which]).sum(axis=1))
     index: Floats = size / (snap.friction * snap.normal_force)[which]
     return index
@@ -186,10 +186,11 @@ class ForceNetworks:
 
     mean: float  # normal force
     contacts: float  # share of contacts [1]
-    pressure: float  # of the pressure that contacts between grains give
-    deviator: float  # of the deviator: its stress, along the principal axes of the whole
-    sliding: float  # of the contacts that slide; NaN where none does
-    dissipation: float  # of what the contacts that slide dissipate; NaN: none, soft particles
+    pressure: float  # share of the pressure that contacts between grains give
+    deviator: float  # share of the deviator, along the principal axes of the whole stress
+    sliding: float  # share of the contacts that slide; NaN where none does
+    # share of the dissipation by sliding; NaN without any, and for soft particles
+    dissipation: float
 
 
 def force_networks(source: Source, frame: int = -1) -> ForceNetworks:

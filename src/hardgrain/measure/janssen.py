@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Janssen", "janssen_profile"]
 
-UPRIGHT = 1e-9  # a wall's normal that rises by less is that of an upright wall
+UPRIGHT = 1e-9  # [1] a wall is upright if its unit normal rises by less, which is rounding
 
 
 @dataclass(frozen=True)
@@ -53,41 +53,42 @@ class Janssen:
     area: float  # A of the cross-section
     perimeter: float  # P of the side walls around it; 0 where there are none
     bottom: float  # force on walls that are not upright, downwards
-    carried: float  # its share of the grains' weight
+    carried: float  # share of the grains' weight that the bottom carries
 
     @property
     def k(self) -> float:
-        """K, of the walls' pressure to the stress."""
+        """The ratio K of the walls' pressure to the vertical stress."""
         return _ratio(self.pressure, self.stress)
 
     @property
     def mobilised(self) -> float:
-        """µ, of the walls' shear to their pressure."""
+        """The ratio µ of the walls' shear to their pressure."""
         return _ratio(self.shear, self.pressure)
 
     @property
     def k_mu(self) -> float:
-        """K µ of the walls' own forces."""
+        """The product K µ that the walls' own forces give."""
         return _ratio(self.shear, self.stress)
 
     @cached_property
     def fit(self) -> tuple[float, float]:
-        """1/λ and its standard error [1/length]; 0: as in a liquid, negative: walls push down."""
+        """The fitted 1/λ and its standard error [1/length]; 0 means a liquid, negative that walls
+        push down."""
         return _fit(self.stress, self.weight, 2.0 * float(self.depth[0]))
 
     @property
     def k_mu_fit(self) -> float:
-        """K µ = A/(P λ) of the fit to the stress."""
+        """The product K µ = A/(P λ) that the fit to the stress gives."""
         return self.area * self.fit[0] / self.perimeter if self.perimeter else math.nan
 
     @property
     def k_mu_fit_error(self) -> float:
-        """Its standard error."""
+        """Standard error of the product K µ of the fit."""
         return self.area * self.fit[1] / self.perimeter if self.perimeter else math.nan
 
     @property
     def theory(self) -> Floats:
-        """(bins,) Janssen's stress with λ as fitted."""
+        """Janssen's stress with the fitted λ, shape (bins,)."""
         return silo.janssen_slices(self.weight, 2.0 * float(self.depth[0]), self.fit[0])
 
 
@@ -116,8 +117,8 @@ def _column(snap: Snapshot, bins: int) -> Janssen:
     area, perimeter, side = _upright(snap, a)
     floor = min(-down * end[a] for end in as_region(snap).bounds)
     top = float((snap.radius - down * snap.position[:, a]).max())
-    edges = np.linspace(0.0, top - floor, bins + 1)  # depths
-    cuts = down * (edges - top)  # the same along the axis
+    edges = np.linspace(0.0, top - floor, bins + 1)  # depths below the surface
+    cuts = down * (edges - top)  # the same cuts as coordinates along the axis
     sigma, filled = np.array([_slice(snap, a, pair) for pair in itertools.pairwise(cuts)]).T
     density = filled * snap.mass.sum() / (snap.volume.sum() * area * edges[1])
     sums = slices(snap, side, lambda x: top + down * x[:, a], edges)
@@ -178,7 +179,7 @@ def _ratio(part: Floats, whole: Floats) -> float:
 
 
 def _fit(sigma: Floats, weight: Floats, thickness: float) -> tuple[float, float]:
-    """1/λ of Janssen's law by least squares, and its standard error."""
+    """Fit 1/λ of Janssen's law by least squares; returns it and its standard error."""
     from scipy.optimize import least_squares
 
     height = thickness * sigma.size

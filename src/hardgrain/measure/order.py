@@ -37,7 +37,7 @@ Index = NDArray[np.intp]
 def bond_order(
     source: Source, frame: int = -1, k: int = 6, neighbours: Neighbours = "voronoi"
 ) -> NDArray[np.complex128]:
-    """(n,) ψ_k of each grain in 2D; zero for a grain without neighbours.
+    """The bond order ψ_k of each grain in 2D, shape (n,); zero for a grain without neighbours.
 
     neighbours: "contacts", "voronoi" or, weighted by their lengths, "facets".
     """
@@ -47,14 +47,14 @@ def bond_order(
     if k < 1:
         raise InputError(f"k is {k} but must be at least 1")
     i, u, w = _bonds(snap, neighbours)
-    turn = np.exp(1j * k * np.arctan2(u[:, 1], u[:, 0]))
-    return _mean(snap.n, i, w, turn)
+    phase = np.exp(1j * k * np.arctan2(u[:, 1], u[:, 0]))
+    return _mean(snap.n, i, w, phase)
 
 
 def steinhardt(
     source: Source, frame: int = -1, l: int = 6, neighbours: Neighbours = "voronoi"
 ) -> Floats:
-    """(n,) q_l of each grain in 3D; zero for a grain without neighbours."""
+    """Steinhardt's q_l of each grain in 3D, shape (n,); zero for a grain without neighbours."""
     snap = snapshot(source, frame)
     if snap.dim != 3:
         raise InputError("steinhardt's q_l is for 3D; in 2D ask for bond_order")
@@ -64,7 +64,8 @@ def steinhardt(
     angle = np.arctan2(u[:, 1], u[:, 0])
     total = np.zeros(snap.n)
     for m in range(l + 1):  # −m is as large as m
-        scale = np.sqrt(np.exp(gammaln(l - m + 1) - gammaln(l + m + 1)))  # of √(4π/(2l+1)) Y_lm
+        # norm of √(4π/(2l+1)) Y_lm
+        scale = np.sqrt(np.exp(gammaln(l - m + 1) - gammaln(l + m + 1)))
         part = _mean(snap.n, i, w, scale * lpmv(m, l, u[:, 2]) * np.exp(1j * m * angle))
         total += (1.0 if m == 0 else 2.0) * np.abs(part) ** 2
     q: Floats = np.sqrt(total)
@@ -96,7 +97,7 @@ def _bonds(snap: Snapshot, neighbours: str) -> tuple[Index, Floats, Floats]:
 def _mean(
     n: int, i: Index, weight: Floats, value: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
-    """(n,) weighted mean of the values of each grain's bonds, zero without bonds."""
+    """Weighted mean of the values of each grain's bonds, shape (n,); zero without bonds."""
     total = np.bincount(i, weight, minlength=n)
     sums = [np.bincount(i, weight * part, minlength=n) for part in (value.real, value.imag)]
     return np.asarray((sums[0] + 1j * sums[1]) / np.where(total > 0.0, total, 1.0), np.complex128)

@@ -29,8 +29,8 @@ __all__ = ["Overlaps", "overlap_distribution", "overlaps"]
 class Overlaps:
     """How far grains overlap, relative to the smaller grain's diameter."""
 
-    worst: float  # of all contacts
-    mean: float  # of the contacts that bear a force, open ones as zero
+    worst: float  # worst overlap of all contacts
+    mean: float  # mean overlap of the contacts that bear a force, open ones counted as zero
     overlap: Floats  # (m,) of each contact that touches, ≥ 0
 
 

@@ -39,8 +39,8 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
 
-NODES = 64  # of each integral over the height of a tube; gives 13 digits
-ALONG = 1e-9  # a wall's normal that is off an axis by less lies along it
+NODES = 64  # [points] of each integral over the height of a tube; they give 13 digits
+ALONG = 1e-9  # [1] a wall's normal lies along an axis if it is off by less, which is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +66,14 @@ class Block:
         return float(np.prod(self.high - self.low))
 
     def holds(self, x: Floats) -> NDArray[np.bool_]:
-        """(n,) which points lie inside, those on a lower side included."""
+        """Which points lie inside, those on a lower side included, shape (n,)."""
         inside: NDArray[np.bool_] = np.all((x >= self.low) & (x < self.high), axis=1)
         return inside
 
     def covered(self, x: Floats, r: Floats) -> Floats:
-        """(n,) area or volume of each grain inside."""
+        """Area or volume of each grain that lies inside, shape (n,)."""
         low, high = (self.low - x) / r[:, None], (self.high - x) / r[:, None]
-        choices = []  # along each axis: factor and cut, without a cut first
+        choices = []  # for each axis pairs of factor and cut, the first without a cut
         for l, h in zip(low.T, high.T):
             whole = (l < 0.0).astype(float) - (h < 0.0)
             choices.append([(whole, None), (_sign(l), np.abs(l)), (-_sign(h), np.abs(h))])
@@ -86,7 +86,7 @@ class Block:
         return inside
 
     def shrunk(self, margin: float) -> Block:
-        """The region without a rim."""
+        """The region made smaller by a rim."""
         return Block(self.low + margin, self.high - margin)
 
 
@@ -109,16 +109,16 @@ class Ball:
         return _ball(len(self.center)) * self.radius ** len(self.center)
 
     def holds(self, x: Floats) -> NDArray[np.bool_]:
-        """(n,) which points lie inside."""
+        """Which points lie inside, shape (n,)."""
         inside: NDArray[np.bool_] = np.linalg.norm(x - self.center, axis=1) < self.radius
         return inside
 
     def covered(self, x: Floats, r: Floats) -> Floats:
-        """(n,) area or volume of each grain inside."""
+        """Area or volume of each grain that lies inside, shape (n,)."""
         return _shared(r, self.radius, np.linalg.norm(x - self.center, axis=1), x.shape[1])
 
     def shrunk(self, margin: float) -> Ball:
-        """The region without a rim."""
+        """The region made smaller by a rim."""
         return Ball(self.center, self.radius - margin)
 
 
@@ -146,18 +146,18 @@ class Tube:
         return float(np.pi * self.radius**2 * self.length)
 
     def _split(self, x: Floats) -> tuple[Floats, Floats]:
-        """(n,) heights above the middle, distances from the axis."""
+        """Heights above the middle and distances from the axis, shape (n,) each."""
         height = (x - self.center) @ self.axis
         return height, np.linalg.norm(x - self.center - height[:, None] * self.axis, axis=1)
 
     def holds(self, x: Floats) -> NDArray[np.bool_]:
-        """(n,) which points lie inside."""
+        """Which points lie inside, shape (n,)."""
         height, away = self._split(x)
         inside: NDArray[np.bool_] = (np.abs(height) < 0.5 * self.length) & (away < self.radius)
         return inside
 
     def covered(self, x: Floats, r: Floats) -> Floats:
-        """(n,) volume of each grain inside."""
+        """Volume of each grain that lies inside, shape (n,)."""
         height, away = self._split(x)
         inside: Floats = _ball(3) * r**3
         cut = (away + r > self.radius) | (np.abs(height) + r > 0.5 * self.length)
@@ -165,8 +165,9 @@ class Tube:
         return inside
 
     def _integral(self, height: Floats, away: Floats, r: Floats) -> Floats:
-        """(n,) the same for grains that the tube may cut."""
-        # ends of the integrals: of the grain, of the tube, and where the disks begin to touch
+        """Volume inside of grains that the tube may cut, by an integral over the height, shape
+        (n,)."""
+        # The integrals end with the grain, with the tube, and where the disks begin to touch.
         near = [np.abs(self.radius - away), self.radius + away]
         ends = [np.sqrt(np.clip(r**2 - a**2, 0.0, None)) for a in near]
         low = np.maximum(-r, -0.5 * self.length - height)
@@ -183,7 +184,7 @@ class Tube:
         return inside
 
     def shrunk(self, margin: float) -> Tube:
-        """The region without a rim."""
+        """The region made smaller by a rim."""
         return Tube(self.center, self.axis, self.radius - margin, self.length - 2.0 * margin)
 
 
@@ -224,7 +225,7 @@ def natural_region(snap: Snapshot) -> Region:
                 f"region is missing; wall {snap.model.wall_names[w]!r} is not along an axis, so"
                 " that there is no natural one, give one"
             )
-    for a in range(snap.dim):  # free is what lies before all planes
+    for a in range(snap.dim):  # the free space lies in front of all planes
         up, down = planes & (axis[:, a] > 0.5), planes & (axis[:, a] < -0.5)
         low[a] = point[up, a].max() if up.any() else low[a]
         high[a] = point[down, a].min() if down.any() else high[a]
@@ -265,7 +266,7 @@ def as_region(snap: Snapshot, region: Any = None, margin: float = 0.0) -> Region
 
 
 def content(snap: Snapshot, region: Region) -> Floats:
-    """(n,) area or volume of each grain in a region, with all its periodic images."""
+    """Area or volume of each grain in a region, with all its periodic images, shape (n,)."""
     x, r = snap.wrapped, snap.radius
     low, high = region.bounds
     total = np.zeros(snap.n)
@@ -324,12 +325,13 @@ def _sign(x: Floats) -> Floats:
 
 
 def _ball(dim: int) -> float:
-    """Area or volume of radius one."""
+    """Area or volume of the disk or ball of radius one."""
     return float(np.pi if dim == 2 else 4.0 / 3.0 * np.pi)
 
 
 def _corner(dim: int, cuts: list[Floats], n: int) -> Floats:
-    """(n,) what is left of the unit disk or ball beyond planes at right angles, cuts ≥ 0."""
+    """Area or volume of the unit disk or ball beyond planes at right angles, with cuts ≥ 0, shape
+    (n,)."""
     if not cuts:
         return np.full(n, _ball(dim))
     found = np.zeros(n)
@@ -339,7 +341,7 @@ def _corner(dim: int, cuts: list[Floats], n: int) -> Floats:
 
 
 def _area(a: Floats, b: Floats | None = None) -> Floats:
-    """Of the unit disk beyond X = a, and Y = b."""
+    """Area of the unit disk beyond X = a and Y = b."""
     root = np.sqrt(1.0 - a**2)
     if b is None:
         segment: Floats = np.arccos(a) - a * root
@@ -350,13 +352,13 @@ def _area(a: Floats, b: Floats | None = None) -> Floats:
 
 
 def _volume(a: Floats, b: Floats | None = None, c: Floats | None = None) -> Floats:
-    """Of the unit ball beyond X = a, Y = b and Z = c."""
+    """Volume of the unit ball beyond X = a, Y = b and Z = c."""
     if b is None:
         cap: Floats = np.pi / 3.0 * (1.0 - a) ** 2 * (2.0 + a)
         return cap
     cuts = [a, b] if c is None else [a, b, c]
     roots = [np.sqrt(1.0 - x**2) for x in cuts]
-    vertices = 2.0 if c is None else 1.0  # of each pair of planes
+    vertices = 2.0 if c is None else 1.0  # number of vertices of each pair of planes
     pairs = itertools.combinations(range(len(cuts)), 2)
     turns = [np.arccos(_unit(-cuts[i] * cuts[j] / (roots[i] * roots[j]))) for i, j in pairs]
     total: Floats = 2.0 * np.pi - vertices * np.sum(turns, axis=0)
@@ -369,7 +371,7 @@ def _volume(a: Floats, b: Floats | None = None, c: Floats | None = None) -> Floa
 
 
 def _unit(x: Floats) -> Floats:
-    """Within [−1, 1], where rounding might leave it."""
+    """Hold a value to [−1, 1], which rounding might leave."""
     return np.clip(x, -1.0, 1.0)
 
 
@@ -378,7 +380,7 @@ def _shared(r: Floats, big: float, d: Floats, dim: int) -> Floats:
     r, d = np.broadcast_arrays(r, d)
     apart, within = d >= r + big, d <= np.abs(r - big)
     safe = np.where(apart | within, r + 0.5 * big, d)  # any distance at which they meet
-    # distances from the centres to the plane through both borders
+    # Distances from the centres to the plane in which the two borders meet.
     h = 0.5 * (safe + (r - big) * (r + big) / safe)
     cap = _cap(r, h, dim) + _cap(np.full_like(r, big), safe - h, dim)
     whole = _ball(dim) * np.minimum(r, big) ** dim
@@ -387,7 +389,7 @@ def _shared(r: Floats, big: float, d: Floats, dim: int) -> Floats:
 
 
 def _cap(r: Floats, h: Floats, dim: int) -> Floats:
-    """Of a ball of radius r beyond the distance h from its centre, −r ≤ h ≤ r."""
+    """Area or volume of a ball of radius r beyond the distance h from its centre, −r ≤ h ≤ r."""
     with np.errstate(divide="ignore", invalid="ignore"):
         c = _unit(np.where(r > 0.0, h / r, 1.0))
     cap: Floats = r**dim * (_area(c) if dim == 2 else _volume(c))

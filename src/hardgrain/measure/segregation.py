@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Segregation", "segregation"]
 
-NEIGHBOURS = 10  # few enough to see a narrow band, enough for a share
+NEIGHBOURS = 10  # [grains] few enough to see a narrow band, and enough to measure a share
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,16 @@ class Segregation:
     """How far two sorts of grains have separated."""
 
     index: float  # 0: mixed at random, 1: apart; NaN where there is one sort only [1]
-    offset: Floats  # (dim,) of the second sort from the first [standard deviations of places]
-    share: float  # of the second sort, by number [1]
+    # (dim,) mean place of the second sort relative to the first [standard deviation]
+    offset: Floats
+    share: float  # share of the second sort, by number of grains [1]
 
 
 def segregation(
     source: Source, frame: int = -1, *, by: str = "size", neighbours: int = NEIGHBOURS
 ) -> Segregation:
-    """``by``: "size", large against small grains; or "set", others against the first set."""
+    """Measure segregation ``by`` "size" (large and small grains) or "set" (the first set and
+    others)."""
     snap = snapshot(source, frame)
     if neighbours < 2:
         raise InputError(f"neighbours is {neighbours}; give at least 2")
@@ -55,7 +57,8 @@ def segregation(
     share = float(second.mean()) if second.size else math.nan
     if not 0.0 < share < 1.0 or snap.n <= neighbours:
         return Segregation(math.nan, np.full(snap.dim, math.nan), share)
-    _, near = snap.tree.query(snap.wrapped, neighbours + 1)  # a grain is its own nearest
+    # the nearest neighbour found is the grain itself
+    _, near = snap.tree.query(snap.wrapped, neighbours + 1)
     local = second[near[:, 1:]].mean(axis=1)
     variance = float(np.mean((local - share) ** 2)) / (share * (1.0 - share))
     index = (variance - 1.0 / neighbours) / (1.0 - 1.0 / neighbours)
@@ -67,7 +70,7 @@ def segregation(
 
 
 def _second(snap: Snapshot, by: str) -> Any:
-    """(n,) which grains are of the second sort."""
+    """Which grains are of the second sort, shape (n,)."""
     if by == "size":
         return snap.radius > 0.5 * (snap.radius.min() + snap.radius.max())
     if by == "set":

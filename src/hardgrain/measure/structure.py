@@ -60,13 +60,13 @@ def packing_fraction(
 
 # ---------------------------------------------------------------------- contacts
 def contact_numbers(source: Source, frame: int = -1) -> Counts:
-    """(n,) contacts of each grain that bear a force, those with walls too."""
+    """Number of contacts of each grain that bear a force, those with walls included, shape (n,)."""
     snap = snapshot(source, frame)
     return _count(snap, snap.loaded)
 
 
 def rattlers(source: Source, frame: int = -1, least: int | None = None) -> Mask:
-    """(n,) the grains that the force network does without.
+    """Which grains the force network does without, shape (n,).
 
     A rattler has fewer than ``least`` contacts that bear a force; it is taken away together with
     them, and so on until none is left. By default as many as keep a grain in place: with friction
@@ -107,7 +107,7 @@ def coordination(source: Source, frame: int = -1, with_rattlers: bool = True) ->
 
 
 def clusters(source: Source, frame: int = -1) -> Ints:
-    """(n,) cluster of each grain, by size from 0 on: grains linked by contacts that bear a force.
+    """Cluster of each grain (n,), the largest first: grains linked by contacts that bear a force.
 
     Walls link nothing. A grain without contacts is a cluster of its own.
     """
@@ -120,7 +120,7 @@ def clusters(source: Source, frame: int = -1) -> Ints:
 
 
 def sliding(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Mask:
-    """(m,) the contacts whose friction is used up: |T| = µ (N + cohesion), to the tolerance."""
+    """Which contacts slide (m,), so that |T| = µ (N + cohesion) within the tolerance."""
     snap = snapshot(source, frame)
     c, material = snap.contacts, snap.model.material
     law = snap.model.laws[material[c.first], material[c.second]]
@@ -136,14 +136,14 @@ def sliding(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Mask:
 
 
 def _count(snap: Snapshot, which: Mask) -> Counts:
-    """(n,) of the given contacts, how many each grain has."""
+    """How many of the given contacts each grain has, shape (n,)."""
     c, n = snap.contacts, snap.n
     both = np.concatenate([c.first[which], c.second[which]])
     return np.bincount(both, minlength=snap.model.bodies)[:n]
 
 
 def _backbone(snap: Snapshot, out: Mask) -> Mask:
-    """(m,) contacts that bear a force and that no rattler is part of."""
+    """Which contacts bear a force and belong to no rattler, shape (m,)."""
     c = snap.contacts
     gone = np.append(out, np.zeros(snap.model.bodies - snap.n, dtype=bool))
     left: Mask = snap.loaded & ~gone[c.first] & ~gone[c.second]
@@ -155,11 +155,11 @@ def _backbone(snap: Snapshot, out: Mask) -> Mask:
 class Isostaticity:
     """Unknown forces against equations of equilibrium, rattlers left out."""
 
-    grains: int  # that are no rattlers
+    grains: int  # number of grains that are no rattlers
     contacts: int
     sliding: int  # contacts with their friction used up
     unknowns: int  # components of contact forces and torques, less one for each sliding contact
-    equations: int  # of forces and torques on all that can move, less the motions that cost nothing
+    equations: int  # balances of forces and torques, less those of motions that meet no resistance
 
     @property
     def excess(self) -> int:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Surface", "surface"]
 
-WIDTH = 2.0  # of a slice, unless told [mean diameters]
-FEWEST = 3  # slices that have a slope
+WIDTH = 2.0  # [mean diameter] width of a slice unless the user says another
+FEWEST = 3  # [slices] fewer have a slope without an error, so none is given
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Surface:
 
     place: Floats  # (slices,) middle of each slice along the line [length]
     height: Floats  # (slices,) NaN where there is no grain [length]
-    angle: float  # of the whole surface, positive where it rises along the line [rad]
-    interval: tuple[float, float]  # that holds the angle with 95 % confidence [rad]
-    left: float  # at which it falls from its highest slice to the left [rad]
-    right: float  # and to the right [rad]
+    angle: float  # slope of the whole surface, positive where it rises along the line [rad]
+    interval: tuple[float, float]  # interval that holds the angle with 95 % confidence [rad]
+    left: float  # angle at which it falls from its highest slice to the left [rad]
+    right: float  # angle at which it falls from there to the right [rad]
 
 
 def surface(
@@ -83,13 +83,13 @@ def _directions(snap: Snapshot, axis: str | None) -> tuple[Floats, Floats]:
     line = np.eye(snap.dim)[0 if axis is None else axis_number(axis, snap.dim)]
     along: Floats = line - (line @ up) * up
     length = float(np.linalg.norm(along))
-    if length < 1e-6:  # vertical, but for rounding
+    if length < 1e-6:  # the axis is vertical, but for rounding
         raise InputError(f"axis is {axis or 'x'!r}, which is vertical here; give another one")
     return up, along / length
 
 
 def _touching(snap: Snapshot) -> Any:
-    """(n,) which grains touch another body; all, where contacts were not stored."""
+    """Which grains touch another body (n,), or all, where contacts were not stored."""
     if not snap.stored:
         return np.ones(snap.n, bool)
     touches = np.zeros(snap.model.bodies, bool)
@@ -98,7 +98,7 @@ def _touching(snap: Snapshot) -> Any:
 
 
 def _angle(place: Floats, height: Floats) -> tuple[float, tuple[float, float]]:
-    """Of a line through the surface, and its interval; NaN where there are too few slices."""
+    """Angle of a line through the surface, and its interval; NaN where there are too few slices."""
     from scipy.stats import theilslopes
 
     known = np.isfinite(height)

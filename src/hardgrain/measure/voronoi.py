@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "cells", "local_packing_fraction"]
 
-LAYER = 4.0  # [mean spacing] images are made of grains this close to a border, at first
-SIDES = {2: 64, 3: 512}  # of the polygon or polyhedron around a circle or ball
-OUTSIDE = 1.01  # [radius] how far a cell may stick out of one before it is cut by that
-COMPLETE = 1e-9  # [1] how well the cells must fill the region
+LAYER = 4.0  # [mean spacing] grains so close to a border get images; widened if it is not enough
+SIDES = {2: 64, 3: 512}  # [sides] of the polygon or polyhedron that stands for a circle or ball
+OUTSIDE = 1.01  # [radius] a cell that sticks out further is cut by that polygon or polyhedron
+# [1] relative error of the cells' total volume up to which the layer was wide enough
+COMPLETE = 1e-9
 Index = NDArray[np.intp]
 
 
@@ -50,15 +51,16 @@ class Cells:
     """Radical Voronoi cells and the facets between them."""
 
     volume: Floats  # (n,) area or volume of each cell, 0 for grains outside the region
-    first: Index  # (f,) facets, each once: a grain
-    second: Index  # (f,) another one, or the same across a period; −1: the border of the region
+    first: Index  # (f,) one grain of each facet, all facets listed once
+    # (f,) the other grain, the same one across a period, or −1 for the border of the region
+    second: Index
     area: Floats  # (f,) length or area of the facet
     branch: Floats  # (f, dim) from the first centre to the second, or to its mirror image
     region: Region
 
     @property
     def neighbours(self) -> NDArray[np.int64]:
-        """(n,) facets that each cell shares with other grains."""
+        """Number of facets that each cell shares with other grains, shape (n,)."""
         inner = self.second >= 0
         both = np.concatenate([self.first[inner], self.second[inner]])
         return np.bincount(both, minlength=self.volume.size)
@@ -98,7 +100,7 @@ def cells(source: Source, frame: int = -1, region: Any = None) -> Cells:
 
 
 def local_packing_fraction(source: Source, frame: int = -1, region: Any = None) -> Floats:
-    """(n,) share of its cell that each grain fills; nan for grains outside the region."""
+    """Share of its cell that each grain fills, shape (n,); NaN for grains outside the region."""
     snap = snapshot(source, frame)
     return _filled(snap, cells(snap, region=region))
 
@@ -116,10 +118,10 @@ class _Points:
 
     owner: Index  # (p,) which grain it is or is an image of
     x: Floats  # (p, dim)
-    real: NDArray[np.bool_]  # (p,) no mirror image
+    real: NDArray[np.bool_]  # (p,) whether it is no mirror image
 
     def mirrored(self, shift: Floats, near: NDArray[np.bool_]) -> _Points:
-        """With mirror images of some of the grains, n of them, shifted."""
+        """These grains together with mirror images of some of them, shifted."""
         who = np.flatnonzero(near)
         return _Points(
             np.append(self.owner, who),
@@ -128,7 +130,7 @@ class _Points:
         )
 
     def repeated(self, low: Floats, high: Floats, period: Floats, reach: float) -> _Points:
-        """With all that lies close to the cell, along one period after the other."""
+        """These grains together with all periodic images that lie close to the cell."""
         who, z, true = self.owner, self.x, self.real
         for a in np.flatnonzero(period > 0.0):
             parts = [(who, z, true)]
@@ -173,7 +175,7 @@ def _in_round(x: Floats, r: Floats, region: Ball | Tube, period: Floats) -> _Fou
         height = away @ region.axis
         away = away - height[:, None] * region.axis
         across = np.linalg.svd(region.axis[None])[2][1:]
-        if not (np.abs(region.axis) > 0.5)[period > 0.0].any():  # else it goes on for ever
+        if not (np.abs(region.axis) > 0.5)[period > 0.0].any():  # a tube along a period has no ends
             for end in (-0.5, 0.5):
                 gap = end * region.length - height
                 points = points.mirrored(2.0 * gap[:, None] * region.axis, every)
@@ -191,12 +193,12 @@ def _in_round(x: Floats, r: Floats, region: Ball | Tube, period: Floats) -> _Fou
 
 
 def _beyond(points: _Points, r: Floats, region: Ball | Tube, across: Floats) -> NDArray[np.bool_]:
-    """(n,) the grains whose cells go on outside of the region."""
+    """Which grains have cells that go on outside of the region, shape (n,)."""
     try:
         simplices, v, neighbours = _dual(points.x, r[points.owner])
-    except InputError:  # few grains, all in a plane
+    except InputError:  # there are too few grains, or all are in a plane
         return np.ones(r.size, dtype=bool)
-    outside = (neighbours < 0).any(axis=1)  # without end
+    outside = (neighbours < 0).any(axis=1)  # cells without end
     outside |= ~(np.linalg.norm((v - region.center) @ across.T, axis=1) < OUTSIDE * region.radius)
     far = np.zeros(points.owner.size, dtype=bool)
     far[simplices[outside]] = True
@@ -204,7 +206,7 @@ def _beyond(points: _Points, r: Floats, region: Ball | Tube, across: Floats) -> 
 
 
 def _directions(dim: int) -> Floats:
-    """Unit vectors all around, (SIDES, dim)."""
+    """Unit vectors in all directions, evenly spread, shape (SIDES, dim)."""
     k = np.arange(SIDES[dim]) + 0.5
     if dim == 2:
         angle = 2.0 * np.pi / k.size * k

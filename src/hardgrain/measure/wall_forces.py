@@ -93,7 +93,8 @@ def wall_profile(
 def slices(
     snap: Snapshot, walls: ArrayLike, place: Callable[[Floats], Floats], edges: Floats
 ) -> Floats:
-    """Of walls by number: pressing force, the rest along each axis, contacts, (bins, dim + 2).
+    """Sums over slices of the given walls (bins, dim + 2): pressing force, the rest along each
+    axis, contacts.
 
     ``place``: of points (k, dim), where they lie among the edges; what is beyond joins the ends.
     """
@@ -107,7 +108,7 @@ def slices(
 
 
 def _axis(snap: Snapshot, w: int, axis: str | None) -> int:
-    """Along which to slice a wall."""
+    """The axis along which to slice a wall."""
     if axis is not None:
         return axis_number(axis, snap.dim)
     kind, _, direction, _, _ = snap.walls

@@ -155,13 +155,13 @@ class Outcome:
     tables: dict[str, dict[str, ArrayLike]] = field(default_factory=dict)  # name -> columns
     figures: dict[str, Figure] = field(default_factory=dict)
     text: str = ""  # findings, in a few sentences
-    seeds: Sequence[int] = ()  # of its random runs; empty: nothing in it is drawn at random
+    seeds: Sequence[int] = ()  # seeds of its random runs; empty if nothing in it is drawn at random
 
 
 @dataclass(frozen=True)
 class Experiment:
     """One experiment of a paper. ``run(quick)`` does it; quick: fewer and smaller runs."""
 
-    name: str  # also the name of its folder
+    name: str  # its name, which is also that of its folder
     title: str
     run: Callable[[bool], Outcome]

@@ -31,11 +31,11 @@ def mean_and_error(values: ArrayLike) -> tuple[float, float]:
 # ---------------------------------------------------------------------- damped sine
 @dataclass(frozen=True)
 class Ringing:
-    """x0 + A exp(−t/τ) sin(ωt + φ), fitted. NaN throughout if the data do not ring."""
+    """The fit x0 + A exp(−t/τ) sin(ωt + φ). All its numbers are NaN if the data do not ring."""
 
     frequency: float  # ω [1/time]
     damping_time: float  # τ [time]
-    offset: float  # x0
+    offset: float  # x0, about which it rings
     amplitude: float  # A ≥ 0, at t = 0
     phase: float  # φ, in (−π, π]
     residual: float  # root mean square of data minus fit
@@ -86,7 +86,7 @@ def damped_sine(
         return w, r
 
     def project(w: float, r: float) -> tuple[Floats, Floats]:
-        decay = np.exp(-r * s) if r >= 0.0 else np.exp(-r * (s - 1.0))  # at most one
+        decay = np.exp(-r * s) if r >= 0.0 else np.exp(-r * (s - 1.0))  # never above one
         basis = np.stack([np.ones_like(s), decay * np.sin(w * s), decay * np.cos(w * s)], axis=1)
         linear = np.linalg.lstsq(basis, y, rcond=None)[0]
         return linear, basis @ linear - y
@@ -113,9 +113,9 @@ def damped_sine(
         curvature = np.zeros((0, 0))
     linear, misfit = project(w, r)
     variance = float(np.square(misfit).mean())
-    turn = w * min(1.0, 4.0 / r if r > 0.0 else 1.0)
-    least_turn = 0.0 if fixed_w is not None else _LEAST_TURN
-    if not (least_turn <= turn and variance < 1.0 - _LEAST_EXPLAINED):
+    angle = w * min(1.0, 4.0 / r if r > 0.0 else 1.0)
+    least_angle = 0.0 if fixed_w is not None else _LEAST_TURN
+    if not (least_angle <= angle and variance < 1.0 - _LEAST_EXPLAINED):
         return _NO_RINGING
     errors = _errors(curvature, variance * s.size / (s.size - 5.0))
     w_error = w * next(errors) if fixed_w is None else 0.0
@@ -173,7 +173,7 @@ def _errors(curvature: Floats, variance: float) -> Iterator[float]:
 # ---------------------------------------------------------------------- power law
 @dataclass(frozen=True)
 class PowerLaw:
-    """y = prefactor x^exponent, fitted."""
+    """The fit y = prefactor x^exponent."""
 
     exponent: float
     exponent_error: float  # one standard error; NaN for two points without errors

@@ -99,7 +99,7 @@ def _commits(sources: set[str]) -> dict[str, str]:
                     if m.name.endswith(".py") and (file := tar.extractfile(m))
                 )
             found.setdefault(digest, commit)
-    except (OSError, tarfile.TarError):  # no git, or no checkout
+    except (OSError, tarfile.TarError):  # git or its repository is missing
         return {}
     return found
 

@@ -127,7 +127,7 @@ def source_digest() -> str:
 
 
 def digest_of(files: Iterable[tuple[str, bytes]]) -> str:
-    """Of files by name and content, whatever their order."""
+    """Digest of files by name and content, whatever their order."""
     digest = hashlib.sha256()
     for name, content in sorted(files):
         digest.update(name.encode() + b"\0" + content)
@@ -292,7 +292,7 @@ def _section(r: Record) -> list[str]:
 
 # ---------------------------------------------------------------------- words of every page
 def provenance(r: Record) -> str:
-    """Where the numbers of an experiment come from, in one line."""
+    """One line that says where the numbers of an experiment come from."""
     size = "quick: reduced in size and number of runs" if r["quick"] else "full size"
     seeds = f", seeds {r['seeds']}" if r["seeds"] else ""
     origin = f"commit {r['commit']}" if r.get("commit") else f"source {r['source']}"

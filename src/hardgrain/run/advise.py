@@ -44,17 +44,37 @@ from hardgrain.step.loads import Loads
 
 __all__ = ["Advice", "advise"]
 
-SECONDS = 10.0  # that a rehearsal may take; more: it reaches further into long runs
-MET = 0.5  # share of the grains in one cluster from which on they have met
-FORESEEN = 5  # times the sweeps foreseen that a packing may need in the end, hoppers most of all
-SURE = 2.0  # factor by which moments of a rough run may miss a whole one, besides their own spread
-PACKED = {2: 0.82, 3: 0.6}  # share of space that grains fill when they have settled
-CONTACTS = {2: 2.0, 3: 3.0}  # of a grain, each counted once, frictionless grains at most
-TRAVEL = 0.1  # share of a diameter that a grain may move in a step: contacts turn as little
-# Sweeps that cost as much as the path of the rigid solver, which no step needs more of.
+# [s] Time that a rehearsal may take. With more it reaches further into long runs, and the user
+# waits longer; with less, more of the advice is foreseen instead of measured.
+SECONDS = 10.0
+# [1] Once this share of the grains is in one cluster, they count as having met, and their network
+# is taken for that of the packing to come. If it is smaller, heaps that are still forming are
+# judged.
+MET = 0.5
+# [1] A packing may in the end need this many times the sweeps foreseen for it, in hoppers above
+# all. It is the upper end of the range that is told; if it is smaller, true figures lie outside of
+# it.
+FORESEEN = 5
+# [1] Factor by which moments of a rough run may miss a whole one, besides their own spread. It
+# widens the range of times that is told; if it is smaller, runs take longer than they were said to.
+SURE = 2.0
+# [1] Share of space that grains fill when they have settled, by dimension: random packings of disks
+# and spheres. The height of the packing, and so the sweeps it needs, follow from it.
+PACKED = {2: 0.82, 3: 0.6}
+# [contacts per grain] Each contact counted once: the isostatic number of frictionless grains, which
+# those with friction do not exceed. Times that are told grow in proportion.
+CONTACTS = {2: 2.0, 3: 3.0}
+# [diameter] How far a grain may move in a step. Contacts rotate by about as much, and positions are
+# wrong by its square; a larger value advises steps that are too long.
+TRAVEL = 0.1
+# [sweeps] Sweeps that cost as much as the path of the rigid solver, by dimension; no step of it
+# needs more. They bound the time that is told.
 AT_ONCE = {2: 7_000, 3: 20_000}
-PROBE = 20_000  # grains of the lattice on which speed is measured, at most
-PROBE_SECONDS = 0.3  # long enough for a figure good to ten percent
+# [grains] Size of the lattice on which the speed of this machine is measured, at most. It is large
+# enough to leave the cache, as real packings do, and small enough to be made at once.
+PROBE = 20_000
+# [s] Time of that measurement, long enough for a figure good to ten percent.
+PROBE_SECONDS = 0.3
 
 
 @dataclass(frozen=True)

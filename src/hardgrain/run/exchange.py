@@ -6,8 +6,9 @@ centre meets a rule of ``scene.remove`` are taken out. In between, `Simulation` 
 state of the grains that are there and of nothing else, so that no step, solver or measurement need
 know of the others.
 
-Grains come and go before a step, and who does depends on the state, the seed and the step alone: a
-resumed run does the same. What they bring and take, mass and energy, is the `Flow` of that step.
+Grains come and go before a step. Which of them do depends on the state, the seed and the step
+alone, so that a resumed run does the same. The mass and energy that they bring and take is the
+`Flow` of that step.
 """
 
 from __future__ import annotations
@@ -31,28 +32,30 @@ THERE, WAITING = 0, -1  # status of a grain; k > 0: taken out by the k-th rule
 
 MOVING = ("position", "velocity", "spin", "orientation")
 
-# Random points of its region that a grain tries before it waits for the next step. At half the
-# density at which random deposition saturates, a few are enough.
+# [points] Random points of its region that a grain tries before it waits for the next step. At half
+# the density at which random deposition saturates, a few are enough; with fewer tries grains wait
+# although there is room, with more a full region costs time in every step.
 TRIES = 100
 
-# Share of its radius by which rounding may make a grain overlap what it is meant to touch.
+# [radius] Overlap that rounding may give to a grain and what it is meant to touch. If it is
+# smaller, grains that fit exactly wait forever; if it is larger, true overlaps are let in.
 ROUNDING = 1e-9
 
 
 @dataclass
 class Flow:
-    """What came in and went out before a step; over a run, the sums of all steps."""
+    """What came in and went out before a step, or, over a run, the sums of all steps."""
 
-    inserted: float = 0.0  # grains
-    removed: float = 0.0
-    waited: float = 0.0  # of those inserted: later than they were due, for want of room
-    mass_inserted: float = 0.0
-    mass_removed: float = 0.0
-    kinetic_inserted: float = 0.0  # of translation and rotation [energy]
-    kinetic_removed: float = 0.0
+    inserted: float = 0.0  # number of grains that came in
+    removed: float = 0.0  # number of grains that went out
+    waited: float = 0.0  # number of those inserted later than they were due, for want of room
+    mass_inserted: float = 0.0  # [mass]
+    mass_removed: float = 0.0  # [mass]
+    kinetic_inserted: float = 0.0  # energy of translation and rotation [energy]
+    kinetic_removed: float = 0.0  # [energy]
     potential_inserted: float = 0.0  # −m g·x [energy]
-    potential_removed: float = 0.0
-    elastic_removed: float = 0.0  # in the springs of soft contacts
+    potential_removed: float = 0.0  # [energy]
+    elastic_removed: float = 0.0  # energy in the springs of soft contacts [energy]
 
 
 FLOWS = tuple(f.name for f in fields(Flow))
@@ -158,7 +161,8 @@ class Exchange:
         }
 
     def _gone(self, model: Model, state: State) -> Ints:
-        """(n,) number of the rule that takes each grain out, the first if several do; 0: none."""
+        """Number of the rule that takes each grain out (n,), the first if several do, 0 if none
+        does."""
         gone = np.zeros(model.n, np.int32)
         x = state.position[: model.n]
         for number, (rule, region) in reversed([*enumerate(self._rules, 1)]):
@@ -244,5 +248,5 @@ class _Room:
         return None
 
     def take(self, place: Floats, radius: float) -> None:
-        """One grain more."""
+        """Add one grain."""
         self.x, self.r = np.vstack([self.x, place]), np.append(self.r, radius)

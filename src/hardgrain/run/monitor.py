@@ -1,10 +1,10 @@
 """Watches a run for the softness that its sweeps give it (`measure.rigidity`).
 
 A look at the contact network costs as much as some hundred sweeps. It is taken only when the run
-has done more than a hundred times that work since the last one, so that looks stay below 1 %. Hasty
-looks, which take the packing for a bundle of chains, come sooner, whenever a run is four times as
-old. Work is counted in contact updates, not in seconds: a run looks at the same steps whenever it
-is repeated or resumed.
+has done more than a hundred times that work since the last look, so that looks take less than 1 %
+of it. Hasty looks, which treat the packing as a bundle of chains, come earlier: whenever a run has
+become four times as old. Work is counted in contact updates and not in seconds, so that a run looks
+at the same steps whenever it is repeated or resumed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,28 @@ from hardgrain.step.report import StepReport
 
 __all__ = ["COLUMNS", "SCALARS", "Monitor", "look_work"]
 
-SHARE = 0.008  # of a run's work that looks may cost
-STEP_WORK = 5e3  # work of a step besides its sweeps [contact updates]
-LOOK_WORK = 500.0  # of a look for each contact, before any has told [contact updates]
-CLOSING = 2e6  # work that the closing look may take, 0.05 s
-LENIENT = 2.0  # how much more than asked for now a step may have been forgiven [1]
-ROUGH = 0.01  # share of steps that may be rough in a run that counts as converged
+# [1] Share of a run's work that looks may cost. If it is larger, runs become slower; if it is
+# smaller, a run that turns soft is noticed later.
+SHARE = 0.008
+# [contact updates] Work of a step besides its sweeps. It lets runs without contacts be looked at,
+# too; if it is wrong, the share of the looks in the time of short steps is.
+STEP_WORK = 5e3
+# [contact updates] Estimate of the work of a look for each contact that bears a force, used until a
+# look has been made. If it is too small, the first looks cost more than their share.
+LOOK_WORK = 500.0
+# [contact updates] Work that the closing look may take in any case, about 0.05 s. With less, short
+# runs are judged as bundles of chains only.
+CLOSING = 2e6
+# [1] Steps are judged by the network of the last look. If that allowed a residual of no more than
+# this factor above what the present network asks for, its count of rough steps still stands;
+# otherwise the worst residual since then decides. If it is larger, rough steps may pass as
+# converged.
+LENIENT = 2.0
+# [1] Share of steps that may be rough in a run that counts as converged. It forgives single
+# impacts; if it is larger, whole phases of a run may be soft and the verdict still be "rigid".
+ROUGH = 0.01
 
-# What a run's history keeps of each look, at every step until the next.
+# The figures of the last look that the history of a run holds at every step.
 COLUMNS = (
     "grains", "length", "diffusion_length", "sound_speed", "frequency", "damping_time", "stiffness",
     "damping", "sag", "swing",
@@ -43,35 +57,39 @@ COLUMNS = (
 
 
 def look_work(report: StepReport) -> float:
-    """What a look after a step may cost, before any has told [contact updates]."""
+    """Estimate of what a look after a step costs, as long as none has been made [contact
+    updates]."""
     return OVERHEAD + SET_UP * report.candidates + LOOK_WORK * report.loaded
 
 
 @dataclass
 class _Tally:
-    """What frames keep besides network and totals, so that a resumed run goes on with it."""
+    """Counters that frames keep besides network and totals, so that a resumed run continues
+    them."""
 
     before: float = 0.0  # work done before the last look [contact updates]
-    since: float = 0.0  # and since then
-    rough: float = 0.0  # steps in which the longest wave was not solved to a tenth
+    since: float = 0.0  # work done since the last look [contact updates]
+    rough: float = 0.0  # number of steps in which the longest wave was not solved to a tenth
     soft_at: float = 0.0  # step of the first look at which the run was soft; 0: it never was
-    # Since the last look, and between that and the one before:
-    steps: float = 0.0  # with contacts
+    # These three count since the last look, ...
+    steps: float = 0.0  # number of steps with contacts
     inverse: float = 0.0  # sum of 1/N over them
-    worst: float = 0.0  # residual
+    worst: float = 0.0  # their worst residual
+    # ... and these between the last look and the one before.
     last_steps: float = 0.0
     last_inverse: float = 0.0
     last_worst: float = 0.0
-    converged: float = 1.0  # when last looked
+    converged: float = 1.0  # whether the steps were converged at the last look
 
 
 SCALARS = tuple(f"monitor_{f.name}" for kind in (Network, _Tally) for f in fields(kind))
 
 
 class Monitor:
-    """The verdict of the last look, and when the next is due.
+    """Holds the verdict of the last look, and says when the next is due.
 
-    Looks judge the steps since the last one, the closing word those since the last but one.
+    A look judges the steps since the last one; the closing verdict judges those since the last but
+    one, so that it never rests on a few steps.
     """
 
     def __init__(
@@ -83,8 +101,8 @@ class Monitor:
         scalars: Mapping[str, float] | None = None,
     ) -> None:
         self.solver, self.dt, self.totals = solver, dt, totals
-        self.everyone = model  # lengths are in mean diameters of all grains that ever are
-        self.model = model  # of those that are there
+        self.everyone = model  # all grains that ever are: their mean diameter is the unit of length
+        self.model = model  # the grains that are there now
         self._network, self._tally = Network(), _Tally()
         if scalars is not None:  # as it was when a frame was written
             a, b = (
@@ -95,7 +113,8 @@ class Monitor:
         self._judge()
 
     def due(self, report: StepReport) -> bool:
-        """Take note of a step that the totals hold already; whether it is time to look."""
+        """Take note of a step that the totals already include; return whether it is time to
+        look."""
         t = self._tally
         if report.sweeps:
             t.rough += report.residual > self._fine
@@ -108,7 +127,7 @@ class Monitor:
         return report.step == 1 or t.since >= min(cost, max(hasty, 3.0 * SHARE * t.before)) / SHARE
 
     def look(self, state: State) -> str | None:
-        """Judge a state; the verdict, if the run has turned soft."""
+        """Judge a state; return the verdict if the run has just become soft, else None."""
         t = self._tally
         self._network = self._look(state, 0.0)
         t.converged = float(self._converged(self._network, t.worst))
@@ -123,7 +142,7 @@ class Monitor:
         return str(self.found)
 
     def verdict(self, state: State) -> Rigidity:
-        """The closing word on a state; changes nothing, so that a run that goes on is the same."""
+        """The closing verdict on a state. It changes nothing, so a run may go on after it."""
         t, found = self._tally, self._look(state, CLOSING)
         steps, inverse = t.last_steps + t.steps, t.last_inverse + t.inverse
         worst = max(t.last_worst, t.worst)
@@ -135,17 +154,22 @@ class Monitor:
         return int(self._tally.soft_at)
 
     def _look(self, state: State, least: float) -> Network:
+        """The network of a state, found with work that is at least ``least`` [contact updates]."""
         model = self.model.at(state.time - 0.5 * self.dt)  # as its locks had it in the last step
         return network(model, state, self.dt, max(least, SHARE * self._tally.since))
 
     def _converged(self, found: Network, worst: float) -> bool:
-        """Whether hardly a step was rough; all of late, where they were counted too leniently."""
+        """Whether hardly any step was rough.
+
+        Where rough steps were counted too leniently, the worst residual since then must do, too.
+        """
         asked = fine(self._rate(found))
         return self._tally.rough <= ROUGH * self.totals.steps and (
             worst <= asked or self._fine <= LENIENT * asked
         )
 
     def _rate(self, found: Network) -> float:
+        """µ of the slowest mode, for the order in which the solver sweeps [1]."""
         return 2.0 * self.solver.q * found.rate
 
     def _rigidity(
@@ -159,6 +183,7 @@ class Monitor:
         )  # fmt: skip
 
     def _judge(self) -> None:
+        """Make the verdict, its columns and the limit of rough steps from the last look."""
         t = self._tally
         last = t.last_steps, t.last_inverse, t.last_worst
         self.found = self._rigidity(self._network, *last, bool(t.converged))

@@ -34,11 +34,22 @@ if TYPE_CHECKING:
 
 __all__ = ["first_pace", "implausible", "may_create", "overlap_limit", "take_as_it_is", "too_deep"]
 
-OVERLAP = 0.1  # [smaller diameter] well above what coarse steps and few sweeps leave behind
-SOFT_OVERLAP = 0.5  # [smaller diameter] springs of soft particles are far from linear there
-JUMP = 1e3  # [1] above what masses and wedges make of a speed, far below what rounding makes
-SET = 1e-9  # [1] change of kinetic energy between two steps that rounding cannot have made
-ENERGY = 0.1  # [1] above what explicit steps of soft particles gain in long runs
+# If any of these limits is smaller, runs that are merely coarse are stopped; if it is larger, runs
+# that went wrong go on and are believed.
+
+# [smaller diameter] Overlap of rigid grains, well above what coarse steps and few sweeps leave.
+OVERLAP = 0.1
+# [smaller diameter] Overlap of soft particles, at which their springs are far from linear.
+SOFT_OVERLAP = 0.5
+# [1] Speed relative to the pace that loads and drives can give. Light grains and wedges may
+# multiply a speed several times; where rounding takes over, it grows by many orders of magnitude.
+JUMP = 1e3
+# [1] Relative change of the kinetic energy between two steps that rounding cannot have made: the
+# velocities were set by hand, and count as a new start.
+SET = 1e-9
+# [1] Energy from nowhere, relative to all that came in or went out, well above what explicit steps
+# of soft particles gain in long runs.
+ENERGY = 0.1
 
 
 def implausible(sim: Simulation, report: StepReport) -> str | None:

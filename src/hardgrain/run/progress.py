@@ -1,4 +1,4 @@
-"""The live progress line of a run, and the word on compilation."""
+"""The live progress line of a run, and the line that says what is being compiled."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "Pace", "Progress", "bar", "duration", "span"]
 
-PERIOD = 0.1  # between two looks of the line [s]; writing it more often would cost time
-BAR = 10  # width of the bar [characters]
-# Between two lines of a log: a share of the time that has passed, within limits [s].
+PERIOD = 0.1  # [s] time between two updates of the line; more of them would slow the run down
+BAR = 10  # [characters] width of the bar
+# [1, s, s] Time between two lines of a log: a share of the time that has passed, within two limits.
+# Shorter times fill logs; longer ones leave the reader in doubt whether the run goes on.
 LOG_SHARE, LOG_LEAST, LOG_MOST = 0.2, 5.0, 600.0
 
 
 class Line:
-    """A line on the standard error stream that changes; in a log, one now and then."""
+    """A line on the standard error stream that is rewritten; a log gets a new line now and then."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -134,7 +135,7 @@ class Progress(Line):
         if count == 1:
             again = "; Ctrl-C again ends it at once" if self.command else ""
             self.tell(f"interrupted: the run ends after the step in hand{again}")
-        elif self.command:  # as safe for the run file as a kill
+        elif self.command:  # for the run file this is as safe as a kill
             os.write(2, b"ended at once; the run file is intact up to its last frame\n")
             os._exit(130)
 
@@ -184,7 +185,7 @@ class Pace:
     the trend between the two halves; the truth is said to lie between the least and the largest.
     """
 
-    MARKS = 256  # of the past that are kept; beyond, every second one is forgotten
+    MARKS = 256  # [marks] times in the past that are kept; of more, every second one is forgotten
     LEAST = 1.0  # [s] of steps before anything is said
 
     def __init__(self) -> None:
@@ -213,7 +214,7 @@ class Pace:
         if first < middle[1] < last:
             early = (middle[0] - begin) / (middle[1] - first)
             recent = (now - middle[0]) / (last - middle[1])
-            growth = (recent - early) / (0.5 * done)  # of the cost of a step, with each step
+            growth = (recent - early) / (0.5 * done)  # growth of the cost of a step with each step
             trend = recent + growth * (0.25 * done + 0.5 * steps)
         guesses = (mean, recent, max(trend, 0.0))
         return steps * min(guesses), steps * max(guesses)

@@ -1,9 +1,11 @@
-"""A rough run ahead of a run, and what its own solver does at some moments of it.
+"""A rehearsal of a run: the scene is run ahead roughly, and measured with its own solver on the
+way.
 
-Most scenes begin with grains in flight, and what a step costs shows only once they have met. So the
-scene is run ahead with few sweeps a step: soft, but cheap, and its grains get to about the places
-that they will have. At moments spread evenly over the run some steps are made with the scenario's
-own solver. The first ones make up for the rough forces; those after them are measured.
+Most scenes begin with grains in flight, and the cost of a step shows only once they have met. So
+the scene is run ahead with few sweeps a step. That is soft but cheap, and its grains get to about
+the places that they will have. At moments spread evenly over the run some steps are made with the
+scenario's own solver. The first of them replace the rough forces, and those after them are
+measured.
 """
 
 from __future__ import annotations
@@ -25,36 +27,43 @@ from hardgrain.step.report import StepReport
 
 __all__ = ["Moment", "Rehearsal", "rehearse"]
 
-ROUGH = 20  # sweeps a step of the rough run
-MOMENTS = 24  # at which steps are measured
-FORGET, MEASURED = 3, 4  # steps made at a moment before the measured ones, and these
-UNKNOWN = 1000  # steps of a run whose stop condition does not tell
+# [sweeps] Sweeps in a step of the rough run. More reach less far in the time given; fewer let the
+# packing collapse, so that what is measured is not what will be.
+ROUGH = 20
+# [moments] How often steps are measured on the way. More leave less time for the rough run; fewer
+# may miss the phase of a run that costs most.
+MOMENTS = 24
+# [steps] Steps made at each moment before the measured ones, and measured ones. Too few of the
+# first measure how the solver corrects the rough forces; more of either cost time.
+FORGET, MEASURED = 3, 4
+# [steps] Length assumed for a run whose stop condition does not say when it will be met.
+UNKNOWN = 1000
 
 
 @dataclass(frozen=True)
 class Moment:
     """Some steps with the scenario's own solver, after a rough run up to them."""
 
-    step: int  # of the rough run
-    seconds: float  # of one of its steps, on average
-    solving: float  # of these, in the solver
+    step: int  # step of the rough run at which they were made
+    seconds: float  # mean time of one of these steps [s]
+    solving: float  # part of that time spent in the solver [s]
     reports: tuple[StepReport, ...]
-    network: Network  # of the contacts that bear a force after them
+    network: Network  # the contacts that bear a force after these steps
 
 
 @dataclass(frozen=True)
 class Rehearsal:
     """How far the rough run came, and what was measured on its way."""
 
-    steps: int  # that the run will make, or UNKNOWN
-    known: int | None  # the same, or None
-    made: int  # steps of the rough run
-    ended: bool  # it met the run's stop condition
+    steps: int  # number of steps that the run will make, or UNKNOWN
+    known: int | None  # the same number, or None if it is not known
+    made: int  # number of steps that the rough run made
+    ended: bool  # whether the rough run met the stop condition
     moments: tuple[Moment, ...]
 
     @property
     def share(self) -> float:
-        """How much of the run was rehearsed."""
+        """The share of the run that was rehearsed."""
         return 1.0 if self.ended else min(self.made / self.steps, 1.0)
 
     @property
@@ -64,14 +73,14 @@ class Rehearsal:
 
     @property
     def step_seconds(self) -> tuple[float, float]:
-        """Mean seconds of a step over what was rehearsed, and its standard error."""
+        """Mean time of a step over all moments, and its standard error [s]."""
         each = np.array([m.seconds for m in self.moments])
         spread = float(each.std(ddof=1)) if each.size > 1 else float(each.mean())
         return float(each.mean()), spread / math.sqrt(each.size)
 
 
 def rehearse(scenario: Scenario, seconds: float) -> Rehearsal:
-    """Run a scenario ahead for about so many seconds at most."""
+    """Run a scenario ahead for about so many seconds at most, and measure on the way."""
     rough = scenario.model_copy(update={"solver": GaussSeidel(sweeps=ROUGH)})
     sim = Simulation(rough)
     conditions = [] if scenario.stop is None else sim.conditions()
@@ -97,7 +106,7 @@ def rehearse(scenario: Scenario, seconds: float) -> Rehearsal:
 
 
 def _measure(scenario: Scenario, sim: Simulation, seconds: float) -> Moment:
-    """Steps with the scenario's solver from where a rough run is now; it does not notice."""
+    """Make steps with the scenario's solver from a copy of the rough run's state, and time them."""
     s, state = scenario, sim.state.copy()
     engine = make_engine(s.engine, sim.model, state, s.solver, s.dt, s.seed)
     reports: list[StepReport] = []
@@ -117,7 +126,7 @@ def _measure(scenario: Scenario, sim: Simulation, seconds: float) -> Moment:
 
 
 def _clock() -> float:
-    """Seconds, without those in which kernels are compiled."""
+    """The time, without that spent on compiling kernels [s]."""
     return time.perf_counter() - compile_seconds()
 
 

@@ -146,7 +146,7 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     try:
         data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
+    except (ValueError, RecursionError) as error:  # raised also by numbers with thousands of digits
         raise InputError(f"{path} is not valid TOML: {error}") from None
     for field, value in (changes or {}).items():
         _change(data, field, value)

@@ -14,9 +14,11 @@ from hardgrain.step.report import Softness
 
 __all__ = ["CONVERGED", "OVERLAP", "Summary", "Totals"]
 
-OVERLAP = 0.01  # [smaller diameter] from where on an overlap is worth a warning
+# [smaller diameter] A larger overlap is worth a warning. If it is smaller, nearly all runs of
+# coarse steps are warned of; if it is larger, visible overlaps are passed over.
+OVERLAP = 0.01
 
-WIDTH = 100  # of a printed line [character]
+WIDTH = 100  # [characters] length of a printed line
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Totals(Flow):
     work_driven: float = 0.0
     dissipated: float = 0.0
     created: float = 0.0
-    steps: float = 0.0  # with contacts
+    steps: float = 0.0  # number of steps with contacts
     sweeps: float = 0.0
     capped: float = 0.0  # steps that missed the solver's criterion
     unsettled: float = 0.0  # steps that did not find the geometry at their end
@@ -38,7 +40,7 @@ class Totals(Flow):
     worst_residual: float = 0.0
     fastest: float = 0.0
     deepest: float = 0.0  # worst overlap relative to the smaller grain's diameter
-    # What is plausible, see run.plausible:
+    # These judge whether a run is plausible, see run.plausible.
     overlap_start: float = 0.0  # overlap of the first state [smaller diameter]
     pace: float = 0.0  # speed at the start and sum of what loads added to it
     driven: float = 0.0  # largest prescribed speed
@@ -56,7 +58,7 @@ class Summary:
     grains: int
     contacts: int  # loaded, at the end
     criterion: str
-    residual: float  # of the last step
+    residual: float  # residual of the last step
     worst_residual: float
     capped: int
     unsettled: int
@@ -64,7 +66,7 @@ class Summary:
     rigidity: Rigidity | None  # None: soft particles
     implausible: str | None  # what cannot have happened, see run.plausible; None: nothing
     worst_overlap: float  # over the run and at its end, relative to the smaller grain's diameter
-    mean_overlap: float  # in mean diameters, of the last step
+    mean_overlap: float  # mean overlap of the last step [mean diameter]
     kinetic_start: float
     elastic_start: float
     kinetic: float
@@ -75,9 +77,9 @@ class Summary:
     created: float
     seconds: dict[str, float] = field(default_factory=dict)
     compile_seconds: float = 0.0
-    updates: float = 0.0  # of contacts, or explicit steps of all grains, in this process
+    updates: float = 0.0  # contact updates, or explicit steps of all grains, made by this process
     output: str | None = None
-    softness: Softness | None = None  # of soft particles
+    softness: Softness | None = None  # None for rigid grains
     unique: Uniqueness | None = None  # None: not at rest, or no contacts
     warnings: tuple[str, ...] = ()
     flow: Flow = field(
@@ -187,7 +189,7 @@ class Summary:
                 f" {self.kinetic:.3g}{elastic} at the end (error {self.balance_error:.1g})",
             ),
         ]
-        if self.seconds:  # not known of a run that is only read
+        if self.seconds:  # the times of a run that is only read are not known
             lines.append(
                 (
                     "time spent",

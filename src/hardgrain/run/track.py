@@ -14,7 +14,8 @@ from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["Track"]
 
-MOST = 200  # bodies: HDF5 has no room for the names of many more columns
+# [bodies] At most so many are followed, since HDF5 has no room for the names of many more columns.
+MOST = 200
 
 
 class Track:
@@ -41,7 +42,7 @@ class Track:
                     f"output.track[{k}] is {body!r}; give the number of a grain, 0 to"
                     f" {model.everyone - 1}, or the name of a wall: {known}"
                 )
-        # the history has the forces on all walls already
+        # The history already has the forces on all walls.
         self.columns = [
             f"{what}_{walls[w]}_{axis}"
             for w in self._walls

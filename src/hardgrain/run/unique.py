@@ -1,9 +1,10 @@
 """Are the contact forces of a run at rest the only ones possible? Answered by counting.
 
 Equilibrium leaves as many components of the contact forces free as the null space of the contact
-matrix has dimensions (`forces`). A contact that slides takes one of them away, one that
-bears no force two (two and three in 3D): they are at the edge of what Signorini and Coulomb allow,
-all others are inside. As long as there is more freedom than edges, other forces do as well.
+matrix has dimensions (`forces`). A contact that slides takes one of them away, and one that
+bears no force takes two (in 3D two and three): such contacts are at the edge of what Signorini and
+Coulomb allow, while all others are inside. As long as more components are free than are taken away,
+other forces are possible, too.
 """
 
 from __future__ import annotations
@@ -21,25 +22,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Uniqueness", "count", "uniqueness"]
 
-RANK_WORK = {2: 600.0, 3: 3000.0}  # of the rank, for each contact [contact updates]
+# [contact updates] Work of finding the rank, for each contact, by dimension. It decides whether the
+# closing summary counts the null space or only bounds it; if it is too small, summaries take long.
+RANK_WORK = {2: 600.0, 3: 3000.0}
 
 
 @dataclass(frozen=True)
 class Uniqueness:
     """The contact forces of a packing, counted; ``str()`` of it is its line in the summary."""
 
-    contacts: int = 0  # M, those that touch, also the few that bear no force
-    grains: int = 0  # N, those that have contacts
+    contacts: int = 0  # M, the contacts that touch, also the few that bear no force
+    grains: int = 0  # N, the grains that have contacts
     least: int = 0  # components of forces less equations: the null space has at least so many
-    formula: str = ""  # of that number
+    formula: str = ""  # how that number is counted, in letters
     nullity: int | None = None  # dimensions of the null space; None: too many contacts to count
     sliding: int = 0  # M_s, contacts without force counted twice
-    held: int = 0  # components that they take away
+    held: int = 0  # number of components that these contacts take away
     unknown: str = ""  # why all this is not known
 
     @property
     def verdict(self) -> str:
-        """yes, no, or not known."""
+        """The answer in a word: yes, no, or not known."""
         if self.unknown:
             return "not known"
         if self.nullity == 0:
@@ -89,7 +92,7 @@ def uniqueness(sim: Simulated, work: float) -> Uniqueness | None:
 
 
 def count(space: ForceSpace, work: float = math.inf) -> Uniqueness:
-    """The same of any packing."""
+    """Count the contact forces of any packing."""
     p, slides = space.packing, space.slides()
     return Uniqueness(
         contacts=space.contacts,

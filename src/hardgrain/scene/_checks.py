@@ -48,7 +48,7 @@ def spin_vector(value: Any, dim: int, at: str) -> Floats:
 
 
 def unit(value: Sequence[float], dim: int, at: str) -> Floats:
-    """A vector's direction."""
+    """The unit vector along a vector."""
     found = vector(value, dim, at)
     largest = float(np.abs(found).max())
     if largest == 0.0:

@@ -11,20 +11,26 @@ from hardgrain.scene.geometry import Floats, Ints, wall_gap
 
 Longs = NDArray[np.int64]
 
-# Cell indices are held to ±FAR, so that they are integers for any coordinate. Grains beyond share
-# the last cells: slow if they were many, never wrong.
+# [cells] Cell indices are held to ±FAR, so that they are integers for any coordinate. Grains beyond
+# share the outermost cells: that is slow if they are many, and never wrong. Above 2⁵² a float64 no
+# longer tells one cell from the next.
 FAR = 2.0**52
 
-# Searches go this much further (relative), so that rounding near a cell's edge loses no grain.
+# [1] Factor by which searches go further than asked, so that rounding near the edge of a cell loses
+# no grain. Without it an overlap may be missed; a larger one only costs vain tests.
 WIDER = 1.0 + 1e-6
 
-# Radii are taken this much larger (relative), so that no rounding makes deposited grains overlap.
+# [1] Factor by which radii are taken larger, so that no rounding makes deposited grains overlap.
+# Without it a packing may be refused by the check that follows; a larger one leaves visible gaps.
 AIR = 1.0 + 1e-12
 
-# Work per grain after which the search for the worst overlap is content with a bad one: the cells
-# around a grain hold at most some hundred grains, unless these overlap.
+# [looks per grain] Work after which the search for the worst overlap stops at a bad one. The cells
+# around a grain hold at most some hundred grains, unless these overlap; without a limit, thousands
+# of grains in one place would take forever.
 FULL = 300
 
+# Three large odd numbers that spread cell indices over the buckets. Others would do as well, but
+# would change the order of searches, never their result.
 PRIMES = tuple(
     np.uint64(p) for p in (11400714819323198485, 14029467366897019727, 1609587929392839161)
 )
@@ -81,8 +87,8 @@ def _index(u: float) -> int:
 
 
 @device
-def _turn(s: int, low: int, high: int, number: int) -> int:
-    """The s-th cell of a search, from the middle on, where an overlap is likeliest."""
+def _nth_cell(s: int, low: int, high: int, number: int) -> int:
+    """The s-th cell of a search that begins in the middle, where an overlap is likeliest."""
     c = low + (high - low + 1) // 2 + s
     if c > high:
         c -= high - low + 1
@@ -96,6 +102,7 @@ def _turn(s: int, low: int, high: int, number: int) -> int:
 
 @device
 def _bucket(cells: Cells, level: int, a: int, b: int, c: int) -> int:
+    """The bucket of a cell, by a hash of its level and indices."""
     h = np.uint64(a) * PRIMES[0] ^ np.uint64(b) * PRIMES[1] ^ np.uint64(c + 64 * level) * PRIMES[2]
     h ^= h >> np.uint64(31)
     return np.int64(h & np.uint64(cells.head.shape[0] - 1))  # type: ignore[return-value]
@@ -172,11 +179,11 @@ def _search(
             continue
         last = cells.number[k, 2] if dim == 3 else 0
         for sc in range(high[2] - low[2] + 1):
-            c = _turn(sc, low[2], high[2], last)
+            c = _nth_cell(sc, low[2], high[2], last)
             for sb in range(high[1] - low[1] + 1):
-                b = _turn(sb, low[1], high[1], cells.number[k, 1])
+                b = _nth_cell(sb, low[1], high[1], cells.number[k, 1])
                 for sa in range(high[0] - low[0] + 1):
-                    a = _turn(sa, low[0], high[0], cells.number[k, 0])
+                    a = _nth_cell(sa, low[0], high[0], cells.number[k, 0])
                     j = cells.head[_bucket(cells, k, a, b, c)]
                     work += 1
                     while j >= 0:
@@ -202,7 +209,7 @@ def _is_cut(
     size: Floats,
     side: Floats,
 ) -> bool:
-    """Whether a wall cuts grain i, of radius r."""
+    """Whether any wall cuts grain i, which has radius r."""
     for w in range(kind.shape[0]):
         if wall_gap(x, i, r, period, kind, point, axis, size, side, w)[0] < 0.0:
             return True
@@ -220,7 +227,7 @@ def cut(
     size: Floats,
     side: Floats,
 ) -> NDArray[np.bool_]:
-    """(m,) which grains a wall cuts."""
+    """Which grains a wall cuts, shape (m,)."""
     found = np.zeros(x.shape[0], np.bool_)
     for i in range(x.shape[0]):
         found[i] = _is_cut(x, i, radius[i], period, kind, point, axis, size, side)
@@ -282,7 +289,7 @@ def worst_pair(x: Floats, radius: Floats, period: Floats, cells: Cells) -> tuple
     worst, first, second = 0.0, -1, -1
     done = 0
     for i in range(x.shape[0]):
-        if worst >= radius[0] + radius[i]:  # no grain from here on can do worse
+        if worst >= radius[0] + radius[i]:  # no later grain, all of them smaller, can overlap more
             break
         if done > FULL * x.shape[0] and worst > 0.5 * radius[i]:
             break

@@ -87,7 +87,7 @@ class _Function:
     usage: str
     about: str
     call: Callable[..., float]
-    least: int = 1  # arguments
+    least: int = 1  # least number of arguments
     most: float = 1
 
 
@@ -285,7 +285,7 @@ TimeFunction = Annotated[
 
 
 def compile_function(f: TimeFunction) -> Function:
-    """f as a Python function of time; it returns a finite float or raises a `RunError`."""
+    """Make f a Python function of time, which returns a finite float or raises a `RunError`."""
     if isinstance(f, str):
         if f.startswith(_PYTHON):
             raise InputError(

@@ -100,7 +100,7 @@ def _short(value: Any) -> str:
 
 
 def _path(loc: tuple[int | str, ...], data: Any, named: bool) -> str:
-    """scene.grains[0].count from a pydantic location.
+    """A path such as scene.grains[0].count, from a pydantic location.
 
     A location also holds names of union members. They are found out by following it through the
     data, where they do not lead anywhere; ``named``: its last part is a key, there or not.

@@ -29,7 +29,7 @@ class FieldText:
 
     name: str
     type: str
-    default: str | None  # as it is written; None: the field must be given
+    default: str | None  # the default as it is written; None if the field must be given
     meaning: str  # the comment, without its unit
     unit: str  # "1" for pure numbers, "" for what has none
 

@@ -18,7 +18,9 @@ __all__ = [
     "make_min_image", "make_wall_gap", "min_image", "wall_gap",
 ]  # fmt: skip
 
-# Below this length [any unit] a squared length has lost its digits and a direction is arbitrary.
+# [any unit of length] The square of a shorter length has lost its digits, so that its direction is
+# arbitrary. A larger limit would give such a direction to bodies that are merely close; a smaller
+# one would let a direction be NaN.
 TINY = 1e-150
 
 Floats = NDArray[np.float64]
@@ -53,7 +55,8 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     def direction(
         x: float, y: float, z: float, ax: float, ay: float
     ) -> tuple[float, float, float, float]:
-        """Length and direction of (x, y, z); where it vanishes, ẑ × a stands in (x̂ if a ∥ ẑ)."""
+        """Length and direction of (x, y, z); a zero vector gets the direction ẑ × a (x̂ if a ∥
+        ẑ)."""
         length = math.sqrt(x * x + y * y + z * z)
         if length > TINY:
             return length, x / length, y / length, z / length
@@ -70,7 +73,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     def nearest_round(
         x: float, y: float, z: float, low: float, high: float, ax: float, ay: float, az: float
     ) -> tuple[float, float, float]:
-        """A point of a plane through the origin moved to between two circles about the origin.
+        """Move a point of a plane through the origin to between two circles about the origin.
 
         (ax, ay, az), a direction in the plane, stands in where it is the origin itself.
         """
@@ -86,7 +89,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
 
     @jit
     def share(d: float, a2: float) -> float:
-        """d / a2 held to [0, 1]."""
+        """The quotient d / a2, held to [0, 1]."""
         return min(max(d / a2, 0.0), 1.0) if a2 > 0.0 else 0.0
 
     # Which corner, edge or face of a triangle is nearest follows from the projections of r on the
@@ -127,7 +130,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
             outer = math.sqrt(ax * ax + ay * ay + az * az)
             nx, ny, nz = ax / outer, ay / outer, az / outer
             h = x * nx + y * ny + z * nz
-            # across n: the axis that n is most aslant to, less its part along n
+            # a direction across n: the axis with the largest angle to n, less its part along n
             ex = 1.0 if abs(nx) <= min(abs(ny), abs(nz)) else 0.0
             ey = 1.0 if ex == 0.0 and abs(ny) <= abs(nz) else 0.0
             ez = 1.0 - ex - ey
@@ -168,9 +171,9 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     #   cylinder:  p = r − (r·a) a;  inside:  gap = size − |p| − R, n = p / |p|
     #                                outside: gap = |p| − size − R, n = −p / |p|
     #   flat:      q = nearest point − r;  gap = |q| − R, n = q / |q|
-    # The segment is taken at its image nearest to the grain, midpoint to centre, flat walls
-    # and the cylinder likewise, axis to centre; a plane contains its periodic directions and needs
-    # no image.
+    # In periodic scenes a segment is taken at the image whose midpoint is nearest to the grain's
+    # centre; flat walls and cylinders likewise, by their point or axis. A plane contains its
+    # periodic directions and needs no image.
     @jit
     def gap_of(
         x: float,
@@ -221,8 +224,8 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
             return size - d - radius, nx, ny, nz
         return d - size - radius, -nx, -ny, -nz
 
-    # Arrays only here, in straight lines: Numba counts references to them, atomically, wherever a
-    # function that holds them branches and returns.
+    # Arrays are read only in this function, which has no branches: wherever a function that holds
+    # arrays branches and returns, Numba counts references to them atomically, which is slow.
     @jit
     def wall_gap(
         position: Floats,

@@ -1,4 +1,5 @@
-"""Where grains start: on a grid, deposited at random, loosely at random, or at given points."""
+"""Positions at which grains start: on a grid, deposited at random, loosely at random, or at given
+points."""
 
 from __future__ import annotations
 
@@ -147,7 +148,7 @@ def place(
 
 
 def _cut(x: Floats, radius: Floats, periodic: Floats, walls: Walls) -> NDArray[np.bool_]:
-    """(count,) which grains a wall cuts, but for rounding."""
+    """Which grains a wall cuts by more than rounding, shape (count,)."""
     if not walls[0].size:
         return np.zeros(len(x), bool)
     from hardgrain.scene import _deposit as kernel
@@ -241,13 +242,13 @@ def _on_grid(
             f" spacing {spacing:g}; enlarge the region, or lower count or place.spacing"
         )
     edge = np.minimum(spacing, high - low)  # a single layer may be tight
-    start = low + 0.5 * (high - low - edge * np.array(cells))  # centred,
-    start[-1] = low[-1]  # but from below
+    start = low + 0.5 * (high - low - edge * np.array(cells))  # the grid is centred,
+    start[-1] = low[-1]  # but along the last axis it begins at the bottom
     share = np.full((len(radius), len(low)), 0.5)
     if grid.jitter > 0.0:
         share += grid.jitter * (rng.random(share.shape) - 0.5)
     number, end = np.arange(len(radius)), len(radius)
-    while True:  # in place of a cell that a wall cuts, the next one beyond the last
+    while True:  # a cell that a wall cuts is replaced by the next one beyond the last
         x = _in_cells(start + edge * _cell_indices(number, cells), edge, radius, share)
         cut = _cut(x, radius, periodic, walls)
         if not (many := int(np.count_nonzero(cut))):
@@ -348,7 +349,7 @@ def _deposited(
         return (math.pi if dim == 2 else 4.0 / 3.0 * math.pi) * float(np.sum((some / size) ** dim))
 
     asked = fraction(radius)
-    if asked > 0.95:  # no random deposition comes near it, whatever the sizes
+    if asked > 0.95:  # no random deposition comes near that, whatever the sizes
         raise InputError(
             f"place.max makes a region that {len(radius)} grains would fill to {asked:.3g} of its"
             " size; random deposition reaches about half, so enlarge the region or lower count"

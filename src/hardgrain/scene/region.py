@@ -63,7 +63,7 @@ class BallRegion(Spec):
         return len(self.center)
 
     def holds(self, x: Floats, period: Floats) -> Bools:
-        """(n,) which of the points x (n, dim) lie inside, themselves or an image of them."""
+        """Which of the points x (n, dim) lie inside, by themselves or as an image, shape (n,)."""
         away = _nearest(x - np.array(self.center), period)
         inside: Bools = np.linalg.norm(away, axis=1) < self.radius
         return inside
@@ -89,7 +89,7 @@ class TubeRegion(Spec):
         return 3
 
     def holds(self, x: Floats, period: Floats) -> Bools:
-        """(n,) which of the points x (n, dim) lie inside, themselves or an image of them."""
+        """Which of the points x (n, dim) lie inside, by themselves or as an image, shape (n,)."""
         away = _nearest(x - np.array(self.center), period)
         height = away @ (np.array(self.axis) / math.hypot(*self.axis))
         across = np.sqrt(np.maximum(np.einsum("ia,ia->i", away, away) - height**2, 0.0))

@@ -14,7 +14,7 @@ from hardgrain.scene._base import Finite, Positive, Share, Spec, plain
 
 __all__ = ["Bidisperse", "Lognormal", "Normal", "PowerLaw", "Sieve", "Sizes", "Uniform", "draw"]
 
-# Where a bell curve is cut unless told, in its standard deviations: one grain in 370 is beyond.
+# [standard deviations] A bell curve is cut there by default; one grain in 370 would lie beyond.
 _CUT = 3.0
 # Beyond so many standard deviations the share of a bell curve has no digits left.
 _FAR = 30.0

@@ -58,14 +58,14 @@ class ContactLaw(Spec):
 
     # the two materials that this law is for; default: every pair
     between: tuple[str, str] | None = None
-    # Coulomb's coefficient µ; of contacts at rest, where a dynamic one is given [1]
+    # Coulomb's coefficient µ; that of contacts at rest, if friction_dynamic is given [1]
     friction: NotNegative = 0.3
     # coefficient of contacts that slide, at most friction [1]; default: the same
     friction_dynamic: NotNegative | None = None
-    # share of the normal velocity that grains part with after a collision, Newton's e_n in Moreau's
-    # form [1]
+    # share of the normal velocity with which grains part after a collision, Newton's e_n in
+    # Moreau's form [1]
     restitution: Share = 0.0
-    restitution_tangential: Share = 0.0  # the same of the tangential velocity, e_t [1]
+    restitution_tangential: Share = 0.0  # share of the tangential velocity likewise, e_t [1]
     # largest force with which a contact resists being pulled apart [force]
     cohesion: NotNegative = 0.0
     # gap over which cohesion acts [length]; default: 10⁻⁴ mean diameters
@@ -107,13 +107,13 @@ class Insert(Spec):
 
 
 class Remove(Spec):
-    """Where grains are taken out: when their centre enters, or leaves, a region of the scene."""
+    """A rule that takes grains out when their centre enters, or leaves, a region of the scene."""
 
-    # by which their number is told; default: the name of the region
+    # name under which the number of grains taken out is reported; default: the name of the region
     name: Name | None = None
     entering: str | None = None  # the region that a grain must not enter, a name in scene.regions
     leaving: str | None = None  # the region that a grain must not leave, a name in scene.regions
-    time: NotNegative = 0.0  # from when on grains are taken out [time]
+    time: NotNegative = 0.0  # time from which grains are taken out [time]
 
     @model_validator(mode="after")
     def _check(self) -> Remove:
@@ -141,9 +141,9 @@ class Grains(Spec):
     diameter: Sizes = 1.0
     # what the grains are made of, a name in scene.materials; default: the first
     material: str | None = None
-    # where they are at the start; needed, unless grains come from a file
+    # where the grains are at the start; needed, unless they come from a file
     place: Placement | None = None
-    # when they come in, at their place; default: they are there from the start
+    # when the grains come in, at their place; default: they are there from the start
     insert: Insert | None = None
     velocity: Vector | None = None  # initial velocity of each grain [length/time]; default: at rest
     # initial angular velocity, a number in 2D and three in 3D [rad/time]; default: none
@@ -162,7 +162,7 @@ class Grains(Spec):
     driven_velocity: list[Motion] | None = None
     # prescribed angular velocity, one function of time in 2D and three in 3D [rad/time]
     driven_spin: list[TimeFunction] | TimeFunction | None = None
-    # name of a wall that the grains are one rigid body with, as bumps of a rough plate; default:
+    # name of a wall with which the grains form one rigid body, as bumps of a rough plate; default:
     # none
     glued_to: str | None = None
 
@@ -229,9 +229,9 @@ class _WallBase(Spec):
     lock: dict[Axis, TimeFunction] = {}
     # prescribed angular velocity about ``pivot``, one function in 2D and three in 3D [rad/time]
     spin: list[TimeFunction] | TimeFunction | None = None
-    # point that the wall turns about [length]; default: the wall's own point
+    # point about which the wall rotates [length]; default: the wall's own point
     pivot: Vector | None = None
-    # name of another wall that this one is one rigid body with; default: none
+    # name of another wall with which this one forms one rigid body; default: none
     glued_to: str | None = None
 
 
@@ -324,7 +324,7 @@ class Drum(Spec):
     axis: Vector | None = None
     # length along the axis in 3D [length]; default: endless, for a period along the axis
     length: Positive | None = None
-    ends_turn: Flag = False  # whether the end planes turn with the drum
+    ends_turn: Flag = False  # whether the end planes rotate with the drum
     # what the drum is made of, a name in scene.materials; default: the first
     material: str | None = None
     name: Name = "drum"  # name of the drum in histories and messages

@@ -31,8 +31,8 @@ __all__ = [
 Bytes = NDArray[np.uint8]
 
 PLAIN = "plain"
-NONE = "#d9d5cc"  # of grains whose value is not known, or that have no name
-OTHERS = "#969696"  # of all names that are too many for a colour of their own
+NONE = "#d9d5cc"  # colour of grains whose value is not known, or that have no name
+OTHERS = "#969696"  # colour shared by the names that are too many for one of their own
 SEEN = (0.22, 1.0)  # part of viridis on which dark lines are seen
 TRIM = 0.99  # share of the values that the colours span; the few beyond would dwarf the rest
 
@@ -161,7 +161,7 @@ def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField
     words = str(chosen.attrs.get("long_name", chosen.name)).replace("_", " ")
     words += ", since the frame before" * known[measurement].whole
     value, numbers = np.full(snap.n, np.nan), np.asarray(data["grain"])
-    here = np.isin(numbers, snap.id)  # of motion, only grains that were there before have any
+    here = np.isin(numbers, snap.id)  # only grains that were there before have moved
     value[np.searchsorted(snap.id, numbers[here])] = chosen.to_numpy()[here]
     return GrainField(value, words, str(chosen.attrs.get("units", "")), "value")
 
@@ -228,7 +228,7 @@ def table_of(kind: str) -> Bytes:
 
 
 def levels(field: GrainField, span: tuple[float, float]) -> NDArray[np.intp]:
-    """For each grain its row in ``table_of(field.kind)``."""
+    """The row of each grain in ``table_of(field.kind)``."""
     last = len(table_of(field.kind)) - 1
     known = np.isfinite(field.value)
     value = np.where(known, field.value, -1.0)

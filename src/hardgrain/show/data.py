@@ -47,7 +47,7 @@ def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str 
     if curves:
         curves = [n for n in curves if n not in ("error", "theory")] or curves
         errors = {n: data.get(f"{n}_error") for n in curves}
-        if "error" in data:  # of the first, then
+        if "error" in data:  # it belongs to the first variable, which is drawn with it
             errors[curves[0]] = data["error"]
         errors = {n: _squeezed(one) for n, one in errors.items() if one is not None}
         law = None if "theory" in curves else values.get("theory")
@@ -97,7 +97,8 @@ def _chosen(data: xr.Dataset, variable: str) -> dict[str, Any]:
 
 
 def _squeezed(values: Any) -> Any:
-    """Without the axes along which there is one value: a single frame, a profile's width.
+    """The data without axes along which there is one value, such as a single frame or a profile's
+    width.
 
     A tensor over one axis is left as its components over it.
     """
@@ -132,7 +133,8 @@ def _is_distribution(values: Any) -> bool:
 
 
 def _is_curve(values: Any) -> bool:
-    """Over a numeric coordinate; no more curves than can be told apart."""
+    """Whether these are values over a numeric coordinate, and few enough curves to be told
+    apart."""
     along = _along(values)
     return along is not None and values.size <= 2 * len(COLOURS) * along.size
 
@@ -302,7 +304,7 @@ def _edges(middle: Floats) -> Floats:
 
 
 def _layer(values: Any) -> str:
-    """Where the middle layer of a grid in 3D lies; nothing in 2D."""
+    """Words that say where the middle layer of a grid in 3D lies; none in 2D."""
     if len(_space(values)) < 3:
         return ""
     return f"y = {float(values['y'][values.sizes['y'] // 2]):.3g}"

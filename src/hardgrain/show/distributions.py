@@ -28,7 +28,7 @@ def draw_forces(source: Source, frames: Sequence[int] | None = None) -> Figure:
     forces = force_distribution(source, frames)
     try:
         friction = friction_mobilisation(source, frames)
-    except InputError:  # without friction there is one panel
+    except InputError:  # without friction there is only one panel
         friction = None
     with style():
         figure, (axes,) = new_figure(1, 1 if friction is None else 2, 4.4, 3.3, squeeze=False)

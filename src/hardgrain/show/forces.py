@@ -27,7 +27,8 @@ WEIGHT = r"\bar{m}g"  # the unit of force, in formulas
 
 
 def indeterminacy(space: ForceSpace, bounds: Bounds) -> tuple[Floats, Floats]:
-    """δ_R and δ_T of each contact (m,), in units of force; exactly 0 where there is none.
+    """The ranges δ_R and δ_T of each contact (m,), in units of force; exactly 0 where there is
+    none.
 
     In 3D δ_T is the diagonal of the box that holds the tangential force.
     """
@@ -139,7 +140,7 @@ def _widths(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
 
 
 def _chains(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
-    """δ_R against R: are force chains chains of indeterminacy?"""
+    """Draw δ_R against R: are force chains also chains of indeterminacy?"""
     found = space.packing.components[:, 0] / space.packing.unit
     width, mean = indeterminacy(space, bounds)[0], float(found.mean())
     axes.axvline(mean, color=KNOWN, lw=0.8, ls="--", label=rf"mean, {mean:.3g} ${unit}$")

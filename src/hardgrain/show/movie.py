@@ -70,7 +70,8 @@ class Film:
         self.picture = Picture(first, look, fixed, *about(run))
         figure: Figure = self.picture.figure
         inches = figure.get_size_inches()
-        pixels = 2 * np.ceil(0.5 * size * inches / inches.max()).astype(int)  # as codecs want them
+        # even numbers, as codecs want them
+        pixels = 2 * np.ceil(0.5 * size * inches / inches.max()).astype(int)
         figure.set_dpi(size / inches.max())
         figure.set_size_inches(pixels / figure.get_dpi())
         self.canvas = FigureCanvasAgg(figure)
@@ -80,7 +81,7 @@ class Film:
         return len(self.frames)
 
     def __iter__(self) -> Iterator[Image]:
-        """The same array again and again."""
+        """Yield one image after the other, all in the same array."""
         picture, canvas = self.picture, self.canvas
         moving = (picture.grains, picture.lines, picture.walls, picture.facts)
         for artist in moving:
@@ -140,7 +141,7 @@ def pace(frames: int) -> float:
 
 
 def _write_mp4(film: Film, images: Iterator[Image], path: Path, fps: float) -> None:
-    """H.264 as every player and slide show reads it."""
+    """Write H.264 video, which every player and slide show reads."""
     ffmpeg = needed("imageio_ffmpeg")
     try:
         ffmpeg.get_ffmpeg_exe()
@@ -161,7 +162,7 @@ def _write_mp4(film: Film, images: Iterator[Image], path: Path, fps: float) -> N
 
 
 def _write_gif(film: Film, images: Iterator[Image], path: Path, fps: float) -> None:
-    """256 colours a frame; browsers show no more than 50 frames a second."""
+    """Write a GIF of 256 colours a frame; browsers show no more than 50 frames a second."""
     from PIL import Image as Picture
 
     frames = (Picture.fromarray(image[..., :3]).quantize(256) for image in images)

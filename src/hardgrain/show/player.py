@@ -31,7 +31,7 @@ from hardgrain.show.style import colour_map
 __all__ = ["film_data"]
 
 ROOM = 2_300_000  # for all frames [bytes]
-MOST = 200  # frames
+MOST = 200  # [frames] most that a page holds; more would make it too large to mail
 LEAST = 8  # frames that make a film; for less a picture will do
 GRAIN_BYTES, LINE_BYTES = 9, 9
 WEAK = 0.02  # forces below that share of the strongest are not seen
@@ -80,7 +80,7 @@ def film_data(run: RunFile) -> str | None:
 
 
 def _hex(name: str, part: tuple[float, float]) -> list[str]:
-    """64 colours of a map."""
+    """A map as 64 colours in hexadecimal."""
     from matplotlib.colors import to_hex
 
     colours = colour_map(name, part)
@@ -107,8 +107,8 @@ def _frame(
     low, high = fixed.box
     place = _share16((seen.center - low) / (high - low))
     number = snap.id[seen.grain].astype("<u2")
-    turn = snap.state.orientation[: snap.n, 0] / (2.0 * math.pi) % 1.0 if snap.dim == 2 else None
-    third = _share8(seen.depth) if turn is None else _share8(turn[seen.grain])
+    angle = snap.state.orientation[: snap.n, 0] / (2.0 * math.pi) % 1.0 if snap.dim == 2 else None
+    third = _share8(seen.depth) if angle is None else _share8(angle[seen.grain])
     speed = _share8(grain_field(snap, "speed").value / (tops[0] or 1.0))[seen.grain]
     pressure = np.zeros_like(speed)
     if snap.stored:
@@ -129,7 +129,8 @@ def _frame(
 
 
 def _share16(share: Floats) -> NDArray[np.uint16]:
-    """From −1, one view to the left or below, to 2, one to the right or above."""
+    """Coordinates as 16 bits, from −1, one view to the left or below, to 2, one to the right or
+    above."""
     return np.clip((share + 1.0) / 3.0 * 65535.0, 0.0, 65535.0).round().astype("<u2")
 
 
@@ -138,7 +139,8 @@ def _share8(share: Floats) -> NDArray[np.uint8]:
 
 
 def _wall(shape: plane.Shape) -> list[float]:
-    """x, y, … of a polygon; x, y, radius of a circle, negative if grains are inside."""
+    """A wall as numbers: x, y, … of a polygon; x, y, radius of a circle, negative if grains are
+    inside."""
     if isinstance(shape, plane.Circle):
         numbers = [*shape.center, -shape.radius if shape.around else shape.radius]
     else:

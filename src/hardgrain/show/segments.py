@@ -33,13 +33,13 @@ class Segments(Collection):
         return self._paths
 
     def set_segments(self, lines: Floats) -> None:
-        """Replace them all."""
+        """Replace all segments."""
         along = lines[:, 1] - lines[:, 0]
-        turn = np.zeros((len(lines), 3, 3))
-        turn[:, 0, 0] = turn[:, 1, 1] = along[:, 0]
-        turn[:, 1, 0], turn[:, 0, 1] = along[:, 1], -along[:, 1]
-        turn[:, 2, 2] = 1.0
-        self._transforms = turn
+        rotation = np.zeros((len(lines), 3, 3))
+        rotation[:, 0, 0] = rotation[:, 1, 1] = along[:, 0]
+        rotation[:, 1, 0], rotation[:, 0, 1] = along[:, 1], -along[:, 1]
+        rotation[:, 2, 2] = 1.0
+        self._transforms = rotation
         self.set_offsets(lines[:, 0])
 
     @allow_rasterization  # type: ignore[untyped-decorator]

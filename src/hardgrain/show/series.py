@@ -154,7 +154,7 @@ def _spans_decades(values: Floats) -> bool:
 
 
 def _thinned(time: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """No more than MOST points that look the same: least and greatest of each stretch."""
+    """At most MOST points that look the same, the least and the greatest of each stretch."""
     if time.size <= MOST:
         return time, value
     block = -(-2 * time.size // MOST)
@@ -257,7 +257,7 @@ def rigidity(run: RunFile) -> list[Panel]:
 
 
 def energy(run: RunFile) -> list[Panel]:
-    """Where the energy comes from and where it goes, summed up from the start."""
+    """Draw where the energy comes from and where it goes, summed up from the start."""
     history = run.history
     time = history["time"]
     names = {

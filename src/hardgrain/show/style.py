@@ -28,7 +28,7 @@ __all__ = [
 # Okabe and Ito: black, blue, vermilion, green, purple, orange, sky blue.
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 GREY = "#8a8a8a"
-INK = "#1d2125"  # of text and axes
+INK = "#1d2125"  # colour of text and axes
 POINT = 9.0  # size of all type [point]
 DPI = 200.0  # unless a figure says what it needs
 KINDS = ("png", "pdf", "svg", "eps", "jpg", "webp", "tif")
@@ -55,7 +55,7 @@ _STYLE: Any = {
 
 
 def style() -> AbstractContextManager[None]:
-    """Within, Matplotlib draws in our style."""
+    """Let Matplotlib draw in our style within this context."""
     import matplotlib
 
     return matplotlib.rc_context(_STYLE)

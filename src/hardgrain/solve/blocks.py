@@ -1,10 +1,10 @@
-"""Contacts as rows of a matrix: u = W r + q, whatever the bodies are.
+"""Contact updates for problems given as a matrix, u = W r + q, without any bodies.
 
 Contact k sees U_k = q_k + Σ_j W_kj r_j without its own impulse and answers with the general law
-(`law/coupled.py`) for its own block W_kk, which needs a symmetric matrix. Where W_kk is not (some
-imported problems, by 10⁻³), the law has its symmetric part and the rest acts with the impulse that
-the contact has: U_k then includes (W_kk − W_kkᵀ)/2 r_k, and what sweeps converge to obeys the
-matrix as it is.
+(`law/coupled.py`) for its own block W_kk. That law needs a symmetric matrix. Where W_kk is not
+symmetric (in some imported problems, by 10⁻³), the law gets its symmetric part, and the rest acts
+with the impulse that the contact has: U_k then includes (W_kk − W_kkᵀ)/2 r_k. What the sweeps
+converge to then obeys the matrix as it is.
 
 The five functions are those of `solve.lean` and `solve.full`; an update writes nothing but the
 contact's own impulse, and costs one block for each neighbour.
@@ -30,7 +30,7 @@ class Blocks2D(NamedTuple):
     """Packed rows of W in 2D."""
 
     first: np.ndarray  # (m,) uint32 first block of each row
-    second: np.ndarray  # (m,) uint32 one past its last
+    second: np.ndarray  # (m,) uint32 one past the last block of each row
     c: np.ndarray  # (m, 9): r_n r_t  q_n q_t  µ  W_nn W_nt W_tt, (W_nt − W_tn)/2
     b: np.ndarray  # (blocks, 4): W_kj by rows, j ≠ k
     other: np.ndarray  # (blocks,) uint32 j
@@ -40,7 +40,7 @@ class Blocks3D(NamedTuple):
     """Packed rows of W in 3D."""
 
     first: np.ndarray  # (m,) uint32 first block of each row
-    second: np.ndarray  # (m,) uint32 one past its last
+    second: np.ndarray  # (m,) uint32 one past the last block of each row
     c: np.ndarray  # (m, 16): r (3) q (3) µ  W: nn nt ns tt ts ss, its odd part: nt ns ts
     b: np.ndarray  # (blocks, 9): W_kj by rows, j ≠ k
     other: np.ndarray  # (blocks,) uint32 j
@@ -144,7 +144,7 @@ def speed_squared_3d(p: Blocks3D, k: int, q: Components) -> float:
 def split(  # type: ignore[no-untyped-def]
     order, starts, columns, blocks, q, mu, r
 ):
-    """Arrays of a packed problem from the block rows of W; row s: contact ``order[s]``."""
+    """Arrays of a packed problem from the block rows of W; row s holds contact ``order[s]``."""
     m, dim = mu.size, blocks.shape[1]
     row_of = np.empty(m, np.uint32)
     for row in range(m):
@@ -185,7 +185,7 @@ def split(  # type: ignore[no-untyped-def]
 def colours(starts: Ints, columns: Ints) -> Ints:
     """Greedy colouring in list order: no two contacts of one colour see each other, shape (m,).
 
-    The pattern must be symmetric. Where 63 colours do not suffice the colour is 63.
+    The pattern must be symmetric. Contacts for which 63 colours do not suffice get the colour 63.
     """
     most = 63
     of = np.full(starts.size - 1, -1, np.int32)
@@ -214,7 +214,7 @@ def by_colour(form: LocalForm) -> tuple[Ints, Ints]:
 
 
 def pack(form: LocalForm, order: Ints, r: Floats) -> Blocks2D | Blocks3D:
-    """Fill a packed problem that starts from the impulses r; row s: contact ``order[s]``."""
+    """Fill a packed problem that starts from the impulses r; row s holds contact ``order[s]``."""
     rows = form.delassus.tobsr((form.dim, form.dim))
     rows.sum_duplicates()
     parts = split(order, rows.indptr, rows.indices, rows.data, form.q, form.mu, r)

@@ -1,20 +1,21 @@
-"""In which order to eliminate bodies, and what goes where: nested dissection, done once a pattern.
+"""The order in which bodies are eliminated: nested dissection, made once for each contact network.
 
-Eliminating a body couples all its neighbours. Take out a set of bodies that parts the rest in two
-(a separator), number it last, and no elimination on one side ever reaches the other; repeat on
-each side. With separators of √n bodies in 2D and n^⅔ in 3D the factors have n log n and n^(4/3)
-entries.
+Eliminating a body couples all its neighbours. So we take out a set of bodies that parts the rest in
+two (a separator) and number it last; then no elimination on one side ever reaches the other. The
+same is repeated on each side. With separators of √n bodies in 2D and n^⅔ in 3D the factors have
+n log n and n^(4/3) entries.
 
-**Cuts.** Bodies have places, so a cut is a plane across the longest extent: with the bodies in
-line, body k must leave a cut before place h if k < h ≤ far(k), its farthest neighbour, so one pass
-counts what all cuts would cost. Cutting pairs may be parted by taking out either body; the fewest
-that part them all follow from a largest matching (König). Nothing assumes that neighbours are near:
-periodic boxes and long bodies only cost a larger separator. Bodies with very many contacts
-(pistons) are taken out first of all.
+**Cuts.** Bodies have positions, so a cut is a plane across the longest extent. With the bodies
+sorted along that axis, body k touches a cut before place h if k < h ≤ far(k), the place of its
+farthest neighbour; so one pass counts what every cut would cost. Each pair across the cut can be
+parted by taking out either body, and the fewest bodies that part all pairs follow from a largest
+matching (König). Nothing assumes that neighbours are near: periodic boxes and long bodies only cost
+a larger separator. Bodies with very many contacts (pistons) are taken out before all others.
 
-**Fronts.** A separator, or a leaf of few bodies, is eliminated at once (`solve.elimination`). What
-it then couples, its boundary, are all later bodies that it touches, itself or through what was
-eliminated before; the rest of it is added to the front in which the first of them is a pivot.
+**Fronts.** A separator, or a leaf of few bodies, is eliminated in one dense matrix, its front
+(`solve.elimination`). The boundary of a front holds all later bodies that it touches, directly or
+through bodies eliminated before. What is left of the front after its elimination is added to the
+front in which the first body of the boundary is eliminated.
 """
 
 from __future__ import annotations
@@ -31,31 +32,46 @@ __all__ = ["Fronts", "Longs", "dissect"]
 
 Longs = NDArray[np.int64]
 
-_LEAF = 8  # bodies that are not dissected further; 6 to 12 take the same time
-_HEAVY = 64  # contacts beyond which a body is taken out first, ...
-_HEAVIEST = 16  # ... and how many bodies that may be: they make one dense block
-_BALANCE = 0.3  # least share of the bodies on each side of a cut
+# All four decide only how long an elimination takes, and the order of its sums: changing one
+# changes the last digits of a result.
+
+# [bodies] A part with no more bodies than this is not cut further. Anything from 6 to 12 takes the
+# same time; much larger leaves fill with zeros, smaller ones cost overhead.
+_LEAF = 8
+# [contacts] A body with more contacts than this is taken out before the first cut, since no plane
+# would separate its neighbours. If it is larger, pistons make all separators large; if it is
+# smaller, large grains are taken out without need.
+_HEAVY = 64
+# [bodies] At most so many bodies are taken out first, because together they make one dense block;
+# if there are more, _HEAVY is doubled until there are not.
+_HEAVIEST = 16
+# [1] Least share of the bodies on each side of a cut. A larger share forbids cheap cuts; a smaller
+# one allows lopsided trees, which have more entries.
+_BALANCE = 0.3
 
 
 class Fronts(NamedTuple):
-    """What is eliminated when, and what goes where; t numbers fronts, k places in the order."""
+    """The order of elimination and where all its numbers are kept.
 
-    order: Ints  # (n,) body at place k
-    starts: Ints  # (fronts + 1,) first pivot of front t, a place
-    edges: Longs  # (fronts + 1,) its first boundary body in `edge`
-    edge: Ints  # boundary bodies of all fronts, as places, ascending in each
-    slot: Ints  # where they are in the front that the Schur complement is added to
+    Fronts are numbered by t, and k is a place in the order of elimination.
+    """
+
+    order: Ints  # (n,) the body at place k
+    starts: Ints  # (fronts + 1,) place of the first pivot of front t
+    edges: Longs  # (fronts + 1,) where the boundary of front t begins in `edge`
+    edge: Ints  # places of the boundary bodies of all fronts, ascending in each
+    slot: Ints  # their positions in the front to which the Schur complement is added
     child: Ints  # (fronts,) first front that is added to front t, or −1
-    sibling: Ints  # (fronts,) the next one that is added to the same front, or −1
-    pairs: Ints  # (fronts + 1,) first pair of front t in `listed`
+    sibling: Ints  # (fronts,) the next front that is added to the same one, or −1
+    pairs: Ints  # (fronts + 1,) where the pairs of front t begin in `listed`
     listed: Ints  # (pairs, 3) pair, slot of its first body, slot of its second
-    stacked: Longs  # (fronts,) where the Schur complement waits [blocks]
-    offset: Longs  # (fronts,) where the factors are
+    stacked: Longs  # (fronts,) where the Schur complement waits on the stack [blocks]
+    offset: Longs  # (fronts,) where the factors begin
 
 
 @jit
 def _adjacency(first: Ints, second: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-    """Neighbours of each body, with the pair: (n + 1,) starts, bodies, pairs."""
+    """Neighbours of each body: where its list starts (n + 1,), the bodies in it, their pairs."""
     start = np.zeros(n + 1, np.int32)
     for k in range(first.size):
         if second[k] >= 0:
@@ -78,7 +94,7 @@ def _adjacency(first: Ints, second: Ints, n: int) -> tuple[Ints, Ints, Ints]:
 
 @device
 def _cut(line: Ints, start: Ints, near: Ints, part: Ints, place: Ints, count: Ints) -> int:
-    """The place before which to cut a line of bodies, which are those of one part."""
+    """The place before which to cut a line of bodies, all of one part."""
     n, this = line.size, part[line[0]]
     for k in range(n + 1):
         count[k, 0] = count[k, 1] = 0
@@ -107,11 +123,13 @@ def _cut(line: Ints, start: Ints, near: Ints, part: Ints, place: Ints, count: In
 def _cover(
     line: Ints, cut: int, start: Ints, near: Ints, part: Ints, place: Ints, seen: Ints, work: Ints
 ) -> None:
-    """Part a line at the cut: to the left −1, to the right −2, the fewest bodies between −3.
+    """Part a line at the cut, and mark in ``part`` the left −1, the right −2, the separator −3.
 
-    Each left body in turn looks for a partner across, and others give up theirs if they find
-    another (breadth first). Where none is found, all that was tried stays seen: the right bodies
-    seen and the left ones not seen touch every pair across, and are as many as there are couples.
+    The separator has as few bodies as possible. Each left body in turn looks for a partner across
+    the cut, and bodies that have one give it up if they find another (breadth first). Where no
+    partner is found, all bodies that were tried stay marked as seen. In the end the right bodies
+    that are seen and the left ones that are not touch every pair across the cut, and they are as
+    many as there are couples, so no smaller set does (König).
     """
     mate, back, queue, tried = work[0], work[1], work[2], work[3]
     this = part[line[0]]
@@ -156,7 +174,10 @@ def _cover(
 def _order(
     position: Floats, along: Ints, start: Ints, near: Ints, heavy: int
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Order of elimination, and where supernodes begin; ``along`` (dim, n): bodies by axis."""
+    """The order of elimination, and the places at which a separator or leaf begins.
+
+    ``along`` (dim, n) holds the bodies sorted along each axis, and is sorted further in place.
+    """
     dim, n = along.shape
     order = np.empty(n, np.int32)
     begins = np.zeros(n + 1, np.bool_)
@@ -191,7 +212,7 @@ def _order(
             _cover(line, cut, start, near, part, place, seen, work)
         stamp += 1
         left = right = a
-        for d in range(dim):  # left | right | separator, by axis still
+        for d in range(dim):  # sort into left | right | separator, each still sorted along its axis
             fill[0] = fill[1] = fill[2] = 0
             for k in range(a, b):
                 i = along[d, k]
@@ -205,7 +226,7 @@ def _order(
                 along[d, left + k] = work[1, k]
             for k in range(fill[2]):
                 along[d, right + k] = work[2, k]
-        for k in range(right, b):  # along the separator, so that what touches it is contiguous
+        for k in range(right, b):  # sorted along the separator, so that its neighbours are adjacent
             order[k] = along[(axis + 1) % dim, k]
         begins[left] = begins[right] = True
         todo[depth, 0], todo[depth, 1] = a, left
@@ -216,7 +237,7 @@ def _order(
 
 @jit
 def _sort(a: Ints) -> None:
-    """Shell's sort, in place."""
+    """Sort in place (Shell's sort)."""
     gap = 1
     while 3 * gap < a.size:
         gap = 3 * gap + 1
@@ -232,6 +253,7 @@ def _sort(a: Ints) -> None:
 
 @jit
 def _longer(a: Ints, size: int) -> Ints:
+    """A copy of the given size, longer or shorter."""
     longer = np.empty(size, np.int32)
     for k in range(min(size, a.size)):
         longer[k] = a[k]
@@ -295,7 +317,7 @@ def _analyse(
                     q += 1
         pairs[t + 1] = q
         while waits > 0 and parent[waiting[waits - 1]] == t:
-            waits -= 1  # used up by this front
+            waits -= 1  # this front takes it from the stack
         if m > e0:
             if waits > 0:
                 c = waiting[waits - 1]
@@ -310,7 +332,7 @@ def _analyse(
 
 
 def dissect(position: Floats, first: Ints, second: Ints, width: int) -> tuple[Fronts, int]:
-    """Fronts of a pattern, given as to `Elimination`; the most blocks that wait at a time."""
+    """The fronts for bodies and pairs, given as in `Elimination`, and the height of the stack."""
     n, w = len(position), width
     position = np.ascontiguousarray(position, float)
     first, second = np.ascontiguousarray(first, np.int32), np.ascontiguousarray(second, np.int32)

@@ -1,28 +1,29 @@
-"""Sparse LU of matrices over bodies: fronts on a nested dissection.
+"""Sparse LU of matrices over bodies, by fronts on a nested dissection.
 
 K = M + Σ Hᵀ D H has a dense block for each body and two for each touching pair. Its pattern is
-symmetric, its values need not be, they change at each of some twenty solves of a step, and the
-pattern lives as long as the contacts. Sparse LU that installs everywhere (SuperLU) cannot keep an
-analysis, and spends it on patterns without symmetry; hence our own. The order of elimination, and
-what goes where, come from `solve.dissection`.
+symmetric and lives as long as the contacts. Its values need not be symmetric, and they change at
+each of some twenty solves of a step. The sparse LU that installs everywhere (SuperLU) cannot keep
+its analysis of the pattern from one solve to the next, and does not use the symmetry; hence our
+own. The order of elimination comes from `solve.dissection`.
 
-**Fronts.** A supernode, separator or leaf, is eliminated at once in a dense matrix, its front:
+**Fronts.** A separator or leaf is eliminated at once in a dense matrix, its front:
 
     pivots    | A   U |    A = L₁ U₁,   U ← L₁⁻¹ U,   L ← L U₁⁻¹,
     boundary  | L   S |    S ← S − L U
 
-The boundary holds all later bodies that the pivots touch, themselves or through what was
-eliminated before; S is added to the front in which the first of them is a pivot. Nearly all the
-work is in products of dense matrices, and those are BLAS's.
+The boundary holds all later bodies that the pivots touch, directly or through bodies eliminated
+before; S is added to the front in which the first of them is a pivot. Nearly all the work is in
+products of dense matrices, which BLAS does.
 
 **Pivots.** Rows are exchanged among the pivots of a front only, and only where the diagonal is
-below 10⁻³ of its column. On matrices that are definite or nearly so the diagonal is the better
-pivot, with D over sixteen decades by far: exchanges by size alone mix stiff and soft rows, and the
-residual grows from 10⁻¹⁶ to 10⁻¹¹ of |K||x|.
+below 10⁻³ of its column. On matrices that are definite, or nearly so, the diagonal is the better
+pivot, and by far so where D spans sixteen decades: exchanges by size alone mix stiff and soft rows,
+and the residual grows from 10⁻¹⁶ to 10⁻¹¹ of |K||x|.
 
-The order of all sums is fixed, and products are cut into tiles which BLAS multiplies in one thread:
-the same bits on any number of threads. Every kernel is one piece (`device`): where one calls
-another, the process that compiles them and those that load them later may run different code.
+The order of all sums is fixed, and products are cut into tiles that BLAS multiplies in one thread,
+so that the bits are the same on any number of threads. All functions are compiled into one kernel
+(`device`): if one kernel called another, the process that compiles them and those that load them
+later might run different code.
 """
 
 from __future__ import annotations
@@ -37,28 +38,33 @@ from hardgrain.solve.problem import Floats, Ints
 
 __all__ = ["Elimination", "solve_factors"]
 
-_DIAGONAL = 1e-3  # a pivot is on the diagonal unless it is less than this share of its column
-# Columns of a panel, and edge of the tiles given to BLAS: OpenBLAS multiplies up to 64³ in the
-# calling thread, and with the least overhead; smaller tiles cost more calls.
+# [largest entry of the column] The pivot is the diagonal entry unless it is smaller than this. If
+# it is larger, stiff and soft rows are mixed and digits are lost, see above; if it is zero, a
+# vanishing diagonal ends the factorisation.
+_DIAGONAL = 1e-3
+# [rows] Columns of a panel, and edge of the tiles given to BLAS. OpenBLAS multiplies up to 64³ in
+# the calling thread; with larger tiles it may use several threads, and the bits would depend on
+# their number. Smaller tiles cost more calls.
 _TILE = 64
 
 
 class Store(NamedTuple):
-    """Memory of a factorisation, used again by the next one."""
+    """The memory of a factorisation, which the next one uses again."""
 
-    lu: Floats  # of each front the columns [A, L]ᵀ, then the rows U
-    swaps: Ints  # (n w,) row exchanged with each pivot, counted from its panel
+    lu: Floats  # for each front the columns [A, L]ᵀ, then the rows U
+    swaps: Ints  # (n w,) the row exchanged with each pivot, counted from its panel
     stack: Floats  # Schur complements that wait for their front
-    schur: Floats  # the one being assembled
-    rows: Floats  # rows of U₁ right of a panel
-    tiles: Floats  # operands of a product in tiles
-    runs: Ints  # slots of a Schur complement that follow each other
+    schur: Floats  # the Schur complement that is being assembled
+    rows: Floats  # rows of U₁ to the right of a panel
+    tiles: Floats  # operands of a product, cut into tiles
+    runs: Ints  # where slots of a Schur complement that follow each other begin
 
 
 @device
 def _four(
     o: Floats, a: Floats, b: Floats, c: Floats, d: Floats, f: float, g: float, h: float, i: float
 ) -> None:
+    """Subtract four multiples of vectors from o at once."""
     for k in range(o.size):
         o[k] -= f * a[k] + g * b[k] + (h * c[k] + i * d[k])
 
@@ -68,7 +74,8 @@ def _subtract(
     out: Floats, o: int, given: Floats, g: int, ld: int, a: Floats, a0: int, lda: int,
     b: Floats, b0: int, ldb: int, k: int, m: int, n: int, tiles: Floats,
 ) -> None:  # fmt: skip
-    """out = given − aᵀ b, where a is (k, m) and b is (k, n), all by rows from a place on."""
+    """Write out = given − aᵀ b, where a is (k, m) and b is (k, n), stored by rows from a place
+    on."""
     size = _TILE * _TILE
     total, part = tiles[:size], tiles[size : 2 * size]
     strip, packed = tiles[2 * size : 2 * size + k * _TILE], tiles[2 * size + k * _TILE :]
@@ -103,7 +110,10 @@ def _subtract(
 
 @device
 def _panel(l: Floats, at: int, ld: int, k: int, h: int, rows: int, swap: Ints) -> float:
-    """LU of k columns of height h, each contiguous; pivots from the first rows. The sign, or 0."""
+    """LU of k columns of height h, each contiguous, with pivots from the first ``rows`` rows.
+
+    Returns the sign of the determinant of the pivots, or 0 if they are singular.
+    """
     sign = 1.0
     for c0 in range(0, k, 4):
         c1 = min(k, c0 + 4)
@@ -131,7 +141,7 @@ def _panel(l: Floats, at: int, ld: int, k: int, h: int, rows: int, swap: Ints) -
                 f, y = l[q + c], l[q + c + 1 :][: z.size]
                 for i in range(z.size):
                     y[i] -= f * z[i]
-        # four columns at once upon each later one: a fourth of the loads and stores
+        # Subtracting four columns at once from each later one saves three of four loads and stores.
         for q in range(c1, k):
             a = at + c0 * ld
             y = l[at + q * ld + c0 :][: h - c0]
@@ -146,7 +156,7 @@ def _panel(l: Floats, at: int, ld: int, k: int, h: int, rows: int, swap: Ints) -
 
 @device
 def _forward(l: Floats, at: int, ld: int, k: int, x: Floats, n: int) -> None:
-    """x ← L₁⁻¹ x, where x is (k, n) and L₁ the unit lower triangle of a panel."""
+    """Replace x by L₁⁻¹ x, where x is (k, n) and L₁ the unit lower triangle of a panel."""
     for c0 in range(0, k, 4):
         c1 = min(k, c0 + 4)
         for q in range(c0, c1):
@@ -165,7 +175,7 @@ def _forward(l: Floats, at: int, ld: int, k: int, x: Floats, n: int) -> None:
 def _eliminate(
     lu: Floats, at: int, p: int, b: int, swaps: Ints, rows: Floats, tiles: Floats
 ) -> float:
-    """LU of the pivots of a front, panel by panel; the sign of their determinant, or 0."""
+    """LU of the pivots of a front, panel by panel; returns the sign of their determinant, or 0."""
     sign, n, u0 = 1.0, p + b, at + p * (p + b)
     for k0 in range(0, p, _TILE):
         k1 = min(p, k0 + _TILE)
@@ -201,7 +211,7 @@ def _eliminate(
 
 @device
 def _assemble(diagonal: Floats, blocks: Floats, f: Fronts, s: Store, t: int) -> None:
-    """Front t: its bodies, its pairs, and the Schur complements of its children."""
+    """Fill front t with its bodies, its pairs, and the Schur complements of its children."""
     w, p0, at = diagonal.shape[1], f.starts[t], f.offset[t]
     own = f.starts[t + 1] - p0
     p, b = own * w, (f.edges[t + 1] - f.edges[t]) * w
@@ -251,6 +261,7 @@ def _assemble(diagonal: Floats, blocks: Floats, f: Fronts, s: Store, t: int) -> 
 
 @jit
 def _factorize(diagonal: Floats, blocks: Floats, f: Fronts, s: Store) -> float:
+    """Factorise front after front; returns the sign of the determinant, or 0."""
     w, sign = diagonal.shape[1], 1.0
     for t in range(f.starts.size - 1):
         p, b = (f.starts[t + 1] - f.starts[t]) * w, (f.edges[t + 1] - f.edges[t]) * w
@@ -267,7 +278,7 @@ def _factorize(diagonal: Floats, blocks: Floats, f: Fronts, s: Store) -> float:
 
 @device
 def solve_factors(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
-    """x ← K⁻¹ x, x (n, w, columns)."""
+    """Replace x by K⁻¹ x, where x has shape (n, w, columns)."""
     n, w, columns = x.shape
     y, v = np.empty((columns, n * w)), np.empty(n * w)
     fronts = f.starts.size - 1
@@ -286,7 +297,7 @@ def solve_factors(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
             for k in range(p):
                 own[k] = y[q, base + k]
                 some += abs(own[k])
-            if step < fronts and some == 0.0:  # nothing to hand on
+            if step < fronts and some == 0.0:  # zeros have nothing to hand on
                 continue
             for k in range(b):
                 bound[k] = y[q, edge[k // w] * w + k % w]
@@ -326,10 +337,10 @@ def _solve(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
 class Elimination:
     """LU of all matrices with one pattern: bodies, and pairs of bodies that touch.
 
-    position  (n, dim) where the bodies are; any numbers will do, these make it fast
-    first     (m,) a body of each pair
+    position  (n, dim) where the bodies are; any numbers give a result, true ones make it fast
+    first     (m,) one body of each pair
     second    (m,) the other, or −1 if it is none of the n; a pair may occur more than once
-    width     w, unknowns of a body
+    width     w, the number of unknowns of a body
     """
 
     def __init__(self, position: Floats, first: Ints, second: Ints, width: int) -> None:
@@ -355,7 +366,7 @@ class Elimination:
         )
 
     def factorize(self, diagonal: Floats, pairs: Floats) -> float:
-        """Factors of the matrix with these blocks; the sign of its determinant.
+        """Factorise the matrix with these blocks, and return the sign of its determinant.
 
         diagonal  (n, w, w) block of each body with itself
         pairs     (m, 2, w, w) blocks (first, second) and (second, first)
@@ -369,11 +380,11 @@ class Elimination:
 
     @property
     def factors(self) -> tuple[Fronts, Floats, Ints]:
-        """What `solve_factors` needs."""
+        """The arguments that `solve_factors` needs."""
         return self._fronts, self._store.lu, self._store.swaps
 
     def solve(self, b: Floats) -> Floats:
-        """x of K x = b, with the last factors; b (n, w), or (n, w, columns)."""
+        """Solve K x = b with the last factors; b has shape (n, w) or (n, w, columns)."""
         x = np.array(b, float, order="C").reshape(*self.shape, b.shape[2] if b.ndim > 2 else 1)
         _solve(x, *self.factors)
         return x.reshape(b.shape)

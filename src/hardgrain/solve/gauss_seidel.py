@@ -1,8 +1,8 @@
 """The iterative solver of contact dynamics: nonlinear Gauss–Seidel on body velocities.
 
-Every contact in turn is given the impulse that its law asks for while all other impulses are held;
-the velocities of its two bodies change at once (review, "Many contacts"). No matrix is assembled
-and an update costs the same however many contacts there are.
+Every contact in turn is given the impulse that its law asks for while all other impulses are held
+fixed, and the velocities of its two bodies change at once (review, "Many contacts"). No matrix is
+assembled, and an update costs the same however many contacts there are.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ __all__ = ["GaussSeidel"]
 
 
 class GaussSeidel(IterativeSolver):
-    """Contact after contact, in a random (default), drawn, sequential, symmetric or coloured order.
+    """Updates contact after contact, in one of several orders.
 
-    ``random`` visits each contact once a sweep, ``drawn`` draws every visit anew (`solve.order`).
-    ``coloured`` runs on ``threads`` cores (default: all) with the same bits for any number.
+    The order is random (default), drawn, sequential, symmetric or coloured. ``random`` visits each
+    contact once a sweep, ``drawn`` draws every visit anew (`solve.order`). ``coloured`` runs on
+    ``threads`` cores (default: all) and gives the same bits for any number of them.
     """
 
     kind: Literal["gauss-seidel"] = "gauss-seidel"
@@ -35,8 +36,9 @@ class GaussSeidel(IterativeSolver):
     @property
     def q(self) -> float:
         # A symmetric sweep begins with the contacts that the last one ended with. In a chain that
-        # does not matter; in packings, whose numbers say nothing of places, it costs two fifths:
-        # 0.55 to 0.64 was measured (and 0.75 to 0.78 at random, 0.96 to 0.98 in sequential order).
+        # does not matter. In packings, where neighbours in the list need not be neighbours in
+        # space, it costs two fifths: 0.55 to 0.64 was measured (and 0.75 to 0.78 in random, 0.96 to
+        # 0.98 in sequential order).
         return 0.6 if self.order == "symmetric" else chain.Q[self.order]
 
     def _solve(

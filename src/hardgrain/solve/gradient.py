@@ -1,14 +1,14 @@
-"""Packings at rest by projected gradients: for 3D, where factors of matrices fill up.
+"""Forces of packings at rest by projected gradients, above all in 3D, where factors fill up.
 
 If a force network can hold a packing at rest, it minimises
 
     ½ r·W r + q·r      over all r in their friction cones,
 
 the convex relaxation of Coulomb's law: at the minimum the velocities U = W r + q lie in the dual
-cones, and vanish if they can. Where grains slide it is wrong (it pushes them apart), and the
-residual of the true law says so. Nesterov's accelerated gradient, projected on the cones and begun
-anew whenever it runs uphill (O'Donoghue & Candès), needs some L/d times a constant iterations of
-the cost of a sweep, where Gauss–Seidel needs (L/d)² sweeps.
+cones, and vanish if they can. Where grains slide the relaxation is wrong, because it pushes them
+apart; the residual of the true law then says so. Nesterov's accelerated gradient, projected on the
+cones and restarted whenever it runs uphill (O'Donoghue & Candès), needs a number of iterations that
+grows like L/d, each at the cost of a sweep, where Gauss–Seidel needs (L/d)² sweeps.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ import numpy as np
 from hardgrain.kernels import device, jit
 from hardgrain.solve.newton import violation
 from hardgrain.solve.problem import Floats
-from hardgrain.solve.response import Bodies
+from hardgrain.solve.response import BodyResponse
 
 __all__ = ["at_rest"]
 
-LOOK = 50  # iterations between looks at the violation
-PATIENCE = 40  # looks without progress after which it gives up
+# [iterations] Number of them between two measurements of the violation. Fewer spend time on
+# measuring; more go on after the tolerance has been met.
+LOOK = 50
+# [looks] The search gives up after so many looks without progress. Accelerated gradients swing, and
+# may pause for hundreds of iterations; fewer looks give up packings that would have been solved,
+# more of them cost time where grains slide and no force can hold them.
+PATIENCE = 40
 
 
 @device
 def _side(lever, v, i, k, side, u):
-    """u += the part of h v of one side of contact k."""
+    """Add to u the part of h v that one side of contact k contributes."""
     if lever.shape[2] == 2:
         for e in range(2):
             for a in range(3):
@@ -43,7 +48,7 @@ def _side(lever, v, i, k, side, u):
 
 @device
 def _give(lever, inverse, i, k, side, x, v):
-    """v += M⁻¹ hᵀ x of one side of contact k."""
+    """Add to v the part M⁻¹ hᵀ x that impulse x gives to the body on one side of contact k."""
     if lever.shape[2] == 2:
         for a in range(3):
             p = lever[k, side, 0, a] * x[0] + lever[k, side, 1, a] * x[1]
@@ -56,7 +61,7 @@ def _give(lever, inverse, i, k, side, x, v):
 
 @device
 def _on_cone(x, mu):
-    """The nearest point of |x_T| ≤ µ x_N, in place."""
+    """Move x to the nearest point of the cone |x_T| ≤ µ x_N, in place."""
     t = 0.0
     for e in range(1, x.size):
         t += x[e] * x[e]
@@ -72,10 +77,10 @@ def _on_cone(x, mu):
 
 @jit
 def descend(lever, body, inverse, free, base, mu, step, r, ahead, v, v_ahead, theta, iterations):
-    """Iterations of the accelerated gradient, in place; returns θ, to go on with.
+    """Make iterations of the accelerated gradient in place; return θ, with which to go on.
 
-    r, v: impulses and the velocities they give; ahead, v_ahead: the same, extrapolated. ``step``:
-    of each contact [mass].
+    ``r`` and ``v`` are the impulses and the velocities they give, ``ahead`` and ``v_ahead`` the
+    same numbers extrapolated; ``step`` is the length of a step for each contact [mass].
     """
     m, _, dim, _ = lever.shape
     u, x, old = np.empty(dim), np.empty(dim), np.empty_like(v)
@@ -96,7 +101,7 @@ def descend(lever, body, inverse, free, base, mu, step, r, ahead, v, v_ahead, th
             _on_cone(x, mu[k])
             for e in range(dim):
                 uphill += u[e] * (x[e] - r[k, e])
-                ahead[k, e], r[k, e] = r[k, e], x[e]  # the last r, for a moment
+                ahead[k, e], r[k, e] = r[k, e], x[e]  # `ahead` holds the last r until it is renewed
             if i >= 0:
                 _give(lever, inverse, i, k, 0, x, v)
             if j >= 0:
@@ -117,8 +122,8 @@ def descend(lever, body, inverse, free, base, mu, step, r, ahead, v, v_ahead, th
     return theta
 
 
-def _largest(bodies: Bodies, scale: Floats) -> float:
-    """Largest eigenvalue of the scaled W, from above, by power iteration."""
+def _largest(bodies: BodyResponse, scale: Floats) -> float:
+    """An upper estimate of the largest eigenvalue of the scaled W, by power iteration."""
     root = np.sqrt(scale)
     x = np.cos(np.arange(bodies.q.size, dtype=float) ** 2).reshape(bodies.q.shape)
     size = 1.0
@@ -130,12 +135,13 @@ def _largest(bodies: Bodies, scale: Floats) -> float:
 
 
 def at_rest(
-    bodies: Bodies, mu: Floats, start: Floats, tolerance: float, most: int
+    bodies: BodyResponse, mu: Floats, start: Floats, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
-    """Impulses (m, dim), their violation of the true law, and iterations; ``most`` at most."""
+    """Impulses (m, dim), their violation of the true law, and the iterations made, about
+    ``most``."""
     scale = 1.0 / bodies.weight.max(axis=1, keepdims=True)
     unit = 1.0 / bodies.weight[:, :1]
-    turn = bodies.weight[:, 1] / bodies.weight[:, 0]
+    ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
     step = scale[:, 0] / _largest(bodies, scale)
     inverse = 1.0 / bodies.mass
     r = start.copy()
@@ -148,7 +154,7 @@ def at_rest(
             v_ahead, theta, LOOK,
         )  # fmt: skip
         count += LOOK
-        found = violation(r / unit, bodies.velocity(r), mu, turn, bodies.paths)[0]
+        found = violation(r / unit, bodies.velocity(r), mu, ratio, bodies.paths)[0]
         stuck = 0 if found < 0.9 * least else stuck + 1
         if found < least:
             best, least = r.copy(), found

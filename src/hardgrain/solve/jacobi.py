@@ -18,10 +18,11 @@ __all__ = ["Jacobi"]
 
 
 class Jacobi(IterativeSolver):
-    """The parallel update, for study: unstable in packings unless ``relaxation`` is small."""
+    """The parallel update, kept for study: it is unstable in packings if ``relaxation`` is
+    large."""
 
     kind: Literal["jacobi"] = "jacobi"
-    # share of each correction that is made [1]
+    # share of each correction that is applied in a sweep [1]
     relaxation: Annotated[Positive, Field(le=1.0)] = 0.3
 
     @property

@@ -4,13 +4,14 @@ Let every contact answer as a stiff spring around the impulse r⁰ it had,
 
     r_N = max(r⁰_N − ρ U_N, 0),    r_T = (r⁰_T − ρ U_T) cut to |r_T| ≤ µ r_N,
 
-with U the contact velocities that these impulses lead to. This is piecewise smooth, its pieces are
-the states, and Newton's method finds the right ones in a few iterations if few of them change.
-Taking the result for r⁰ and repeating lets the springs relax: where r = r⁰, the laws are those of
-rigid grains, whatever ρ (augmented Lagrangian; Alart & Curnier). The start decides which of the
-many possible networks is found: one near the last step's, as with Gauss–Seidel.
+with U the contact velocities that these impulses lead to. This is piecewise smooth, and its pieces
+are the states of the contacts. Newton's method finds the right ones in a few iterations if few of
+them change. Taking the result as the new r⁰ and repeating lets the springs relax: where r = r⁰, the
+laws are those of rigid grains, whatever ρ is (augmented Lagrangian; Alart & Curnier). The start
+decides which of the many possible force networks is found: one near that of the last step, as with
+Gauss–Seidel.
 
-Impulses are in units of velocity here, r W_NN.
+Impulses are measured as velocities in this file, r W_NN.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ __all__ = ["newton", "violation"]
 
 
 @jit
-def springs(r0, u, mu, rho, r, d):
-    """Impulses of the springs, and D = −∂r/∂U."""
+def spring_impulses(r0, u, mu, rho, r, d):
+    """Write the impulses r of springs around r⁰ at contact velocities u, and D = −∂r/∂U."""
     m, dim = u.shape
     a = np.empty(dim)
     for k in range(m):
@@ -60,17 +61,19 @@ def springs(r0, u, mu, rho, r, d):
 
 
 @jit
-def violation(r, u, mu, turn, paths):
-    """Residual and residual_rms as in `solve.sweep`, of velocities and paths.
+def violation(r, u, mu, ratio, paths):
+    """How far impulses and velocities are from the laws: residual and residual_rms of
+    `solve.sweep`.
 
-    r in units of velocity; turn: W_TT/W_NN; paths: (dt/d)², zero where nobody tells.
+    ``r`` is measured as a velocity. ``ratio`` is W_TT/W_NN. ``paths`` is (dt/d)² with d the
+    diameter of the smaller grain, or zero where it is not known.
     """
     m, dim = u.shape
     worst, wants, scale, loaded, astray = 0.0, 0.0, 0.0, 0.0, 0.0
     a = np.empty(dim)
     for k in range(m):
         new_n = max(r[k, 0] - u[k, 0], 0.0)
-        t = turn[k]
+        t = ratio[k]
         size = 0.0
         for e in range(1, dim):
             a[e] = r[k, e] - u[k, e] / t if t > 0.0 else 0.0
@@ -98,9 +101,13 @@ def violation(r, u, mu, turn, paths):
 def newton(
     bodies: Response, mu: Floats, start: Floats, tolerance: float, stiffness: float, most: int
 ) -> tuple[Floats, float, int]:
-    """Impulses (m, dim), their violation, and the factorisations it took; ``most`` at most."""
+    """Impulses (m, dim), their violation of the laws, and the factorisations made, at most
+    ``most``.
+
+    ``stiffness`` is ρ [1/W_NN].
+    """
     scale = 1.0 / bodies.weight[:, :1]
-    turn = bodies.weight[:, 1] / bodies.weight[:, 0]
+    ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
     r = start / scale
     np.maximum(r[:, 0], 0.0, out=r[:, 0])
     size = np.sqrt(np.einsum("ka,ka->k", r[:, 1:], r[:, 1:]))
@@ -116,20 +123,20 @@ def newton(
     count, poor = 0, 0
 
     def energy(c: Floats) -> float:
-        """c·W c: how far the springs are from the impulses."""
+        """√(c·W c), which measures how far the impulses are from those of the springs."""
         x = scale * c
         return math.sqrt(max(float(np.sum(x * (bodies.velocity(x) - bodies.q))), 0.0))
 
     while True:
         u = bodies.velocity(scale * r)
-        found = violation(r, u, mu, turn, bodies.paths)[0]
+        found = violation(r, u, mu, ratio, bodies.paths)[0]
         if not found >= best_found:
             best, best_found = r, found
         if found <= tolerance or count >= most or poor >= 2:
             return scale * best, best_found, count
         anchor, now = r.copy(), r.copy()
         for _ in range(most):
-            springs(anchor, u, mu, stiffness, answer, d)
+            spring_impulses(anchor, u, mu, stiffness, answer, d)
             c = answer - now
             error = energy(c)
             if error <= 1e-12 * energy(now) or count >= most or poor >= 2:
@@ -142,11 +149,11 @@ def newton(
             dr = c - np.matmul(d, du[:, :, None])[:, :, 0]
             t = 1.0
             while True:
-                springs(anchor, u + t * du, mu, stiffness, ahead, unused)
+                spring_impulses(anchor, u + t * du, mu, stiffness, ahead, unused)
                 if energy(ahead - now - t * dr) <= (1.0 - 1e-4 * t) * error or t < 0.02:
                     break
                 t *= 0.5
             poor = poor + 1 if t < 0.1 else 0
             u, now = u + t * du, now + t * dr
-        springs(anchor, u, mu, stiffness, answer, d)
+        spring_impulses(anchor, u, mu, stiffness, answer, d)
         r = answer.copy()

@@ -1,12 +1,12 @@
 """The order in which a sweep visits the contacts.
 
-random      a fresh uniform permutation for every sweep, each contact exactly once
-drawn       every visit a contact drawn anew from all, whatever came before; a sweep is as many
-            visits as there are contacts, of which it reaches 1 − 1/e: the "random sequential
-            update", from which unger2002 (note 24) and the review tell their random sweeps
-sequential  by body numbers
-symmetric   forwards, then backwards
-coloured    by colours, such that no two contacts of one colour share a movable body
+random      Every sweep is a fresh uniform permutation and visits each contact exactly once.
+drawn       Every visit draws one of all contacts anew. A sweep is as many visits as there are
+            contacts and reaches the share 1 − 1/e of them. This is the "random sequential update",
+            which unger2002 (note 24) and the review distinguish from their random sweeps.
+sequential  Contacts are visited by body numbers.
+symmetric   Sweeps go forwards and backwards in alternation.
+coloured    Contacts are visited by colours, such that no two of one colour share a movable body.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from hardgrain.solve.problem import Floats, Ints
 
 RANDOM, SEQUENTIAL, SYMMETRIC, DRAWN = range(4)
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴/φ: steps of the counter, as in SplitMix64
+# The numbers of SplitMix64: the step of its counter, 2⁶⁴/φ, and two multipliers that mix the bits.
+# They are chosen by its authors for good statistics. Other values would give other random orders,
+# hence other bits of every run, and perhaps orders that are not random at all.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
@@ -34,7 +37,7 @@ def random_bits(key: int | np.uint64, counter: int) -> np.uint64:
 
 @device
 def sweep_key(seed: int, step: int, sweep: int) -> np.uint64:
-    """Key of one sweep's chances: the same for the same seed, step and sweep number."""
+    """The key of one sweep's random numbers, the same for the same seed, step and sweep number."""
     return random_bits(random_bits(random_bits(0, seed), step), sweep)
 
 
@@ -47,7 +50,7 @@ def below(size: int, key: int | np.uint64, counter: int) -> np.int64:
 
 @jit
 def shuffle(order: Ints, key: int | np.uint64) -> None:
-    """Uniform random permutation in place (Fisher–Yates)."""
+    """Make a uniform random permutation in place (Fisher–Yates)."""
     for k in range(order.size - 1, 0, -1):
         j = below(k + 1, key, k)
         order[k], order[j] = order[j], order[k]
@@ -55,7 +58,7 @@ def shuffle(order: Ints, key: int | np.uint64) -> None:
 
 @jit
 def draw(order: Ints, key: int | np.uint64) -> None:
-    """As many independent draws as there are contacts, in place."""
+    """Fill ``order`` with as many independent draws as there are contacts."""
     for k in range(order.size):
         order[k] = below(order.size, key, k)
 

@@ -1,15 +1,15 @@
 """Signorini's and Coulomb's laws by their central path, followed as a curve.
 
-**The laws as pairs.** In a contact with velocity U and impulse r, let τ be its slip and γ ≥ |τ| a
-number of its own. Signorini and Coulomb say that two pairs are complementary,
+**The laws as pairs.** In a contact with velocity U and impulse r, let τ be its slip and γ ≥ |τ| an
+extra number that belongs to it. Signorini and Coulomb say that two pairs are complementary,
 
     0 ≤ r_N  ⊥  u_N ≥ 0                      u_N = U_N, on the half-line
     (µ r_N, r_T)  ⊥  (γ, τ)                  τ = U_T, both in the cone |second| ≤ first
 
-The second: either |r_T| < µ r_N and the other vector vanishes (stick), or both lie on the rim of
-the cone and oppose each other, γ = |τ| (slide). This is Coulomb's law itself, not its convex
-relaxation, in which the same friction also pushes sliding grains apart: u_N and γ have different
-partners. The price is that the problem is not monotone.
+The second pair says: either |r_T| < µ r_N and the other vector vanishes (stick), or both lie on the
+rim of the cone and oppose each other, so that γ = |τ| (slide). This is Coulomb's law itself. Its
+convex relaxation couples u_N and γ to the same partner, and so pushes sliding grains apart; here
+they have different partners. The price is that the problem is not monotone.
 
 **Central path.** Ask for r_N u_N = σ and (µ r_N, r_T) ∘ (γ, τ) = 2σ e instead (∘: the product of
 the cone's Jordan algebra, e its unit), with U = q + W r throughout. For large σ this is easy: all
@@ -20,25 +20,27 @@ the scaling w, η of Nesterov and Todd that makes the two vectors of a pair one,
     B = η² (1 − 2 w_T w_Tᵀ / (1 + 2 w_T²)),      κ = 2 w₀ w_T / (1 + 2 w_T²)
 
 that is, dr = c − D dU contact by contact, and `solve.response` does the rest. As σ → 0, |κ| → 1
-where grains slide: friction follows the normal force. Impulses are counted in r W_NN, a velocity.
-D is bounded by 1/SOFT; since this holds back changes of r only, it leaves no error in the end.
+where grains slide: friction follows the normal force. Impulses are measured as r W_NN, a velocity.
+D is bounded by 1/SOFT; since this limits only the changes of r, it leaves no error in the end.
 
-**Where to start.** From nowhere, all pairs alike; or near given impulses, pushed off the rims of
-their cones. Each pair then keeps the product it starts with as its weight: σ counts shares of it.
-The start lies in the middle of its own path, and the network found at the end is near it.
+**Where to start.** A path starts either from nowhere, with all pairs alike, or near given impulses,
+which are pushed off the rims of their cones. In the latter case each pair keeps the product it
+starts with as its weight, and σ counts in units of that. The start then lies in the middle of its
+own path, and the force network found at the end is near the one given.
 
 **Relaxed.** If all grains can stay at rest, forces that hold them follow from an easier law, in
-which the cone of friction has the partner (u_N/µ, τ) and there is no other pair: the convex
-relaxation, whose path never turns. Only where nothing slides in the end is it Coulomb's law, which
-the violation, always that of the exact law, tells.
+which the cone of friction has the partner (u_N/µ, τ) and there is no other pair. This is the convex
+relaxation, and its path never folds. It agrees with Coulomb's law only if nothing slides in the
+end; the violation, which is always that of the exact law, shows whether it does.
 
 **Down, and along.** Usually Mehrotra's predictor and corrector run down the path in twenty-odd
-steps. But with friction the path may turn back: σ has to rise again before it can fall on, as in
-Lemke's method, whose smooth counterpart this is. Steps at a given σ end there. The path itself goes
-on: along a curve, dσ changes its sign with det(1 + W D), which the factorisation gives away. So
-when the way down is blocked, go back to where the path was well in the middle, then follow it in
-short strides, downwards while the determinant is positive and upwards while it is negative, with
-corrections at right angles to the curve rather than at fixed σ.
+steps. But with friction the path may fold: σ has to rise again before it can go on falling, as in
+Lemke's method, whose smooth counterpart this is. Steps that only lower σ cannot pass such a fold,
+but the path itself goes on. Along the curve, dσ changes its sign together with det(1 + W D), whose
+sign the factorisation gives for nothing. So when the way down is blocked, we go back to where the
+path was well in the middle of its cones and follow it in short strides, downwards while the
+determinant is positive and upwards while it is negative, with corrections at right angles to the
+curve rather than at fixed σ.
 """
 
 from __future__ import annotations
@@ -56,24 +58,51 @@ __all__ = ["Path"]
 
 Point = tuple[Floats, Floats, Floats, Floats]  # r (m, dim), u_N (m,), γ (m,), τ (m, dim − 1)
 
+# None of these constants can make a wrong result pass, since the residual judges it. A poor value
+# makes a path longer, or lets it be given up where another value would have arrived.
+
+# [unit of the number it is added to] It keeps quotients and logarithms finite where a number is
+# zero, and is too small to change any other.
 TINY = 1e-300
-SLIPPERY = 1e-9  # µ below which a contact counts as frictionless
-# Least answer of a contact velocity to its own impulse, relative to W_NN. In a step, impulses along
-# which W is nearly singular go no more than W/SOFT of their way: at 10⁻⁸ the paths of some spheres
-# with high friction crept and were given up, and below 10⁻¹¹ nothing more was gained.
+# [1] Below this µ a contact counts as frictionless. Its cone would be so narrow that scaling it
+# loses all digits; friction that small is far below the tolerance of any run.
+SLIPPERY = 1e-9
+# [W_NN] Least answer of a contact velocity to its own impulse. In a step, impulses along which W is
+# nearly singular go no more than W/SOFT of their way: at 10⁻⁸ the paths of some spheres with high
+# friction crept and were given up, and below 10⁻¹¹ nothing more was gained.
 SOFT = 1e-11
-FLOOR = 1e-16  # smallest mean of r_N u_N, relative to that of r_N²: rounding
-START = 10.0  # impulses and speeds at the start, relative to the free contact velocities
-NEAR = 1e-3  # smallest product of a pair, relative to the mean, on the way down
-BLOCKED = 0.2  # share of a step that can be taken when the way is blocked, twice in a row
-BACK = 5  # iterations to go back then
-STRIDE = 0.7  # largest relative change of a number in a stride along the curve
-TRUST = 2.0  # and in a correction back to it
-LOST = 12  # corrections in a row after which the curve is lost
+# [mean of r_N²] Smallest mean of r_N u_N. Below it a path ends, because all that is left is
+# rounding.
+FLOOR = 1e-16
+# [rms free velocity of closing contacts] Impulses and speeds of a path that starts from nowhere.
+# From larger ones the path is longer; from smaller ones it starts off its middle and may be blocked
+# soon.
+START = 10.0
+# [mean product] Smallest product that a pair may have on the way down. Pairs that run ahead of the
+# others block later steps; with a larger limit steps are shorter, with a smaller one more of them
+# are blocked.
+NEAR = 1e-3
+# [1] A step of which no more than this share can be taken counts as blocked, and two of them in a
+# row as a fold. If it is larger, the slow way along the curve is taken without need; if it is
+# smaller, many tiny steps are made before a fold is noticed.
+BLOCKED = 0.2
+# [iterations] How far to go back at a fold. Right before it the pairs have run apart; further back
+# the path is in the middle of its cones, but more of the way must be gone twice.
+BACK = 5
+# [1] Largest relative change of any number in a stride along the curve. Longer strides leave the
+# curve, shorter ones make it take more factorisations.
+STRIDE = 0.7
+# [1] Largest relative change of any number in a correction back to the curve. Its direction is less
+# certain than that of a stride, but it must lead back in few corrections.
+TRUST = 2.0
+# [iterations] Corrections in a row after which the curve counts as lost and the path ends. Fewer
+# give up curves that would have been found again; more only cost time.
+LOST = 12
 
 
 @device
 def _inner(x, y):
+    """The inner product of two vectors."""
     s = 0.0
     for a in range(x.size):
         s += x[a] * y[a]
@@ -82,7 +111,7 @@ def _inner(x, y):
 
 @device
 def _apart(x0, x):
-    """x₀² − |x|², as a product: it is small beside its terms."""
+    """x₀² − |x|², computed as a product, since the difference is small beside its terms."""
     t = math.sqrt(_inner(x, x))
     return max((x0 - t) * (x0 + t), TINY)
 
@@ -112,9 +141,9 @@ def scale_cones(r, gamma, tau, mu, w, eta, lam):
 
 @jit
 def measure(r, u, gamma, tau, lam, mu, line, cone, relaxed):
-    """Mean, smallest and geometric mean of all products, one of a half-line, two of a cone.
+    """Mean, smallest and geometric mean of all products; a half-line has one, a cone has two.
 
-    ``line``, ``cone``: weights, the products at the start.
+    ``line`` and ``cone`` are their weights, the products at the start.
     """
     total, low, logs, count = 0.0, np.inf, 0.0, 0
     for k in range(len(r)):
@@ -152,10 +181,10 @@ def _invert(a, out):
 
 @jit
 def stiffness(r, u, mu, w, eta, scale, relaxed, answer, d):
-    """D of dr = c − D dU, as true impulses, and the ``answer`` c to a right-hand side.
+    """Write D of dr = c − D dU for true impulses, and the ``answer`` that gives c = answer · b.
 
-    The equations of a contact read A dr + B dU = b with B diagonal. SOFT lets its velocity answer
-    its own impulse a little: A + SOFT B.
+    The equations of a contact read A dr + B dU = b with B diagonal. SOFT lets the velocity of a
+    contact answer its own impulse a little, so that A + SOFT B takes the place of A.
     """
     dim = r.shape[1]
     a, b = np.empty((dim, dim)), np.empty(dim)
@@ -192,10 +221,11 @@ def drive(
     r, u, gamma, tau, mu, line, cone, w, eta, lam, velocity, relaxed, answer, sigma, missed, held,
     second_n, second_t, g0, g, c
 ):  # fmt: skip
-    """c of dr = c − D dU for a step to σ, and g = dz + H dx of each cone (H: z = H x).
+    """Write c of dr = c − D dU for a step to σ, and g = dz + H dx of each cone, where z = H x.
 
-    ``missed``: share of u_N − U_N and τ − U_T to make up for; ``held``: share of the present
-    products that σ replaces (1, 1: Newton's step; 0, 0: the derivative by log σ).
+    ``missed`` is the share of u_N − U_N and τ − U_T that the step removes, and ``held`` the share
+    of the present products that σ replaces. Both are 1 in Newton's step, and 0 in the derivative by
+    log σ.
     """
     dim = r.shape[1]
     f, b = np.empty(dim), np.empty(dim)
@@ -230,7 +260,8 @@ def changes(
     r, u, mu, line, w, eta, scale, relaxed, sigma, held, second_n, g0, g, c, d, dv,
     dr, du, dgamma, dtau
 ):  # fmt: skip
-    """All that changes with the contact velocities dv."""
+    """Write the changes of r, u_N, γ and τ that belong to the change dv of the contact
+    velocities."""
     dim = r.shape[1]
     for k in range(len(r)):
         for e in range(dim):
@@ -252,7 +283,7 @@ def changes(
 
 @device
 def _cone_step(x0, x, d0, dx):
-    """Largest α with x + α dx in the cone: the first root of A α² + 2 B α + C."""
+    """Largest α with x + α dx in the cone, which is the first root of A α² + 2 B α + C."""
     a, b, c = d0 * d0 - _inner(dx, dx), x0 * d0 - _inner(x, dx), _apart(x0, x)
     root = math.sqrt(max(b * b - a * c, 0.0))
     if a < 0.0 and b > 0.0:
@@ -264,7 +295,7 @@ def _cone_step(x0, x, d0, dx):
 
 @jit
 def longest(r, u, gamma, tau, mu, dr, du, dgamma, dtau):
-    """Largest step that keeps all pairs inside."""
+    """Largest step that keeps all pairs inside their half-lines and cones."""
     best = np.inf
     for k in range(len(r)):
         if dr[k, 0] < 0.0:
@@ -279,7 +310,7 @@ def longest(r, u, gamma, tau, mu, dr, du, dgamma, dtau):
 
 @device
 def _scaled(w, eta, x0, x, z0, z, p, q):
-    """p = W⁻¹ x and q = W z."""
+    """Write p = W⁻¹ x and q = W z, with the scaling W of `scale_cones`."""
     w0, v, h = w[0], w[1:], math.sqrt(eta)
     vx, vz = _inner(v, x), _inner(v, z)
     p[0], q[0] = (w0 * x0 - vx) / h, h * (w0 * z0 + vz)
@@ -290,7 +321,7 @@ def _scaled(w, eta, x0, x, z0, z, p, q):
 
 @jit
 def products_of(mu, w, eta, dr, du, dgamma, dtau, second_n, second_t):
-    """What a whole step changes to second order: the products of its changes."""
+    """Write the products of the changes of a whole step, its effect to second order."""
     dim = dr.shape[1]
     p, q = np.empty(dim), np.empty(dim)
     for k in range(len(dr)):
@@ -304,7 +335,7 @@ def products_of(mu, w, eta, dr, du, dgamma, dtau, second_n, second_t):
 
 @jit
 def compare(r, u, mu, w, eta, lam, dr, du, dgamma, dtau, er, eu, egamma, etau):
-    """Two changes d and e relative to the numbers they change: max d, max e, d·e, e·e."""
+    """Compare two changes d and e, relative to the numbers they change: max d, max e, d·e, e·e."""
     dim = r.shape[1]
     most_d, most_e, both, square = 0.0, 0.0, 0.0, 0.0
     p, q, s, t = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
@@ -339,24 +370,25 @@ class Path:
         *,
         relaxed: bool = False,
     ) -> None:
-        """Start from nowhere, with ``push`` times the free velocities; or ``near`` impulses.
+        """Start from nowhere, with ``push`` times the free velocities, or ``near`` given impulses.
 
-        These are then at least ``push`` of their rms, inside their cones by as much.
+        Given impulses are raised to at least ``push`` times their rms, and moved inside their cones
+        by the same share.
         """
         m, dim = bodies.q.shape
         self.bodies, self.mu, self.relaxed = bodies, mu, relaxed
         self.scale = 1.0 / bodies.weight[:, :1]
-        self.turn = bodies.weight[:, 1] / bodies.weight[:, 0]
+        self.ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
         self.point: Point
         self._weights: tuple[Floats, Floats]
         if near is None:
             self._begin(push)
         else:
             self._begin_near(near / self.scale, push)
-        self.iterations, self.strides = 0, 0  # in all; of these, along the curve
+        self.iterations, self.strides = 0, 0  # all iterations, and those along the curve
         self.best, self.violation = self.impulse, math.inf  # the best impulses so far
         self.depth = math.inf  # mean of r_N u_N, relative to that of r_N²
-        self.ended = False  # rounding allows no more
+        self.ended = False  # whether the path cannot be followed any further
         self._w, self._eta, self._lam = np.zeros((m, dim)), np.ones(m), np.ones((m, dim))
         self._d, self._c = np.zeros((m, dim, dim)), np.zeros((m, dim))
         self._answer = np.zeros((m, dim, dim))
@@ -367,8 +399,10 @@ class Path:
         self._trail: list[Point] = []
 
     def _begin(self, push: float) -> None:
+        """Start from nowhere, with all pairs alike."""
         q = self.bodies.q
-        # what closes, not what is far apart and fast only in its bias; nor what merely falls along
+        # Only contacts that close tell the scale of the velocities. Bodies far apart are fast by
+        # their bias alone, and bodies that fall together have no velocity to stop.
         closing = q[q[:, 0] < 0.1 * min(float(q[:, 0].min()), 0.0)]
         speed = push * math.sqrt(float(np.mean(closing**2 if closing.size else q**2))) + TINY
         r, u, tau = np.zeros_like(q), np.maximum(q[:, 0], speed), np.zeros_like(q[:, 1:])
@@ -378,7 +412,7 @@ class Path:
         self._weights = (r[:, 0] * u, 0.5 * np.maximum(self.mu, TINY) * r[:, 0] * gamma)
 
     def _begin_near(self, near: Floats, push: float) -> None:
-        """z = 2c x⁻¹ with c such that γ is the slip, or so much as the push."""
+        """Start near given impulses, with z = 2c x⁻¹ and c such that γ is the slip or the push."""
         speed = push * math.sqrt(float(np.mean(near[:, 0] ** 2))) + TINY
         r = near.copy()
         np.maximum(near[:, 0], speed, out=r[:, 0])
@@ -399,12 +433,12 @@ class Path:
         r: Floats = self.scale * self.point[0]
         return r
 
-    @np.errstate(over="ignore", invalid="ignore")  # a path that runs away ends in nan, and so ends
+    @np.errstate(over="ignore", invalid="ignore")  # a path that runs away is ended by its nan
     def advance(self) -> None:
-        """One iteration, at the cost of one factorisation."""
+        """Make one iteration, at the cost of one factorisation."""
         r, u, gamma, tau = self.point
         self._velocity = self.bodies.velocity(self.impulse)
-        found = violation(r, self._velocity, self.mu, self.turn, self.bodies.paths)[0]
+        found = violation(r, self._velocity, self.mu, self.ratio, self.bodies.paths)[0]
         if found < self.violation:
             self.best, self.violation = self.impulse, found
         scale_cones(r, gamma, tau, self.mu, self._w, self._eta, self._lam)
@@ -426,7 +460,7 @@ class Path:
             self._descend(mean)
 
     def _descend(self, mean: float) -> None:
-        """Mehrotra's step down the path; no pair may run far ahead of the others."""
+        """Make Mehrotra's step down the path, in which no pair may run far ahead of the others."""
         self._trail = [*self._trail[-BACK:], self.point]
         ahead = self._change(0.0, exact=False)
         a = min(1.0, longest(*self.point, self.mu, *ahead))
@@ -449,7 +483,7 @@ class Path:
             self._curve, self._smooth = True, 0
 
     def _stride(self, sign: float, low: float, middle: float) -> None:
-        """A short way along the curve, up or down, and towards its middle."""
+        """Go a short way along the curve, up or down, and towards its middle."""
         self.strides += 1
         aside = self._change(middle)
         along = self._change(middle, missed=0.0, held=0.0, exact=False)
@@ -457,7 +491,7 @@ class Path:
         off, steep, both, square = compare(*self.point[:2], *scaled, *aside, *along)
         if off < 0.9:
             a, change = self._reach(aside, along, -sign * min(2.5, STRIDE / (steep + TINY)), low)
-        else:  # back to the curve first, at right angles, or else at this σ
+        else:  # first back to the curve, at right angles to it, or at this σ if that goes further
             ways = (self._reach(aside, along, s, low) for s in (-both / (square + 1.0), 0.0))
             a, change = max(ways, key=lambda way: way[0])
         self.point = self._ahead(a, change)
@@ -467,7 +501,7 @@ class Path:
             self._curve, self._blocked, self._trail = False, 0, []
 
     def _reach(self, aside: Point, along: Point, log: float, low: float) -> tuple[float, Point]:
-        """How much of a stride by log σ can be taken, and the stride."""
+        """The share of a stride by log σ that can be taken, and the stride itself."""
         r, u, gamma, tau = (x + log * y for x, y in zip(aside, along, strict=True))
         change = (r, u, gamma, tau)
         scaled = (self.mu, self._w, self._eta, self._lam)
@@ -489,7 +523,7 @@ class Path:
         second: bool = False,
         exact: bool = True,
     ) -> Point:
-        """Newton's step to σ (`drive`)."""
+        """The changes in Newton's step to σ; for the options see `drive`."""
         second_n, second_t = self._second_order if second else self._first_order
         cones, g = (self._w, self._eta), (self._g0, self._g)
         drive(
@@ -505,11 +539,12 @@ class Path:
         return r, u, gamma, tau
 
     def _ahead(self, a: float, change: Point) -> Point:
+        """The point after a share ``a`` of a change."""
         r, u, gamma, tau = (x + a * y for x, y in zip(self.point, change, strict=True))
         return r, u, gamma, tau
 
     def _products(self, a: float, change: Point) -> tuple[float, float, float]:
-        """Mean, smallest and geometric mean of the products after a step."""
+        """Mean, smallest and geometric mean of the products after a share ``a`` of a change."""
         r, u, gamma, tau = self._ahead(a, change)
         w, eta, lam = np.zeros_like(self._w), np.ones_like(self._eta), np.ones_like(self._lam)
         scale_cones(r, gamma, tau, self.mu, w, eta, lam)

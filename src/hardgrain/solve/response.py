@@ -11,8 +11,9 @@ touches,
 
     (M + hᵀ D h) dv = hᵀ c,   dU = h dv,
 
-never the dense (1 + W D) dU = W c, and never a W at all. The determinants have the same sign, since
-M is positive. One round of iterative refinement makes up for the sixteen decades that D may span.
+so that neither the dense system (1 + W D) dU = W c nor W itself is ever formed. Both matrices have
+determinants of the same sign, since M is positive. One round of iterative refinement follows each
+solve, because D may span sixteen decades.
 """
 
 from __future__ import annotations
@@ -29,13 +30,16 @@ from hardgrain.solve.elimination import Elimination
 from hardgrain.solve.matrices import Frame, GlobalForm, LocalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
 
-__all__ = ["Bodies", "Contacts", "Response", "Sparse"]
+__all__ = ["BodyResponse", "ContactResponse", "Response", "SparseResponse"]
 
-# What an iteration costs, nominally: its decisions must not depend on clocks.
-FLOPS = 12e9  # floating-point operations a second in factors
-ENTRIES = 1e9  # entries of the factors a second in a solve
-CONTACT = 2e-6  # for each contact besides [s]
-SPARSE = 2e-5  # for each row of a problem given as matrices [s]
+# Nominal speeds, from which the cost of an iteration is computed. They are those of one core of a
+# common machine. They are not measured while a run goes on, because decisions that depend on clocks
+# would change the bits of a run. If they are wrong, the rigid solver still finds the same quality
+# of result, but may choose the slower of two methods.
+FLOPS = 12e9  # [operations/s] floating-point operations when factors are made
+ENTRIES = 1e9  # [entries/s] entries of the factors when they are used
+CONTACT = 2e-6  # [s] all other work of an iteration, for each contact
+SPARSE = 2e-5  # [s] an iteration of a problem given as matrices, for each of its rows
 
 
 class Response(Protocol):
@@ -43,21 +47,21 @@ class Response(Protocol):
 
     q: Floats  # (m, dim) contact velocities without impulses
     weight: Floats  # (m, dim) diagonal of W
-    paths: Floats  # (m,) (dt/d)² with d the smaller grain's diameter, zero where nobody tells
-    cost: float  # of an iteration with one factorisation, nominally [s]
+    paths: Floats  # (m,) (dt/d)² with d the smaller grain's diameter, zero where it is not known
+    cost: float  # nominal time of an iteration with one factorisation [s]
 
     def velocity(self, r: Floats) -> Floats:
         """U = q + W r, shape (m, dim)."""
 
     def factorize(self, d: Floats) -> float:
-        """Prepare for D, shape (m, dim, dim); the sign of det(1 + W D), 0 if singular."""
+        """Prepare for D, shape (m, dim, dim); return the sign of det(1 + W D), 0 if singular."""
 
     def respond(self, c: Floats, exact: bool = True) -> Floats:
-        """dU = W (c − D dU), shape (m, dim); without refinement if it need not be exact."""
+        """Solve dU = W (c − D dU), shape (m, dim), without refinement if it need not be exact."""
 
 
-class Bodies:
-    """The bodies of a step: blocks over bodies, eliminated by nested dissection."""
+class BodyResponse:
+    """The response of the bodies of a step: blocks over bodies, eliminated by nested dissection."""
 
     def __init__(self, problem: Problem, form: GlobalForm, frame: Frame) -> None:
         dim, (nb, ns) = form.dim, problem.spin.shape
@@ -91,7 +95,7 @@ class Bodies:
         self._pairs = np.zeros((len(self.body), 2, size, size))
 
     def momentum(self, r: Floats) -> Floats:
-        """hᵀ r, shape (bodies, components)."""
+        """The momentum hᵀ r that impulses give to the bodies, shape (bodies, components)."""
         p = np.zeros_like(self.mass)
         push(self.lever, self.body, r, p)
         return p
@@ -108,7 +112,7 @@ class Bodies:
         return self.elimination.factorize(self._diagonal, self._pairs)
 
     def rate(self, c: Floats, exact: bool = True) -> Floats:
-        """dv of (M + hᵀ D h) dv = hᵀ c, shape (bodies, components)."""
+        """Solve (M + hᵀ D h) dv = hᵀ c for dv, shape (bodies, components)."""
         b = self.momentum(c)
         dv = self.elimination.solve(b)
         if exact:
@@ -121,14 +125,14 @@ class Bodies:
         return self._felt(self.rate(c, exact))
 
     def _felt(self, dv: Floats) -> Floats:
-        """h dv, shape (m, dim)."""
+        """The contact velocities h dv, shape (m, dim)."""
         du = np.empty_like(self.q)
         contact_velocity(self.lever, self.body, dv, np.zeros_like(self.q), du)
         return du
 
 
-class Sparse:
-    """Any global form, by SciPy alone (SuperLU)."""
+class SparseResponse:
+    """The response of a problem given as a global form, by SciPy alone (SuperLU)."""
 
     def __init__(self, form: GlobalForm) -> None:
         self.form, dim = form, form.dim
@@ -159,8 +163,8 @@ class Sparse:
         return du
 
 
-class Contacts:
-    """A local form: there are no bodies to go through, (1 + W D) dU = W c."""
+class ContactResponse:
+    """The response of a local form, which has no bodies: it solves (1 + W D) dU = W c."""
 
     def __init__(self, form: LocalForm) -> None:
         self.form, dim = form, form.dim
@@ -190,7 +194,7 @@ class Contacts:
 
 
 def _open_dead(weight: Floats, q: Floats, more: Floats) -> None:
-    """Contacts that nothing can push never bear an impulse: let them be open for good."""
+    """Let contacts between bodies that cannot move be open for good, as no impulse moves them."""
     dead = weight[:, 0] <= 0.0
     if dead.any():
         weight[dead] = 1.0
@@ -200,13 +204,14 @@ def _open_dead(weight: Floats, q: Floats, more: Floats) -> None:
 
 
 def _block_diagonal(d: Floats) -> bsr_array:
+    """One sparse matrix with the blocks d (m, dim, dim) on its diagonal."""
     m = len(d)
     index = np.arange(m + 1)
     return bsr_array((d, index[:m], index), shape=(m * d.shape[1], m * d.shape[2]))
 
 
 def _lu(k: csc_array) -> tuple[Any, float]:
-    """Factors, and the sign of the determinant; SuperLU keeps no analysis for the next time."""
+    """Factors of a matrix and the sign of its determinant; none and 0 if it is singular."""
     try:
         lu = splu(
             k, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=1e-3, options={"SymmetricMode": True}
@@ -218,7 +223,7 @@ def _lu(k: csc_array) -> tuple[Any, float]:
 
 
 def _parity(permutation: Ints) -> float:
-    """+1 for an even permutation, −1 for an odd one: n minus its number of cycles."""
+    """+1 for an even permutation, −1 for an odd one; n minus its cycles is even or odd with it."""
     n = permutation.size
     graph = csr_array((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
     cycles = connected_components(graph, directed=False)[0]
@@ -227,7 +232,11 @@ def _parity(permutation: Ints) -> float:
 
 @jit
 def levers(rows, columns, data, dofs, first, second, dim, size, nb):
-    """Blocks of h over bodies: body numbers (m, 2), −1: immovable; levers (m, 2, dim, size)."""
+    """Blocks of h over bodies.
+
+    Returns the numbers of the two bodies of each contact (m, 2), where −1 is one that cannot move;
+    the blocks, called levers, (m, 2, dim, size); and the bodies that are numbered.
+    """
     m = first.size
     used = np.zeros(nb, np.bool_)
     for k in range(m):
@@ -241,7 +250,7 @@ def levers(rows, columns, data, dofs, first, second, dim, size, nb):
     lever = np.zeros((m, 2, dim, size))
     for k in range(m):
         one, other = first[k], second[k]
-        if number[one] < 0:  # driven or locked: whoever can move comes first
+        if number[one] < 0:  # it is driven or locked, and the body that can move comes first
             one, other = other, one
         body[k, 0], body[k, 1] = number[one], number[other]
         for e in range(dim):
@@ -253,7 +262,7 @@ def levers(rows, columns, data, dofs, first, second, dim, size, nb):
 
 @jit
 def contact_velocity(lever, body, v, base, u):
-    """u = base + h v."""
+    """Write u = base + h v."""
     m, _, dim, size = lever.shape
     for k in range(m):
         for e in range(dim):
@@ -268,7 +277,7 @@ def contact_velocity(lever, body, v, base, u):
 
 @jit
 def push(lever, body, r, p):
-    """p += hᵀ r."""
+    """Add hᵀ r to p."""
     m, _, dim, size = lever.shape
     for k in range(m):
         for side in range(2):
@@ -296,7 +305,7 @@ def weights(lever, body, mass, dim):
 
 @jit
 def stiffen(lever, body, mass, d, diagonal, pairs):
-    """M + hᵀ D h: blocks of bodies and of pairs (first, second), (second, first)."""
+    """Write the blocks of M + hᵀ D h: those of bodies, and two for each pair, one a direction."""
     m, _, dim, size = lever.shape
     diagonal[:] = 0.0
     for i in range(len(mass)):

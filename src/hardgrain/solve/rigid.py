@@ -1,26 +1,26 @@
 """The rigid solver: Signorini and Coulomb to a tight residual, at a cost that hardly outgrows n.
 
-Gauss–Seidel hands on information from contact to contact, so that its sweeps grow like (L/d)². What
-follows here solves all contacts at once where that pays, in an order that keeps the history of the
-forces as long as it can:
+Gauss–Seidel hands on information from contact to contact, so that the number of its sweeps grows
+like (L/d)². The rigid solver solves all contacts at once where that pays. It tries six stages, in
+an order that keeps the history of the forces for as long as possible:
 
-1. **Sweeps.** In fast flow, some hundred Gauss–Seidel sweeps do, and nothing is faster. Their rate
-   tells soon whether they will be done before anything else would.
-2. **States** (`solve.newton`). If the last step's impulses nearly serve, few contacts change
-   between open, sticking and sliding, and Newton's method finds them from there.
-3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
-   any, solve a convex problem: by gradients (`solve.gradient`), which begin with the forces that
-   were and are cheap in 3D, then by the path of the relaxed law, which never turns.
-4. **Springs** (`solve.springs`). For disks that move: contacts as springs that harden, followed
-   from state to state round every fold (`solve.walk`).
-5. **Path** (`solve.path`). For whatever else moves: the central path of the exact laws, in space
-   from up to five different starts; then, for disks, springs once more.
-6. Sweeps again: after every stage they make up for its rounding, and are the last resort.
+1. **Sweeps.** In fast flow some hundred Gauss–Seidel sweeps are enough, and nothing is faster. The
+rate at which they converge soon tells whether they will finish before anything else would. 2.
+**States** (`solve.newton`). If the impulses of the last step nearly solve this one, few contacts
+change between open, sticking and sliding, and Newton's method finds the new states from the old. 3.
+**Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are any,
+solve a convex problem. It is tried first by gradients (`solve.gradient`), which begin with the
+forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which never
+folds. 4. **Springs** (`solve.hardening`). This is for disks that move: contacts become springs that
+harden, and their solution is followed from state to state round every fold (`solve.piecewise`). 5.
+**Path** (`solve.path`). This is for all other motion: the central path of the exact laws, for
+spheres from up to five different starts. Disks then try the springs once more. 6. **Sweeps again.**
+They remove the rounding errors of every stage, and are the last resort.
 
-Nothing is taken on trust. A step counts as converged when the residual of the contact laws
-(`solve.sweep`), measured after a sweep, is within the tolerance; ``history`` tells how it came to
-that, and a step that did not is reported as such with the best impulses found. All decisions are
-made from numbers, never from clocks: the same input gives the same bits.
+No stage is trusted. A step counts as converged when the residual of the contact laws
+(`solve.sweep`), measured after a sweep, is within the tolerance. ``history`` lists the stages that
+were tried, and a step that did not converge is reported as such, with the best impulses found. All
+decisions are made from numbers and never from clocks, so the same input gives the same bits.
 """
 
 from __future__ import annotations
@@ -49,38 +49,83 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidSolver"]
 
-PROBE = 30  # sweeps after which their rate is first judged
-PORTION = 1000  # sweeps between later judgements, at most
-LEAST = 2000  # sweeps that are always worth more than a path
-UPDATE = {2: 12e-9, 3: 40e-9}  # cost of a contact update, a nominal one: no clock is asked [s]
-PATIENCE = {2: 10, 3: 30}  # factorisations that springs or a path take if all goes well
-CALM = 0.05  # residual after one sweep up to which the states may be nearly those of the last step
-STIFF, FEW = 1e4, 16  # springs of the states, relative to 1/W; factorisations they may take
-STILL = 0.1  # speed before the step, relative to what it would become, of grains at rest
-GRADIENTS = {2: 1.5, 3: 0.5}  # iterations of gradients, relative to the sweeps that cost as much
-RELAXED = 45  # factorisations of a relaxed path at most
-# Where paths start, disks from the first of these alone: near the impulses that the sweeps left, or
-# from nowhere; how far off; how many factorisations they may take. Some are lucky and short, one
-# goes all the way, and the last comes from so far that folds which stop the others lie aside.
+# All constants below decide only which method is tried, and for how long. None of them can make a
+# wrong result pass: that is judged by the residual alone. A poor value costs time, or leaves a step
+# unsolved that another value would have solved. Changing one changes the bits of a run.
+
+# [sweeps] The rate of convergence is judged first after this many sweeps. With fewer, the quick
+# start of Gauss–Seidel is mistaken for its rate, and sweeps go on that will never end; with more,
+# steps that need another method waste them.
+PROBE = 30
+# [sweeps] Portions double up to this size between later judgements. Larger ones notice late that
+# convergence has slowed down; smaller ones spend time on measuring the residual.
+PORTION = 1000
+# [sweeps] If sweeps will finish within this number, they always go on: they keep the history of the
+# forces better than any other method. A larger number keeps it more often and takes more time.
+LEAST = 2000
+# [s] Nominal time of one contact update, by dimension. Real clocks would make decisions, and so the
+# bits of a run, depend on the machine. If it is far from the truth, sweeps end too early or too
+# late.
+UPDATE = {2: 12e-9, 3: 40e-9}
+# [factorisations] What springs (2D) or a path (3D) take if all goes well: the price against which
+# sweeps are weighed. If it is too small, sweeps that were nearly done are given up; if it is too
+# large, slow sweeps go on.
+PATIENCE = {2: 10, 3: 30}
+# [1] Residual after one sweep up to which Newton's method on the states is tried. Above it many
+# contacts change their state, and the method seldom arrives; a larger limit wastes factorisations,
+# a smaller one leaves calm steps to methods that forget more of the history.
+CALM = 0.05
+# [1/W_NN] Stiffness of the springs in that method. Softer ones need more rounds until they have
+# relaxed; stiffer ones lose digits and make Newton's method jump between states.
+STIFF = 1e4
+# [factorisations] What that method may take. If few states change, a handful is enough, and a
+# search that takes longer rarely ends.
+FEW = 16
+# [1] Grains count as having been at rest if their rms speed before the step is below this share of
+# what it would become without contacts. If it is larger, the relaxed law is tried on flows, where
+# it is wrong and costs time; if it is smaller, packings that still creep miss the cheapest method.
+STILL = 0.1
+# [1] Iterations of gradients, relative to the sweeps that would cost as much as a factorised
+# method, by dimension. Factors fill up in 3D, so these sweeps are many there and half of them
+# suffice. Fewer iterations give up packings that were nearly solved; more delay the next method.
+GRADIENTS = {2: 1.5, 3: 0.5}
+# [factorisations] What a relaxed path may take at most. It is convex and needs twenty to thirty;
+# one that takes longer has no state of rest to find.
+RELAXED = 45
+# [1, factorisations] A relaxed path whose mean product is below DEEP, and whose violation has not
+# fallen for STUCK factorisations, ends: something slides, and the relaxed law cannot say how. If it
+# ends sooner, states of rest are missed; if it ends later, time is lost.
+DEEP, STUCK = 1e-7, 5
+# Where paths start. Each entry says whether a path starts near the impulses that the sweeps left
+# (or from nowhere), how far it is pushed away from them or from zero [1, see `Path`], and how many
+# factorisations it may take. The list was found by trial: short attempts, which often succeed at
+# once, stand beside one long attempt that is given time to pass many folds, and the last one, FAR,
+# starts at such large impulses that folds which stop the others are not met. With fewer starts more
+# steps end unsolved; with more, hopeless steps take longer. WARM is for steps whose impulses nearly
+# serve, COLD for the others; disks try the first entry only, since springs solve them better.
 FAR = (False, 100.0, 250)
 WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100), FAR)
 COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), FAR)
-FIRST, AGAIN = 600, 300  # nominal time that hardening springs may take, in factorisations
-DEEP, STUCK = 1e-7, 5  # products, and factorisations without progress, that end a relaxed path
-POLISH = 300  # sweeps after any other stage
+# [factorisations] Nominal time that hardening springs may take before the path is tried, and after
+# it. Disks that have just begun to slide need many changes of state; with less time they end
+# unsolved, with more, hopeless steps take longer.
+FIRST, AGAIN = 600, 300
+# [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
+# may not reach the tolerance, and more would only repeat what sweeps could not do before.
+POLISH = 300
 
 
 class RigidSolver(Solver):
     """Exact Coulomb friction of rigid grains, converged in every step.
 
     Laws: friction with one coefficient, restitution, cohesion; others are refused by name.
-    ``sweeps``: Gauss–Seidel sweeps that a step which resists all else gets in the end.
+    ``sweeps``: the most Gauss–Seidel sweeps for a step that no other method could solve.
     """
 
     kind: Literal["rigid"] = "rigid"
-    # residual that a step may be left with, relative to what its impulses give [1]
+    # largest residual that a solved step may have, relative to the velocities its impulses give [1]
     tolerance: Annotated[Positive, Field(lt=1.0)] = 1e-6
-    # Gauss–Seidel sweeps for a step that resists all else, at most [1]
+    # the most Gauss–Seidel sweeps for a step that no other method could solve [1]
     sweeps: Annotated[Count, Field(le=1_000_000_000)] = 50_000
 
     @property
@@ -108,14 +153,14 @@ def search(
     step: int,
     watch: Callable[[Any], None] | None = None,
 ) -> Solution | MatrixSolution:
-    """The cascade; ``watch`` is shown the result of each stage that ends with sweeps."""
+    """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
     task = _Step(problem) if isinstance(problem, Problem) else _Matrices(problem)
     found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch).run()
     return found
 
 
 class _Step:
-    """A step of this package: its sweeps, and its contacts all at once."""
+    """A step of this package, as sweeps need it and as methods for all contacts at once need it."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
@@ -128,32 +173,34 @@ class _Step:
         return replace(self.problem, impulse=impulse)
 
     def whole(self) -> tuple[Response, Floats, Floats]:
-        """Bodies, µ and the impulses to start from in contact frames."""
+        """The response of the bodies, µ, and the impulses to start from in contact frames."""
         from hardgrain.solve.matrices import global_form
-        from hardgrain.solve.response import Bodies
+        from hardgrain.solve.response import BodyResponse
 
         form, self._frame = global_form(self.problem)
         assert form.start is not None
-        return Bodies(self.problem, form, self._frame), form.mu, form.start
+        return BodyResponse(self.problem, form, self._frame), form.mu, form.start
 
     def impulse(self, r: Floats) -> Floats:
-        """As a start for sweeps."""
+        """Impulses given in contact frames, as sweeps start from them."""
         return self._frame.impulse(r.ravel())
 
     def components(self, impulse: Floats) -> Floats:
-        """The same in contact frames."""
+        """Impulses as sweeps give them, in contact frames."""
         return self._frame.components(impulse)
 
     def closed(self, solution: Any) -> Any:
+        """The solution as the caller gets it."""
         return solution
 
 
 class _Matrices:
-    """A problem given as matrices."""
+    """A problem given as matrices, with the same members as `_Step`."""
 
     def __init__(self, form: GlobalForm | LocalForm) -> None:
         self.form, self.local, self.contacts = form, form.local(), form.contacts
-        self.dim, self.still = form.dim, True  # nobody tells
+        self.dim = form.dim
+        self.still = True  # matrices hold no velocities before the step, so rest is worth a try
         self.start = np.zeros(self.local.q.size) if form.start is None else form.start
 
     def at(self, r: Floats) -> LocalForm:
@@ -161,10 +208,10 @@ class _Matrices:
 
     def whole(self) -> tuple[Response, Floats, Floats]:
         from hardgrain.solve.matrices import LocalForm
-        from hardgrain.solve.response import Contacts, Sparse
+        from hardgrain.solve.response import ContactResponse, SparseResponse
 
         form = self.form
-        bodies = Contacts(form) if isinstance(form, LocalForm) else Sparse(form)
+        bodies = ContactResponse(form) if isinstance(form, LocalForm) else SparseResponse(form)
         return bodies, form.mu, self.start
 
     def impulse(self, r: Floats) -> Floats:
@@ -174,7 +221,7 @@ class _Matrices:
         return impulse
 
     def closed(self, solution: MatrixSolution) -> MatrixSolution:
-        """With the velocities of a global form."""
+        """The solution as the caller gets it: with the velocities, if the form is global."""
         from hardgrain.solve.matrices import GlobalForm
 
         form = self.form
@@ -185,7 +232,7 @@ class _Matrices:
 
 @dataclass
 class _Search:
-    """One solve: what was tried, and the best so far."""
+    """The search for one step's impulses: what was tried, and the best result so far."""
 
     solver: RigidSolver
     task: _Step | _Matrices
@@ -194,7 +241,7 @@ class _Search:
     watch: Callable[[Any], None] | None
     best: Any = None
     sweeps: int = 0
-    calm: bool = False  # the last step's impulses nearly serve
+    calm: bool = False  # whether the last step's impulses nearly solve this step
     history: list[Stage] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 
@@ -218,18 +265,18 @@ class _Search:
 
     @cached_property
     def _whole(self) -> tuple[Response, Floats, Floats]:
-        """Bodies, µ, and the impulses of the last step (m, dim)."""
+        """The response of the bodies, µ, and the impulses of the last step, shape (m, dim)."""
         bodies, mu, start = self.task.whole()
         return bodies, mu, start.reshape(bodies.q.shape)
 
     @property
     def _disks(self) -> bool:
-        """Whether contacts can be followed from state to state."""
+        """Whether contacts can be followed from state to state, which needs disks."""
         return self.task.dim == 2 and isinstance(self.task, _Step)
 
     @property
     def _patience(self) -> float:
-        """Sweeps that cost as much as what would take their place."""
+        """The number of sweeps that cost as much as the method that would replace them."""
         update = UPDATE[self.task.dim] * self.task.contacts
         return max(LEAST, PATIENCE[self.task.dim] * self._whole[0].cost / update)
 
@@ -238,7 +285,7 @@ class _Search:
         self.history.append(Stage(method, number, float(residual), seconds))
 
     def _sweep(self, impulse: Floats, most: int) -> Any:
-        """Gauss–Seidel from given impulses; the best of all results is kept."""
+        """Sweep at most ``most`` times from given impulses, and keep the best of all results."""
         tolerance = self.solver.tolerance
         solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order="sequential")
         found = solver.solve(self.task.at(impulse), seed=self.seed, step=self.step)
@@ -251,7 +298,7 @@ class _Search:
         return found
 
     def _swept(self, last: Any) -> bool:
-        """Sweep on as long as that will end soon; whether it did."""
+        """Sweep on as long as their rate promises an early end; return whether they converged."""
         portion, tolerance = PROBE, self.solver.tolerance
         while self.sweeps < self.solver.sweeps:
             found = self._sweep(_impulse(last), portion)
@@ -267,7 +314,7 @@ class _Search:
         return False
 
     def _states(self, residual: float) -> Iterator[None]:
-        """From the states of the last step."""
+        """Search the states of the contacts by Newton's method, from those of the last step."""
         from hardgrain.solve.newton import newton
 
         self.calm = residual <= CALM and self.solver.start != "zero"
@@ -280,17 +327,17 @@ class _Search:
         yield
 
     def _rest(self) -> Iterator[None]:
-        """Forces that hold all grains where they are, if there are any."""
+        """Search for forces that hold all grains where they are."""
         from hardgrain.solve.gradient import at_rest
         from hardgrain.solve.path import Path
-        from hardgrain.solve.response import Bodies
+        from hardgrain.solve.response import BodyResponse
 
         if not self.task.still:
             return
         bodies, mu, start = self._whole
         cold = self.solver.start == "zero" or not start.any()
         most = int(GRADIENTS[self.task.dim] * self._patience)
-        if isinstance(bodies, Bodies) and not (cold and self.task.dim == 2):
+        if isinstance(bodies, BodyResponse) and not (cold and self.task.dim == 2):
             start = self._swept_so_far if cold else start
             r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
             self._note("gradients", number, found)
@@ -299,14 +346,14 @@ class _Search:
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
     def _springs(self, patience: int) -> Iterator[None]:
-        """From soft contacts to rigid ones, between disks."""
-        from hardgrain.solve.response import Bodies
-        from hardgrain.solve.springs import harden
+        """Follow disks from soft contacts to rigid ones."""
+        from hardgrain.solve.hardening import harden
+        from hardgrain.solve.response import BodyResponse
 
         if not self._disks:
             return
         bodies, mu, _ = self._whole
-        assert isinstance(bodies, Bodies)
+        assert isinstance(bodies, BodyResponse)
         goal, most = 0.3 * self.solver.tolerance, patience * bodies.cost
         r, found, number = harden(bodies, mu, self._swept_so_far, goal, most)
         self._note("springs", number, found)
@@ -314,7 +361,7 @@ class _Search:
         yield
 
     def _paths(self) -> Iterator[None]:
-        """The exact laws, from several starts."""
+        """Follow the central path of the exact laws, from several starts."""
         from hardgrain.solve.path import Path
 
         bodies, mu, _ = self._whole
@@ -324,11 +371,12 @@ class _Search:
             yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:
-        goal = 0.3 * self.solver.tolerance  # a wave hides most of its error from the violation
+        """Follow one path, and polish whatever it reaches."""
+        goal = 0.3 * self.solver.tolerance  # the violation hardly sees the error of long waves
         last, stuck = math.inf, 0
         while not path.ended and path.iterations < most and stuck < STUCK:
             path.advance()
-            if path.relaxed and path.depth < DEEP:  # no further down: something slides
+            if path.relaxed and path.depth < DEEP:  # if it stays stuck here, something slides
                 stuck = 0 if path.violation < 0.9 * last else stuck + 1
                 last = path.violation
             if path.violation <= goal:
@@ -341,13 +389,13 @@ class _Search:
         yield
 
     def _polish(self, r: Floats, found: float) -> None:
-        """Sweeps that make up for rounding, where there is hope."""
+        """Sweep away the rounding errors of a stage, unless its result is hopeless."""
         if found < 1e2 * self.best.residual:
             self._sweep(self.task.impulse(r), POLISH)
 
     @property
     def _swept_so_far(self) -> Floats:
-        """The best impulses so far (m, dim)."""
+        """The best impulses so far in contact frames, shape (m, dim)."""
         bodies = self._whole[0]
         return self.task.components(_impulse(self.best)).reshape(bodies.q.shape)
 

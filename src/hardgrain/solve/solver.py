@@ -1,4 +1,4 @@
-"""What all solvers share: where to start, and what becomes of a step that was not solved."""
+"""What all solvers share: where a step starts, and what happens if it was not solved."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver"]
 
-FINER = 5  # times that a tolerance is divided by ten to balance the forces
+# [1] How often the tolerance is divided by ten until the forces balance. A residual is local, and
+# five decades are as many as rounding leaves below a usual tolerance. With fewer, steps count as
+# unsolved that could have been balanced; more of them only repeat what rounding forbids.
+FINER = 5
 
 
 class Solver(Spec):
     """Finds the impulses of one step.
 
-    ``unbalanced``: if given, a step must also leave no body a net force above this share of the
-    mean contact force: for packings at rest, where a small residual alone may hide a load that is
-    not handed on. A step that misses its criterion is counted and reported, and is an error with
-    ``on_cap = "error"``.
+    ``unbalanced``: if given, a step must also leave no body with a net force above this share of
+    the mean contact force. This is meant for packings at rest, where a small residual alone may
+    hide a load that has not been handed on. A step that misses its criterion is counted and
+    reported, and is an error with ``on_cap = "error"``.
     """
 
-    # residual that a step may be left with, relative to what its impulses give [1]
+    # largest residual that a solved step may have, relative to the velocities its impulses give [1]
     tolerance: Positive
-    # largest net force that may be left on a body [mean contact force]; default: not asked
+    # largest net force that may be left on a body [mean contact force]; default: no limit
     unbalanced: Positive | None = None
     # impulses that a step begins with: those of the previous step, or zero
     start: Literal["previous", "zero"] = "previous"
@@ -41,17 +44,18 @@ class Solver(Spec):
 
     @property
     def q(self) -> float:
-        """How fast sweeps spread information along a chain, D = q d² a sweep (43)."""
+        """How fast sweeps spread information along a chain: D = q d² per sweep (43)."""
         raise NotImplementedError
 
     @property
     def adaptive(self) -> bool:
-        """Whether a criterion, not a number, ends a step's sweeps."""
+        """Whether a criterion, and not a fixed number, ends the sweeps of a step."""
         return True
 
     @property
     def leaves(self) -> float:
-        """Residual that a step which meets the criterion may be left with; 0: it bounds none."""
+        """Largest residual of a step that meets the criterion, or 0 if the criterion bounds
+        none."""
         return self.tolerance
 
     @property

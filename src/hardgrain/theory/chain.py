@@ -100,7 +100,7 @@ _checked = checked(_VALID)
 
 # ---------------------------------------------------------------------- orders
 def q(order: str | float = "random") -> float:
-    """q of an order of updates (11, A4) [1]."""
+    """The number q of an order of updates (11, A4) [1]."""
     if isinstance(order, str) and order in Q:
         return Q[order]
     least, most, _ = _POSITIVE
@@ -109,7 +109,7 @@ def q(order: str | float = "random") -> float:
 
 
 def q_series(terms: int) -> float:
-    """q of random sweeps from the first terms of its series (A3), ½ + Σ 1/(2^r (r+1)!) [1]."""
+    """The number q of random sweeps by the first terms of (A3), ½ + Σ 1/(2^r (r+1)!) [1]."""
     if not (isinstance(terms, Integral) and terms >= 1):
         raise InputError(f"terms is {terms!r}; give a whole number of at least 1")
     last = min(terms, 20)  # later ones are below rounding
@@ -133,7 +133,7 @@ def coupling(
     mass: float = 1.0,
     order: str | float = "random",
 ) -> float:
-    """β: how approaching grains build up force (15) [mass length/time²]."""
+    """The coupling β, by which approaching grains build up force (15) [mass length/time²]."""
     return q(order) * sweeps * mass * diameter / dt**2
 
 
@@ -141,7 +141,7 @@ def coupling(
 def sound_speed(
     sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
-    """c of long waves (17) [length/time]."""
+    """The speed of sound c of long waves (17) [length/time]."""
     return math.sqrt(q(order) * sweeps) * diameter / dt
 
 
@@ -149,7 +149,7 @@ def sound_speed(
 def frequency(
     k: Any, sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> Any:
-    """ω of a wave with wave number k (18), zero if it is overdamped [1/time]; k may be an array.
+    """Frequency ω of waves with wave number k (18), zero if overdamped [1/time]; k may be an array.
 
     With (19), (18) is ω = c k √(1 − (k/k_c)²).
     """
@@ -162,7 +162,7 @@ def frequency(
 def damping_time(
     k: Any, sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> Any:
-    """τ of a wave with wave number k (20) [time]; k may be an array.
+    """Damping time τ of waves with wave number k (20) [time]; k may be an array.
 
     An overdamped wave (k > k_c) has two; this is the longer. With y = (k_c/k)² and D = c² dt, (20)
     is τ = ½ dt y, and the longer one 1/(½ D k² − √(¼ D² k⁴ − c² k²)) = ½ dt (1 + √(1 − y)).
@@ -176,27 +176,29 @@ def damping_time(
 def critical_wavenumber(
     sweeps: float, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
-    """k_c = 2c/D: shorter waves are overdamped (19) [1/length]."""
+    """The wave number k_c = 2c/D above which waves are overdamped (19) [1/length]."""
     length = sound_length(sweeps, diameter, order)
     return 2.0 / length if length > 0.0 else math.inf
 
 
 @_checked
 def slowest_wavenumber(length: float) -> float:
-    """k of the longest wave of a chain with one end fixed and one free, λ = 4 L [1/length]."""
+    """Wave number k of the longest wave of a chain with one end fixed and one free, λ = 4 L
+    [1/length]."""
     return math.pi / (2.0 * length)
 
 
 # ---------------------------------------------------------------------- lengths
 @_checked
 def diffusion_length(sweeps: float, diameter: float = 1.0, order: str | float = "random") -> float:
-    """l_diff = √(4 D dt): how far the sweeps of a step carry information (47, 63) [length]."""
+    """The length l_diff = √(4 D dt) over which the sweeps of a step carry information (47, 63)
+    [length]."""
     return 2.0 * diameter * math.sqrt(q(order) * sweeps)
 
 
 @_checked
 def sound_length(sweeps: float, diameter: float = 1.0, order: str | float = "random") -> float:
-    """l_sound = c dt: how far sound gets in a step (61) [length]."""
+    """The length l_sound = c dt that sound travels in a step (61) [length]."""
     return diameter * math.sqrt(q(order) * sweeps)
 
 
@@ -204,7 +206,7 @@ def sound_length(sweeps: float, diameter: float = 1.0, order: str | float = "ran
 def critical_wavelength(
     sweeps: float, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
-    """λ_c = 2π/k_c: of the longest wave that is overdamped (62) [length]."""
+    """Length λ_c = 2π/k_c of the longest wave that is overdamped (62) [length]."""
     return math.pi * sound_length(sweeps, diameter, order)
 
 
@@ -213,7 +215,7 @@ def critical_wavelength(
 def stiffness(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> float:
-    """κ of the spring between two grains of the equivalent chain (24) [force/length]."""
+    """Stiffness κ of the spring between two grains of the equivalent chain (24) [force/length]."""
     return q(order) * mass * sweeps / dt**2
 
 
@@ -221,13 +223,14 @@ def stiffness(
 def damping(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> float:
-    """γ of the dashpot between two grains of the equivalent chain (25) [force time/length]."""
+    """Damping γ of the dashpot between two grains of the equivalent chain (25) [force
+    time/length]."""
     return q(order) * mass * sweeps / dt
 
 
 @_checked
 def shrinkage(force: float, grains: int, stiffness: float) -> float:
-    """By how much a force shortens a chain with as many springs as grains [length]."""
+    """Length by which a force shortens a chain with as many springs as grains [length]."""
     return force * grains / stiffness
 
 
@@ -260,14 +263,15 @@ def sweeps_and_step(
 def halved(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> tuple[float, float]:
-    """κ and γ after halving sweeps and step together: κ doubles, γ stays, for the same work."""
+    """Factors of κ and γ if sweeps and step are halved together: for the same work κ doubles and γ
+    stays."""
     return stiffness(sweeps / 2, dt / 2, mass, order), damping(sweeps / 2, dt / 2, mass, order)
 
 
 # ---------------------------------------------------------------------- step by step, exactly
 @_checked
 def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any:
-    """µ: a sweep shrinks a mode's distance to the solution by 1 − µ on average [1].
+    """The rate µ: on average a sweep shrinks a mode's distance to the solution by 1 − µ [1].
 
     parallel: each impulse becomes the mean of its neighbours', so 1 − µ = cos kd. random: that
     change, handed on over r contacts with probability 1/(r+1)! (A2). drawn: the parallel
@@ -293,7 +297,8 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
 
 
 def _log_remaining(rate: Any, sweeps: float) -> Any:
-    """ln a, also where a rounds to one: |1 − µ| is one minus the distance of µ to 0 or 2."""
+    """The logarithm ln a, also where a rounds to one: |1 − µ| is one minus the distance of µ to 0
+    or 2."""
     rate = np.asarray(rate, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):  # µ = 1: nothing is left, a = 0
         log = sweeps * np.log1p(-np.minimum(rate, 2.0 - rate))
@@ -302,7 +307,7 @@ def _log_remaining(rate: Any, sweeps: float) -> Any:
 
 @_checked
 def remaining(rate: Any, sweeps: float) -> Any:
-    """a = |1 − µ|^N: the share of a mode's error that a step leaves [1].
+    """The share a = |1 − µ|^N of a mode's error that a step leaves [1].
 
     Random sweeps overshoot in the shortest waves, µ > 1.
     """
@@ -311,7 +316,7 @@ def remaining(rate: Any, sweeps: float) -> Any:
 
 @_checked
 def step_frequency(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
-    """ω of a mode that relaxes by µ a sweep, exactly: cos(ω dt) = √a [1/time]."""
+    """The exact frequency ω of a mode that relaxes by µ a sweep: cos(ω dt) = √a [1/time]."""
     log = _log_remaining(rate, sweeps)
     return (np.arctan2(np.sqrt(-np.expm1(log)), np.exp(0.5 * log)) / dt)[()]
 
@@ -327,6 +332,6 @@ def step_sag(rate: Any, sweeps: float) -> Any:
 
 @_checked
 def step_damping_time(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
-    """τ of a mode that relaxes by µ a sweep, exactly: −2 dt / ln a [time]."""
+    """The exact damping time τ of a mode that relaxes by µ a sweep: −2 dt / ln a [time]."""
     with np.errstate(divide="ignore"):  # a = 1: never
         return (2.0 * dt / np.abs(_log_remaining(rate, sweeps)))[()]

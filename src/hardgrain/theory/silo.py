@@ -69,7 +69,7 @@ _checked = checked(_VALID)
 
 @_checked
 def janssen_length(area: float, perimeter: float, k_mu: float) -> float:
-    """λ = A/(P K µ): D/(4 K µ) in a cylinder, W/(2 K µ) between two walls [length]."""
+    """Janssen's length λ = A/(P K µ): D/(4 K µ) in a cylinder, W/(2 K µ) between walls [length]."""
     return area / (perimeter * k_mu)
 
 
@@ -100,14 +100,15 @@ def janssen_slices(weights: ArrayLike, thickness: float, rate: float) -> Floats:
 
 @_checked
 def bottom_share(height: ArrayLike, length: float) -> Floats:
-    """(1 − e^(−x))/x, x = h/λ: the part of its weight that a column leaves to the bottom."""
+    """The share of its weight that a column leaves to the bottom, (1 − e^(−x))/x with x = h/λ."""
     x = np.asarray(height, dtype=float) / length
     share: Floats = -np.expm1(-x) / x
     return share
 
 
 def length_of_share(height: float, share: float) -> float:
-    """λ for which a column leaves this share of its weight to the bottom; inf for all."""
+    """The length λ for which a column leaves this share of its weight to the bottom; inf if all of
+    it."""
     from scipy.optimize import brentq
 
     if not 0.0 < share <= 1.0:

@@ -23,7 +23,7 @@ __all__ = ["contact_time", "damping_ratio", "largest_step", "restitution"]
 
 
 def _phase(ratio: float) -> float:
-    """√(k/m) t of the end of a collision [1]."""
+    """The phase √(k/m) t at the end of a collision [1]."""
     if abs(ratio - 1.0) < 1e-6:
         return 2.0
     if ratio > 1.0:
@@ -42,13 +42,13 @@ def contact_time(stiffness: float, reduced_mass: float, ratio: float = 0.0) -> f
 
 
 def damping_ratio(restitution_wanted: float) -> float:
-    """ζ that gives a coefficient of restitution in (0, 1] [1]."""
+    """The damping ratio ζ that gives a coefficient of restitution in (0, 1] [1]."""
     if not 0.0 < restitution_wanted <= 1.0:
         raise InputError(f"restitution is {restitution_wanted:g}; give a number in (0, 1]")
     low, high = 0.0, 1.0
     while restitution(high) > restitution_wanted:
         high *= 2.0
-    for _ in range(200):  # to the last bit: `restitution` falls steadily
+    for _ in range(200):  # enough for the last bit, since `restitution` falls steadily
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break

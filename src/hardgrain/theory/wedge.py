@@ -58,7 +58,8 @@ _checked = checked(_VALID)
 
 @_checked
 def contact_matrix(angle: float, radius: float = 1.0) -> Floats:
-    """c of (26), from (R_α, T_α, R_β, T_β) to force and torque on the disk (3, 4)."""
+    """The matrix c of (26), from (R_α, T_α, R_β, T_β) to force and torque on the disk, shape (3,
+    4)."""
     s, c = math.sin(angle), math.cos(angle)
     return np.array([[s, c, -s, c], [c, -s, c, s], [0.0, radius, 0.0, radius]])
 
@@ -85,14 +86,14 @@ def divergence(mu: float) -> float:
 
 @_checked
 def least(angle: float, mu: float) -> float:
-    """a_min of (32) [m g]."""
+    """The least amplitude a_min of (32) [m g]."""
     s, c = math.sin(angle), math.cos(angle)
     return -0.5 * (mu * c - s) / (c + mu * s)
 
 
 @_checked
 def greatest(angle: float, mu: float) -> float:
-    """a_max of (33) [m g]; inf for a disk that is wedged."""
+    """The greatest amplitude a_max of (33) [m g]; inf for a disk that is wedged."""
     s, c = math.sin(angle), math.cos(angle)
     return 0.5 * (mu * c + s) / (c - mu * s) if c > mu * s else math.inf
 
@@ -111,17 +112,17 @@ def tangential(angle: float, a: float) -> float:
 
 @_checked
 def delta_normal(angle: float, mu: float) -> float:
-    """δ_R of (35), the range of R [m g]; inf for a disk that is wedged."""
+    """The range δ_R of R (35) [m g]; inf for a disk that is wedged."""
     return _range(angle, mu, math.sin(angle))
 
 
 @_checked
 def delta_tangential(angle: float, mu: float) -> float:
-    """δ_T of (37), the range of T [m g]; inf for a disk that is wedged."""
+    """The range δ_T of T (37) [m g]; inf for a disk that is wedged."""
     return _range(angle, mu, math.cos(angle))
 
 
 def _range(angle: float, mu: float, share: float) -> float:
-    """(a_max − a_min) times a share of it; the denominator is cos² φ − µ² sin² φ."""
+    """The range a_max − a_min times a share; the denominator is cos² φ − µ² sin² φ."""
     s, c = math.sin(angle), math.cos(angle)
     return mu * share / ((c - mu * s) * (c + mu * s)) if c > mu * s else math.inf

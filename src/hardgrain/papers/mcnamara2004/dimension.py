@@ -57,7 +57,7 @@ VARIED: dict[str, dict[str, Any]] = {
     "γ/16": {"damping": 0.0625},
 }  # fmt: skip
 PAPER = {"R": 9.3, "CD-1 to CD-2": 50.0, "CD-1 to MD-2": 75.0, "CD-2 to MD-2": 45.0}
-# of the paper; that of R, which is not given, is about ours
+# The paper's accuracy; that of R is not given and is taken to be about ours.
 PAPER_ERROR = {"R": 0.3, "CD-1 to CD-2": 3.0, "CD-1 to MD-2": 4.0, "CD-2 to MD-2": 3.0}
 
 
@@ -115,7 +115,8 @@ def _counts(outcome: Outcome, found: dict[str, list[Found]]) -> None:
     excess = table["dimension"] - table["expected"]
     over = table["sliding"] - table["expected"]
     bound = np.flatnonzero(table["dimension"] < table["nullity"])
-    taken = np.zeros(n, dtype=int)  # by contacts that must slide, twice by those that must be open
+    # one by each contact that must slide, two by each that must be open
+    taken = np.zeros(n, dtype=int)
     taken[bound] = [int(spaces[k].always.sum()) for k in bound]
     line = "all points on or just above the line"
     if n >= ENOUGH * len(FAMILIES):
@@ -173,7 +174,7 @@ def _counts(outcome: Outcome, found: dict[str, list[Found]]) -> None:
             )
         )  # fmt: skip
     most = np.concatenate([sliding[f] / dimension[f] for f in ("CD-1", "CD-2")])
-    few = 2.0 / 120.0 * most.size  # as in Fig. 6b
+    few = 2.0 / 120.0 * most.size  # the share that Fig. 6b has
     outcome.claims += [
         Claim(
             f"packings of {most.size} by CD with M_s above half of dim F", int((most > 0.5).sum()),

@@ -36,7 +36,7 @@ Job = tuple[Setup, str, Start]
 
 
 def run(quick: bool) -> Outcome:
-    """Both ways in the same packings, and the sliding contacts of all extremal states."""
+    """Find extremal states both ways in the same packings, and count their sliding contacts."""
     outcome = Outcome(text=_TEXT)
     found = families(quick)
     seeds = 2 if quick else len(found["CD-1"])

@@ -87,7 +87,7 @@ _TEXT = (
 
 # ---------------------------------------------------------------------- measures
 def _ranges(space: ForceSpace) -> tuple[Floats, Floats]:
-    """δ_R and δ_T [m̄g] of all contacts, or of a `FEW`, evenly spaced along the network.
+    """The ranges δ_R and δ_T of all contacts, or of `FEW` evenly spread over the network [m̄g].
 
     nan: no forces balance the load.
     """
@@ -204,7 +204,8 @@ def _nested(outcome: Outcome) -> None:
     own: dict[str, Any] = outcome.tables["friction"]
     falls = total = 0
     for made, seed in np.unique(np.stack([t["made"], t["seed"]], axis=1), axis=0):
-        rows = (t["made"] == made) & (t["seed"] == seed) & (t["unbounded"] == 0.0)  # the same means
+        # all of these have the same meaning
+        rows = (t["made"] == made) & (t["seed"] == seed) & (t["unbounded"] == 0.0)
         steps = np.diff(t["delta_normal"][rows][np.argsort(t["mu"][rows])])
         falls, total = falls + int((steps < -1e-7).sum()), total + steps.size
     least = own["least"][own["mu"] == MU]

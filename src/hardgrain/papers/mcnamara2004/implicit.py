@@ -28,7 +28,8 @@ __all__ = ["SoftDisks"]
 
 
 class SoftDisks:
-    """Disks between fixed planes, from the places and velocities of a state, springs at ease."""
+    """Disks between fixed planes, with positions and velocities of a state and unstretched
+    springs."""
 
     def __init__(
         self, model: Model, state: State, stiffness: float, damping: float, friction: float
@@ -38,18 +39,21 @@ class SoftDisks:
         n, w = model.n, model.bodies - model.n
         self.x, self.walls = state.position[:n].copy(), state.position[n:] + model.wall_offset
         self.v = np.hstack([state.velocity[:n], state.spin[:n]])
-        # of each pair of bodies: R and T [force], ξ [length]
+        # R and T [force] and ξ [length] of each pair of bodies
         self.normal, self.tangential, self.spring = (np.zeros((n, n + w)) for _ in range(3))
         self.time = 0.0
 
     @property
     def kinetic(self) -> float:
-        """With rotations [energy]."""
+        """Kinetic energy, that of the rotations included [energy]."""
         m, j = self.model.mass[: self.model.n], self.model.inertia[: self.model.n]
         return 0.5 * float((m[:, None] * self.v[:, :2] ** 2).sum() + (j * self.v[:, 2] ** 2).sum())
 
     def step(self, dt: float, tolerance: float, sweeps: int) -> int:
-        """Advance by ``dt``, sweeping until forces change by ``tolerance`` at most; how often."""
+        """Advance by ``dt``, sweeping until no force changes by more than ``tolerance``.
+
+        Returns the number of sweeps.
+        """
         m = self.model
         n = m.n
         done: int = _step(
@@ -90,7 +94,9 @@ class SoftDisks:
         )
 
 
-_NOTHING = 1e-30  # a force that decays to zero must not end in denormal numbers: they are slow
+# [unit of force] A smaller force is set to zero. Forces that decay would otherwise end in denormal
+# numbers, with which processors are slow.
+_NOTHING = 1e-30
 
 # columns of a pair: normal, N at u = 0, what N and T do to u_n and u_t, T at u = 0, N, T
 _NX, _NY, _N0, _WN, _WT, _T0, _N, _T = range(8)
@@ -111,10 +117,11 @@ def _step(
     reach = 2.5 * dt * (np.sqrt(fastest) + dt)
     first, second = np.empty(n * (n + w), np.int64), np.empty(n * (n + w), np.int64)
     p = np.empty((n * (n + w), 8))
-    # velocities as the sweeps use them, spins times radius, and what a force makes of them
-    u, push, turn = np.zeros((n + w, 3)), np.zeros(n + w), np.zeros(n + w)
+    # Velocities as the sweeps use them, with spins times radius, and how a force of 1 changes the
+    # velocity (push) and the spin (twist) of each body.
+    u, push, twist = np.zeros((n + w, 3)), np.zeros(n + w), np.zeros(n + w)
     for i in range(n):
-        push[i], turn[i] = dt / mass[i], dt * r[i] ** 2 / inertia[i]
+        push[i], twist[i] = dt / mass[i], dt * r[i] ** 2 / inertia[i]
         u[i, 0], u[i, 1] = v[i, 0] + dt * gravity[0], v[i, 1] + dt * gravity[1]
         u[i, 2] = r[i] * v[i, 2]
     count = 0
@@ -134,10 +141,10 @@ def _step(
             p[count, _NX], p[count, _NY] = nx, ny
             p[count, _N0] = stiffness * max(-gap, 0.0) - c * max(gap, 0.0) / dt
             p[count, _WN] = push[i] + push[j]
-            p[count, _WT] = push[i] + push[j] + turn[i] + turn[j]
+            p[count, _WT] = push[i] + push[j] + twist[i] + twist[j]
             p[count, _T0] = -stiffness * spring[i, j]
             p[count, _N], p[count, _T] = normal[i, j], tangential[i, j]
-            _push(u, push, turn, i, j, nx, ny, normal[i, j], tangential[i, j])
+            _push(u, push, twist, i, j, nx, ny, normal[i, j], tangential[i, j])
             count += 1
     done = 0
     while done < sweeps:
@@ -155,7 +162,7 @@ def _step(
                 new_t = 0.0
             d_n, d_t = new_n - p[k, _N], new_t - p[k, _T]
             p[k, _N], p[k, _T] = new_n, new_t
-            _push(u, push, turn, i, j, nx, ny, d_n, d_t)
+            _push(u, push, twist, i, j, nx, ny, d_n, d_t)
             worst = max(worst, abs(d_n), abs(d_t))
         done += 1
         if worst <= tolerance:
@@ -179,14 +186,14 @@ def _step(
 
 @device
 def _push(
-    u: Floats, push: Floats, turn: Floats, i: int, j: int, nx: float, ny: float, f_n: float,
+    u: Floats, push: Floats, twist: Floats, i: int, j: int, nx: float, ny: float, f_n: float,
     f_t: float,
 ) -> None:  # fmt: skip
-    """What a force on j does to the velocities of both bodies; walls stay where they are."""
+    """Change the velocities of both bodies by a force on j; walls stay where they are."""
     fx, fy = f_n * nx + f_t * ny, f_n * ny - f_t * nx
     u[i, 0] -= push[i] * fx
     u[i, 1] -= push[i] * fy
-    u[i, 2] += turn[i] * f_t
+    u[i, 2] += twist[i] * f_t
     u[j, 0] += push[j] * fx
     u[j, 1] += push[j] * fy
-    u[j, 2] += turn[j] * f_t
+    u[j, 2] += twist[j] * f_t

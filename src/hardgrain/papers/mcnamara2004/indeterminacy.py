@@ -26,7 +26,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
 
 # Extremal states, by the choice among them. Random vertices are what agrees with the paper.
 SEEDS: dict[Choice, int] = {"random": 60, "vertex": 8, "nearest": 2}
-EDGES = np.arange(0.0, 405.0, 5.0)  # of normal forces [m̄ g]
+EDGES = np.arange(0.0, 405.0, 5.0)  # edges of the bins of normal forces [m̄ g]
 ROOM = 10.0
 CLASSES = ("least R", "least T", "greatest R", "greatest T")
 PEAK = {"CD": 60.0, "MD": 75.0}
@@ -62,7 +62,7 @@ _TEXT = (
 
 
 def _local(found: Found) -> Floats:
-    """δ_R and δ_T of all contacts (m, 2)."""
+    """The ranges δ_R and δ_T of all contacts, shape (m, 2)."""
     width: Floats = (found.bounds.high - found.bounds.low) / found.packing.unit
     return width
 
@@ -195,7 +195,8 @@ def _job(job: tuple[Any, str, Choice]) -> None:
 def extremal_states(
     quick: bool, found: dict[str, list[Found]]
 ) -> dict[tuple[Choice, str], list[Arrays]]:
-    """Of CD-1 and MD-1, by each choice, for as many seeds as are worth their time."""
+    """Extremal states of CD-1 and MD-1, by each choice, for as many seeds as are worth their
+    time."""
     chosen = {(c, family): n for c, n in SEEDS.items() for family in ("CD-1", "MD-1")}
     if quick:
         chosen = {("random", "CD-1"): 1}
@@ -209,7 +210,7 @@ def extremal_states(
 
 
 def _main_peak(curve: Density) -> float:
-    """Where a smoothed histogram is greatest, apart from its first bins."""
+    """The place at which a smoothed histogram is greatest, apart from its first bins."""
     smooth = np.convolve(curve.value, [0.25, 0.5, 0.25], mode="same")
     smooth[curve.middle < 15.0] = 0.0
     return float(curve.middle[int(smooth.argmax())])

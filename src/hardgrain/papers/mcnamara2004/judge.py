@@ -23,7 +23,7 @@ __all__ = ["ENOUGH", "judged_only", "number", "over_packings", "statement"]
 # Not as rare as `experiment.CHANCE`: there a true statement must survive many realisations, here a
 # false one must be caught.
 CLEAR = 1e-2
-ENOUGH = 10  # with fewer packings chance allows nearly everything, and nothing is judged
+ENOUGH = 10  # [packings] with fewer, chance allows nearly everything, and nothing is judged
 
 
 def over_packings(of: Callable[..., float], *groups: Sequence[Any]) -> tuple[float, float]:

@@ -52,7 +52,7 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 __all__ = ["EXPERIMENT"]
 
 MU = 0.3
-PRESSURE = 1.0  # of both pistons at λ = 0 [ρ g r]
+PRESSURE = 1.0  # pressure of both pistons at λ = 0 [ρ g r]
 NOTHING = 1e-9  # a weight below has vanished [mean normal force]
 SLIGHT = 1e-6  # a grain whose contacts all bear less is loose; far above what the solver leaves
 STILL, STEPS = 1e-9, 100  # speed at rest after a step of load, and steps in which it must come
@@ -123,7 +123,7 @@ def _packed(grains: int, seed: int) -> Simulation:
 
 
 def _loaded(scene: Scene, load: float) -> Scene:
-    """The same with a piston that pushes harder, or with gravity that is tilted."""
+    """The packing with a piston that pushes harder, or with gravity that is tilted."""
     if scene.gravity is not None:
         return scene.model_copy(update={"gravity": [load, -1.0]})
     (box,) = scene.walls
@@ -135,7 +135,8 @@ def _loaded(scene: Scene, load: float) -> Scene:
 
 
 def _bearing(p: Packing) -> Packing:
-    """Without the contacts of grains that bear nothing: they touch, and belong to no structure."""
+    """The packing without the contacts of grains that bear nothing, which belong to no
+    structure."""
     n = p.radius.size
     loaded = p.components[:, 0] > SLIGHT * p.unit
     bears = np.ones(p.free.shape[0], dtype=bool)
@@ -153,7 +154,7 @@ def _bearing(p: Packing) -> Packing:
 class _Limit:
     """The greatest load that forces can balance, and the forces there."""
 
-    load: float  # λ_max
+    load: float  # the largest load λ_max
     sliding: int  # weights that vanish: M_s of the solution
     forced: int  # those that vanish in every solution
     expected: int  # 2 M − 3 N, with the equations of pistons

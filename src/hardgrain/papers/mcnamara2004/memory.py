@@ -104,7 +104,7 @@ def _fig11(outcome: Outcome, found: dict[str, list[Found]], quick: bool) -> None
         family: [starred(f.packing.components, f.bounds, f.packing.unit) for f in some]
         for family, some in found.items()
     }
-    # in MD-2 forces are outside by the accuracy of linear programs
+    # In MD-2, forces lie outside by as much as linear programs are inaccurate.
     stars = {k: [np.clip(s, 0.0, 1.0) for s in some] for k, some in stars.items()}
     for column, (axis, symbol) in enumerate(zip(axes, "RT")):
         values = {
@@ -135,7 +135,7 @@ def _fig11(outcome: Outcome, found: dict[str, list[Found]], quick: bool) -> None
 
 
 def _higher(outcome: Outcome, values: dict[str, list[Floats]]) -> None:
-    """Where normal forces lie between their bounds."""
+    """The place of normal forces between their bounds."""
     n = len(values["CD-1"])
     for family in FAMILIES:
         mean, error = mean_and_error([v.mean() for v in values[family]])

@@ -12,8 +12,8 @@ What the paper does not say is a field of `Setup`: the width of the box, the gri
 points are shifted at random (an exact grid falls as columns). Where it stops, "negligible kinetic
 energy", is here a hundred steps of quiet; the forces of rigid disks are then converged until they
 balance to 10⁻⁹ m̄ g, and soft disks are left to creep until they balance to 10⁻⁶ m̄ g. The paper's
-soft disks have k = 1.2·10⁵ m̄ g/r and γ = 7.7·10⁴ (m̄ g/r) √(r/g), where critical would be 490: γ is
-taken as printed, 157 times critical, along and across contacts, in implicit steps (`implicit`).
+soft disks have k = 1.2·10⁵ m̄ g/r and γ = 7.7·10⁴ (m̄ g/r) √(r/g), where critical would be 490: γ
+is taken as printed, 157 times critical, along and across contacts, in implicit steps (`implicit`).
 
 A packing takes one or two seconds and is kept in the cache folder with its bounds, so that the
 experiments share them and an interrupted run goes on where it was.
@@ -63,7 +63,7 @@ SEEDS, SEEDS_QUICK = 60, 3  # the paper's number, and fewer
 FRICTION = 0.3
 STIFFNESS, DAMPING = 1.2e5, 7.7e4  # [m̄ g/r], [(m̄ g/r) √(r/g)]
 DT = 0.01  # a grain that has fallen all the way moves by a tenth of r in it [√(r/g)]
-STEPS = 100  # of quiet that end a fall
+STEPS = 100  # steps without motion after which a fall has ended
 # The paper ends a fall at 6 √(L_y/g), L_y the height of the grid, if a grain still rolls. From then
 # on all velocities are set to zero every so many steps, until nothing begins to move any more.
 MOST, ROUND, ROUNDS = 38.0, 50, 400  # [√(r/g)], steps, how often at most
@@ -85,9 +85,9 @@ class Setup:
     """One initial condition. What the paper leaves open has the value that fits it best."""
 
     seed: int
-    width: float = 12.25  # of the box [r]
-    columns: int = 5  # of the grid
-    jitter: float = 0.5  # of its points [room in a cell]
+    width: float = 12.25  # width of the box [r]
+    columns: int = 5  # columns of the grid on which grains start
+    jitter: float = 0.5  # random displacement from its points [room in a cell]
     grains: int = 95
     sweeps: int = 200  # a step of contact dynamics
     quiet: float = 1e-4  # root-mean-square speed of quiet [√(g r)]; soft disks: ten times as much
@@ -112,13 +112,13 @@ class Setup:
                 )
             ],
             walls=[Box(min=[0.0, 0.0], max=[self.width, 1.0], open=["top"])],
-            allow_overlaps=True,  # as far as they were made
+            allow_overlaps=True,  # those that the run itself has made
         )
 
 
 # ---------------------------------------------------------------------- the stages
 def _stage(setup: Setup, family: str) -> Packing:
-    """Make one packing."""
+    """Make one packing by the given stage."""
     scene = setup.scene()
     _, grid = scene.build(setup.seed)
     if family == "CD-1":
@@ -135,7 +135,7 @@ def _stage(setup: Setup, family: str) -> Packing:
 
 
 def _rigid(setup: Setup, scene: Scene, start: State, least: float) -> Packing:
-    """By contact dynamics from a state without forces, for a time ``least`` or more."""
+    """Run contact dynamics from a state without forces, for a time ``least`` or more."""
     solver = GaussSeidel(sweeps=setup.sweeps)
     sim = Simulation(scene, dt=DT, solver=solver, seed=setup.seed, start=start)
     while sim.state.time < least or not sim.quiet(setup.quiet, STEPS):
@@ -144,7 +144,7 @@ def _rigid(setup: Setup, scene: Scene, start: State, least: float) -> Packing:
             sim.state.velocity[:], sim.state.spin[:] = 0.0, 0.0
             if sim.state.time > MOST + ROUNDS * ROUND * DT:
                 raise RunError(f"disks with seed {setup.seed} did not come to rest")
-    # the same forces, converged: grains are held where they are but for rounding
+    # These are the same forces, converged: grains are held in place up to rounding.
     solver = GaussSeidel(sweeps=50_000, stop="residual", tolerance=1e-11)
     for _ in range(20):
         state = sim.state.copy()
@@ -160,7 +160,7 @@ def _rigid(setup: Setup, scene: Scene, start: State, least: float) -> Packing:
 def soft(
     setup: Setup, scene: Scene, start: State, falls: bool, creep_step: float = CREEP_STEP
 ) -> Packing:
-    """As soft disks from a state without forces."""
+    """Run soft disks from a state without forces."""
     model, _ = scene.build(setup.seed)
     damping = setup.damping * DAMPING
     disks = SoftDisks(model, start, STIFFNESS, damping, FRICTION)

@@ -26,8 +26,8 @@ from hardgrain.papers.mcnamara2004.pipeline import (
 )
 
 PAPER = {"CD-1": (33.0, 1.4), "CD-2": (34.0, 1.3), "MD-1": (41.0, 1.7), "MD-2": (40.0, 1.5)}
-SCATTER = 12.0  # of r between packings, in all families [m̄ g]
-STATES, UNIFORM = 500, 1000  # of each packing; the paper has 500 of the first kind
+SCATTER = 12.0  # scatter of r between packings, in all families [m̄ g]
+STATES, UNIFORM = 500, 1000  # states of each packing; the paper has 500 of the first kind
 BOTH = 16  # seeds of each family that are sampled uniformly, too
 # Unbalanced force of a perturbed state that is a member [m̄ g]. A tenth of it changes r by 0.1 % or
 # less, ten times as much by up to 1 %.
@@ -35,7 +35,7 @@ TOLERANCE = 1e-3
 
 
 def run(quick: bool) -> Outcome:
-    """Both ways for each family, and where the simulated states are in F."""
+    """Sample each family both ways, and find where the simulated states lie in F."""
     outcome = Outcome(text=_TEXT)
     found = families(quick)
     outcome.seeds = range(1 if quick else len(found["CD-1"]))

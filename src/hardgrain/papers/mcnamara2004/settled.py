@@ -22,7 +22,7 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 __all__ = ["DT", "at_rest", "settled"]
 
 DT = 0.04  # [√(r/g)]
-SWEEPS = 100  # of the fall; the worst overlap is then some 10⁻³ r
+SWEEPS = 100  # sweeps a step of the fall, for which the worst overlap is some 10⁻³ r
 # root-mean-square speeds that end the fall, that are worth a tight solution, that are rest [√(g r)]
 SLOW, CALM, STILL = 1e-2, 1e-7, 1e-9
 # Grains roll on a floor or swing between two others for ever: all velocities are set to zero each
@@ -36,7 +36,7 @@ TIGHT = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=20_000)
 
 def settled(count: int, mu: float, seed: int, dim: int = 2) -> Simulation:
     """A simulation that has come to rest, its forces converged."""
-    pitch = 2.1  # of the grid
+    pitch = 2.1  # spacing of the grid
     width = 12.25 * math.sqrt(count / 95.0) if dim == 2 else (4.3 * count) ** (1.0 / 3.0)
     rows = math.ceil(count / math.floor(width / pitch) ** (dim - 1))
     low, high = [0.0] * dim, [width] * (dim - 1) + [pitch * (rows + 0.5)]
@@ -52,7 +52,7 @@ def settled(count: int, mu: float, seed: int, dim: int = 2) -> Simulation:
             )
         ],
         walls=[Box(min=low, max=high, open=["top"])],
-        allow_overlaps=True,  # as far as they were made
+        allow_overlaps=True,  # those that the run itself has made
     )
     sim = Simulation(scene, dt=DT, solver=LOOSE, seed=seed)
     while not sim.quiet(SLOW, QUIET):

@@ -38,16 +38,16 @@ TIGHT = 1e-13  # residual that each step is converged to
 class Wedge:
     """Ranges of the contact forces of a disk on two walls [weight of the disk]."""
 
-    angle: float  # of the contacts from the lowest point of the disk [rad]
+    angle: float  # angle of the contacts from the lowest point of the disk [rad]
     mu: float
     delta_normal: float  # (35)
     delta_tangential: float  # (37)
-    measured_normal: float  # by linear programming
+    measured_normal: float  # the same by linear programming
     measured_tangential: float
 
 
 def wedge(angle: float, mu: float) -> Wedge:
-    """δ_R and δ_T of a disk on two walls, by formula and by linear programming.
+    """The ranges δ_R and δ_T of a disk on two walls, by formula and by linear programming.
 
     All are inf where tan φ > 1/µ. At φ = 0 both contacts are the same point of the floor and share
     the weight as they like: δ_R is then 1, and the formulas hold for φ → 0 only.
@@ -201,7 +201,7 @@ def _scene(angle: float, rng: np.random.Generator) -> Scene:
             Plane(name="left", point=[-s, -c], normal=[s, c]),
             Plane(name="right", point=[s, -c], normal=[-s, c]),
         ],
-        allow_overlaps=True,  # by rounding
+        allow_overlaps=True,  # those of rounding
     )
 
 
@@ -258,7 +258,7 @@ def _simulated(outcome: Outcome, angles: Floats, starts: int) -> None:
 
 
 def _wedged(outcome: Outcome, angle: float, starts: int) -> None:
-    """The same starts with three steps, where nothing bounds the forces."""
+    """The states after the same starts, with three steps, where nothing bounds the forces."""
     steps = (DT, DT / 2.0, DT / 4.0)
     cases = [(angle, seed, dt) for seed in range(starts) for dt in steps]
     made = np.array([f[0] if f else math.nan for f in pmap(_settle, cases)]).reshape(-1, len(steps))
@@ -266,7 +266,7 @@ def _wedged(outcome: Outcome, angle: float, starts: int) -> None:
     power = np.log(made[kept][:, 0] / made[kept][:, -1]) / math.log(steps[0] / steps[-1])
     mean, error = mean_and_error(power)
     least = theory.normal(angle, theory.least(angle, MU))
-    # of ln((P/dt + w)/(4 P/dt + w))/ln 4, to first order in w
+    # This is ln((P/dt + w)/(4 P/dt + w))/ln 4 to first order in w.
     weight = 0.75 / math.log(4.0) * least / float(np.nanmin(made[:, 0]))
     outcome.tables["wedged"] = {f"dt={dt:g}": made[:, k] for k, dt in enumerate(steps)}
     outcome.claims += [

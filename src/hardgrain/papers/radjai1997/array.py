@@ -62,7 +62,8 @@ def evolve(
     block_mass: float = 0.0,
     keep_closed: bool = False,
 ) -> History:
-    """From angular velocities ``omega0`` and the array's velocity ``v0`` to the steady state.
+    """Follow the array from angular velocities ``omega0`` and its velocity ``v0`` to the steady
+    state.
 
     law              "C1": one coefficient of friction; "C2": the static ones are others
     mu_static        µ_s between disks, for C2

@@ -16,16 +16,16 @@ from hardgrain.theory import array as theory
 
 SIZE, DRIVE, BRAKE, BLOCK = 30, 4.0, 0.01, 0.01
 MU, PLANE = 0.01, 0.1  # what is not varied: µ in (b), µ' in (a)
-POINTS = 150  # of the curve (a)
-PLATEAU = 0.0684253596228  # of (b), by an independent program
-CLOSE = 1e-8  # to which a change of modes is found; rates of slip below 1e-9 count as none
+POINTS = 150  # number of points of the curve (a)
+PLATEAU = 0.0684253596228  # value of the plateau of (b), by an independent program
+CLOSE = 1e-8  # accuracy of the place where modes change; slip rates below 1e-9 count as none
 BISECTION = "two bisections, each to 10⁻⁸"
 LAW = 1e-6  # what converged forces of contact dynamics may differ by [m g]
 RESIDUAL = "what a residual of 10⁻¹² leaves in the forces: times L²/m_b = 10⁵, with a margin of 10"
 
 
 def run(quick: bool) -> Outcome:
-    """Both curves, where their modes change, and what the blocks do."""
+    """Compute both curves, the places where their modes change, and the effect of the blocks."""
     outcome = Outcome(text=_TEXT)
     few = 15 if quick else 150
     a = np.append(np.geomspace(1e-4, 0.95, POINTS), (0.0, 0.02))
@@ -64,7 +64,7 @@ def _point(coefficients: tuple[float, float, float], ranged: bool) -> dict[str, 
 
 
 def _change(is_low: Callable[[float], bool], low: float, high: float) -> float:
-    """Where ``is_low`` ceases to hold, by bisection."""
+    """The place at which ``is_low`` ceases to hold, by bisection."""
     while high - low > CLOSE:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if is_low(middle) else (low, middle)
@@ -72,21 +72,21 @@ def _change(is_low: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def _rolling(mu: float) -> tuple[float, float]:
-    """v̇ and µ_g if all disks roll, in closed form."""
+    """The values of v̇ and µ_g if all disks roll, in closed form."""
     inertia, friction = theory.rolling_array(SIZE, BRAKE, mu, BLOCK)
     v = (DRIVE - BRAKE - SIZE * friction) / inertia
     return v, (DRIVE - BRAKE) / SIZE - v
 
 
 def _least_plane(mu: float) -> float:
-    """µ' from which on all disks roll: the greatest T'/N'."""
+    """The least µ' for which all disks roll, which is the greatest T'/N'."""
     v, _ = _rolling(mu)
     some = 0.5
     return some * float(theory.rolling_mobilisation(SIZE, v, BRAKE, mu, some, BLOCK).max())
 
 
 def _disks(outcome: Outcome) -> None:
-    """Fig. 12a."""
+    """Judge the curve of Fig. 12a, where µ varies."""
     t: dict[str, Any] = outcome.tables["fig12a"]
     fall = np.maximum.accumulate(t["friction"]) - t["friction"]
     rolls = _change(lambda mu: _state(mu, PLANE).modes[0] == SIZE, 1e-4, 0.05)
@@ -148,7 +148,7 @@ def _disks(outcome: Outcome) -> None:
 
 
 def _plane(outcome: Outcome) -> None:
-    """Fig. 12b."""
+    """Judge the curve of Fig. 12b, where µ' varies."""
     t: dict[str, Any] = outcome.tables["fig12b"]
     begins = _change(lambda plane: _state(MU, plane).modes[0] < SIZE, 0.05, 0.2)
     flat = t["friction"][t["mu_plane"] > begins]
@@ -212,7 +212,7 @@ def _plane(outcome: Outcome) -> None:
 
 
 def _blocks(outcome: Outcome) -> None:
-    """Whether µ'' matters."""
+    """Judge whether µ'' matters."""
     t: dict[str, Any] = outcome.tables["blocks"]
     for mu, plane, what in (
         (0.04, 0.1, "three modes"),

@@ -30,12 +30,12 @@ from hardgrain.papers.radjai1997.starts import (
 from hardgrain.parallel import pmap
 
 PARTICLES, DRIVE, BRAKE, MU, MU_PLANE, _ = FIG3
-MODES = (4, 1, 5)  # of the steady state, computed independently
+MODES = (4, 1, 5)  # modes of the steady state, computed independently
 ROUNDING = 1e-12
 
 TYPICAL = 8  # seed of the start of Fig. 3: no contact opens, C2 ends elsewhere
 SETTLED = 1.0  # elastic oscillations fall to e^−9 by then [√(r/g)]
-FIRST = 0.1  # by then elastic waves have loaded all contacts
+FIRST = 0.1  # time by which elastic waves have loaded all contacts
 SAMPLE = 0.02
 
 

@@ -37,15 +37,16 @@ SIZE, INERTIA = 5, 0.5
 PRINTED = 1.05  # the paper's v̇; as a driving force it lies in the window
 
 INSIDE, OUTSIDE = (1.05, 1.1, 1.2, 1.3, 1.4), (1.0, 1.6)
-BEST = 1.2  # where v̇ has nearly its widest range
+BEST = 1.2  # drive at which v̇ has nearly its widest range
 SLIDING = (10.0, 100.0, 1000.0)  # γ_s [m √(g/r)]
 ORDERS, TRIALS = 8, 40  # seeds of contact dynamics from rest, and of Appendix A, for each drive
-SPEED, DURATION = 0.02, 8.0  # of random starts; so slow that all are steady by then
+# speed and time of random starts, so slow that all are steady in the end
+SPEED, DURATION = 0.02, 8.0
 LAW = 1e-6  # what converged forces of contact dynamics may differ by [m g]
 SEARCH = 2e-6  # accuracy of the search through all states
 SOFT = max(OUTSIDE) / STIFFNESS  # overlap of two disks, in radii: arms are as much shorter
 _TINY = 1e-11  # rounding of the linear programs, below which nothing is told apart
-SIZES = range(3, 21)  # of other arrays
+SIZES = range(3, 21)  # numbers of disks of other arrays
 TWOFOLD = 7  # disks; the shortest array of FIG10's coefficients whose path over N_L turns back
 
 
@@ -87,7 +88,7 @@ def drive_range(array: Array, states: States, mu: Floats) -> tuple[float, float]
     """The least and the greatest driving force with these contact states and ``mu`` of each."""
     a = array
     given = with_states(a, states, mu, mu, np.zeros_like(states))
-    # its first rows are the equations of motion
+    # The first rows are the equations of motion.
     drive = int(np.searchsorted(np.flatnonzero(a.motion), a.at_drive))
     low, high = given.low.copy(), given.high.copy()
     low[drive], high[drive] = -np.inf, np.inf
@@ -96,7 +97,7 @@ def drive_range(array: Array, states: States, mu: Floats) -> tuple[float, float]
 
 
 def _regularised(found: Solution) -> float:
-    """v̇ of that one of the solutions which RC1 goes to, whatever its γ_s.
+    """The acceleration v̇ of the solution that RC1 goes to, whatever its γ_s.
 
     Slips round a loop of sticking contacts add up to zero, with signs: Σ c u = 0. RC1 has T = γ_s u
     at all of them, hence Σ c T = 0, the equation that C1 lacks. Where the limits of friction do not
@@ -174,7 +175,7 @@ def _edges(outcome: Outcome, lines: Pieces, points: int) -> None:
 
 
 def _printed(outcome: Outcome, lines: Pieces) -> None:
-    """v̇ = 1.05 and the accelerations of Fig. 11."""
+    """Judge v̇ = 1.05 and the accelerations of Fig. 11."""
     none = FIG10[2] / INERTIA  # v̇ at which no disk rolls
     greatest = bisect(lambda v: rolling_length(v, *FIG10) - 0.5, 0.0, none, xtol=1e-14)
     rolls = int(np.flatnonzero(lines.states[:, 1] == STICKS)[-1])
@@ -335,7 +336,7 @@ def _passes(size: int, drive: float) -> float:
 
 
 def _proof(size: int, drive: float) -> dict[str, float]:
-    """v̇ with the contact states that were found, over all states, and by trial and error."""
+    """Ranges of v̇ with the contact states found, over all states, and by trial and error."""
     found = steady_state(size, drive, *FIG10)
     a = found.array
     every = all_states(a, found.slide, found.stick, found.given, a.unknown(a.at_v[:1]))[0]
@@ -397,7 +398,7 @@ def _states(outcome: Outcome, proofs: list[dict[str, float]]) -> None:
 
 # ---------------------------------------------------------------------- what the methods pick
 def _rigid(drive: float, seed: int, speed: float) -> dict[str, float]:
-    """v̇ at the end by contact dynamics, from rest in one step or from a random start."""
+    """The final v̇ by contact dynamics, from rest in one step or from a random start."""
     spins = np.random.default_rng(seed).uniform(-speed, speed, SIZE)
     start = scene(SIZE, drive, *FIG10, omega0=spins, v0=speed)
     motion = contact_dynamics(start, DURATION if speed else 0.01, seed=seed)
@@ -406,7 +407,7 @@ def _rigid(drive: float, seed: int, speed: float) -> dict[str, float]:
 
 
 def _soft(drive: float, sliding: float) -> dict[str, float]:
-    """v̇ at the end by soft particles from rest, and how it changes with the velocity."""
+    """The final v̇ by soft particles from rest, and how it changes with the velocity."""
     motion = soft_particles(scene(SIZE, drive, *FIG10), DURATION, sliding, every=0.5 * DURATION)
     return {"drive": drive, "sliding": sliding, "speed": 0.0, "seed": 0,
             "acceleration": motion.acceleration[-1],
@@ -419,7 +420,7 @@ def _members(
     soft: list[dict[str, float]],
     inside: tuple[float, ...],
 ) -> None:
-    """v̇ of both methods against the range of C1, blocks of the same mass included."""
+    """Judge v̇ of both methods by the range of C1, blocks of the same mass included."""
     exact = {d: steady_state(SIZE, d, *FIG10, block_mass=BLOCK_MASS)
              for d in {row["drive"] for row in rigid}}  # fmt: skip
     for row in (*rigid, *soft):
@@ -600,7 +601,7 @@ def _fig11() -> Any:
 
 
 def _figure_members(tables: dict[str, Any]) -> Any:
-    """v̇ over N_L, and where in its range the methods are."""
+    """Draw v̇ over N_L, and where in its range the methods are."""
     figure, (left, right) = new_figure(1, 2, width=4.8)
     t, picks = tables["window"], tables["members"]
     left.fill_between(t["drive"], t["acceleration_least"], t["acceleration_greatest"],

@@ -248,7 +248,7 @@ def _forms(outcome: Outcome, lines: Pieces, modes: NDArray[np.int_]) -> None:
         rolling, sliding, _ = low.modes
         at = [0, rolling, rolling + sliding, n]
         rise = high.acceleration - low.acceleration
-        inertia = np.diff((high.normal - low.normal)[at]) / rise  # of each mode, by (6)
+        inertia = np.diff((high.normal - low.normal)[at]) / rise  # inertia of each mode, by (6)
         force = np.diff(low.normal[at]) - inertia * low.acceleration
         distance += [inertia.sum() / lines.inertia[k] - 1.0,
                      force.sum() / n / lines.effective_friction[k] - 1.0]  # fmt: skip
@@ -333,7 +333,7 @@ def _forms(outcome: Outcome, lines: Pieces, modes: NDArray[np.int_]) -> None:
 
 
 def _closed(lines: Pieces, k: int, rolling: int, sliding: int) -> tuple[float, float]:
-    """m_e and µ_e of a piece in closed form."""
+    """The values of m_e and µ_e of a piece in closed form."""
     plane, block = lines.states[k, -2], int(lines.states[k, -1])
     if rolling == FIG9["particles"]:
         return theory.rolling_array(**{name: FIG9[name] for name in FIG9 if name != "mu_plane"})
@@ -351,9 +351,9 @@ class Spikes:
 
     drive: Floats  # N_L in the middle
     acceleration: Floats  # v̇ in the middle
-    width: Floats  # in v̇
-    height: Floats  # of m_e above what it would be with a block without friction
-    area: Floats  # of m_e over v̇
+    width: Floats  # width of each spike in v̇
+    height: Floats  # height of m_e above its value for a block without friction
+    area: Floats  # area of m_e over v̇
     turned: Floats  # whether disk L slides the other way behind it
 
 
@@ -393,7 +393,7 @@ def _spikes(outcome: Outcome, lines: Pieces, modes: NDArray[np.int_]) -> Spikes:
     }
     unit = 2.0 * FIG9["mu_plane"] * FIG9["mu_block"] * found.drive
     area = np.abs(found.area) / unit
-    # from before a spike to behind it, without a step in between: 1/(1 ∓ µ'µ'')
+    # From before a spike to behind it, without a step in between, the factor is 1/(1 ∓ µ'µ'').
     stair = lines.inertia
     held = np.flatnonzero((lines.states[:, -1] == STICKS)[:-1])
     single = [k for k in held if lines.states[k - 1, -1] and lines.states[k + 1, -1]]
@@ -498,7 +498,8 @@ def _fig8(lines: Pieces) -> Any:
 def _fig9(lines: Pieces, modes: NDArray[np.int_], changes: dict[str, Any]) -> Any:
     figure, panels = new_figure(2, 2, width_ratios=[1.4, 1.0], height=2.9)
     slides = lines.states[:, -2] != STICKS
-    smooth = np.full((slides.size, 2), np.nan)  # without spikes: a block without friction
+    # the curve without spikes, for a block without friction
+    smooth = np.full((slides.size, 2), np.nan)
     smooth[slides] = [
         theory.moving_array(rolling=int(k), **FIG9 | {"mu_block": 0.0}) for k in modes[slides, 0]
     ]

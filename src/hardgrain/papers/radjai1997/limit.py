@@ -36,9 +36,9 @@ class Ending:
     how: str
     events: int
     states: States  # (2 L + 1,) 0: sticks, ±1: slides
-    friction: float  # µ_g
+    friction: float  # collective friction µ_g
     without_mode_2: bool  # whether every disk has a contact that sticks
-    least_alpha: float  # from which on all this obeys C2
+    least_alpha: float  # least α for which all this obeys C2
 
 
 def endless(seed: int) -> Ending:

@@ -46,7 +46,7 @@ def bookkeeping(outcome: Outcome, paths: list[Path]) -> None:
     slides, slides_error = ratio(*before)
     later, later_error = ratio(*after)
     at_top, at_top_error = mean_and_error([p.remembered[p.top] for p in closed])
-    left_free = PARTICLES + 1 - 8  # by the 8 contacts that stick in the steady state
+    left_free = PARTICLES + 1 - 8  # what the 8 contacts that stick in the steady state leave free
     outcome.claims += [
         Claim(
             "share of NS contacts appearing before the maximum of µ_g that slide again",
@@ -128,16 +128,16 @@ def _count(paths: list[Path]) -> dict[str, float]:
     before = np.concatenate([p.stays.begun <= p.top for p in paths])
     meta = np.concatenate([p.stays.metastable for p in paths])
     ended = np.concatenate([p.stays.ended[p.stays.metastable] <= p.top for p in paths])
-    turns = np.concatenate([p.reversals <= p.top for p in paths])
+    before = np.concatenate([p.reversals <= p.top for p in paths])
     return {
         "stick_before": before.sum() / n,
         "metastable_before": (before & meta).sum() / n,
         "release_before": ended.sum() / n,
-        "reverse_before": turns.sum() / n,
+        "reverse_before": before.sum() / n,
         "stick_after": (~before).sum() / n,
         "metastable_after": (~before & meta).sum() / n,
         "release_after": (~ended).sum() / n,
-        "reverse_after": (~turns).sum() / n,
+        "reverse_after": (~before).sum() / n,
         "remembered_at_top": float(np.mean([p.remembered[p.top] for p in paths])),
         "remembered_at_end": float(np.mean([p.remembered[-1] for p in paths])),
     }
@@ -229,10 +229,10 @@ def figure(paths: list[Path]) -> Any:
     at = np.arange(2)
     meta = np.array([count[f"metastable_{n}"] for n in names])
     stick = np.array([count[f"stick_{n}"] for n in names])
-    turn = [count[f"reverse_{n}"] for n in names]
+    reverse = [count[f"reverse_{n}"] for n in names]
     left.bar(at - 0.2, stick - meta, 0.36, color=COLOURS[1], label="S → NS, stays")
     left.bar(at - 0.2, meta, 0.36, bottom=stick - meta, color=COLOURS[5], label="S → NS → S")
-    left.bar(at + 0.2, turn, 0.36, color=COLOURS[3], label="slip changes sign")
+    left.bar(at + 0.2, reverse, 0.36, color=COLOURS[3], label="slip changes sign")
     left.set_xticks(at, ["before the maximum of µ$_g$", "after"])
     left.set(ylabel="contacts per start")
     left.legend()

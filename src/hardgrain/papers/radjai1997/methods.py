@@ -39,7 +39,7 @@ SPEED = 0.2
 MIDDLE = FIG3[0] // 2  # a contact in the middle
 START = 3  # seed of the start that molecular dynamics has; its last event is at t = 3.3
 SETTLED, END = 1.0, 6.0  # paths are compared in between: elastic oscillations are e^−9 by then
-SAMPLE = 0.02  # of molecular dynamics [√(r/g)]
+SAMPLE = 0.02  # time between samples of molecular dynamics [√(r/g)]
 
 SLIDING = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # γ_s [m √(g/r)]
 SOFTNESS = (2e4, 2e5, 2e6)  # k_n [m g/r], γ_n with √k_n, so that collisions are alike

@@ -94,7 +94,7 @@ def _drives(array: Array, mu: Floats, slip: Floats) -> Floats:
     """The least and the greatest N_L that these slips allow; NaN if there is none."""
     try:
         ends: Floats = _constant_speed(array, mu, slip).extremes(array.normal[[-1]])[0]
-    except RunError:  # no forces at all
+    except RunError:  # no forces solve it at all
         return np.full(2, np.nan)
     return ends
 
@@ -326,7 +326,7 @@ def _eta_plane(found: Solution) -> Floats:
 
 
 def _limits(outcome: Outcome) -> None:
-    """(B), and one coefficient much less than the other."""
+    """Judge case (B), and one coefficient much less than the other."""
     wide = steady_state(**PRINTED | {"drive": 14.0})
     little = steady_state(**REPAIRED | {"mu": REPAIRED["mu_plane"] / 100})
     smooth = steady_state(**REPAIRED | {"mu_plane": REPAIRED["mu"] / 100})

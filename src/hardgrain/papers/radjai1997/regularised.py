@@ -27,10 +27,12 @@ from hardgrain.papers.radjai1997.scene import (
 from hardgrain.parallel import pmap
 
 Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
-FIG5: tuple[int, float, Case] = (80, 1.4, (0.01, 0.006, 0.01, 0.001))  # with (A) of `modes`
+# L, N_L and case (A) of `modes`
+FIG5: tuple[int, float, Case] = (80, 1.4, (0.01, 0.006, 0.01, 0.001))
 FIG9: tuple[int, Case] = (30, (0.01, 0.04, 0.1, 0.001))
 HIGH = 10.0  # N_L of the right end of Figs 8 and 9
-# γ_s [m √(g/r)]: a contact that begins to slide at the rate u̇ is at Coulomb's limit after µN/γ_s u̇
+# γ_s [m √(g/r)]: a contact that begins to slide at the rate u̇ is at Coulomb's limit after µN/γ_s
+# u̇
 SLIDING = 1000.0
 RINGING = 12.0  # runs last until the slowest elastic wave has fallen to e^−12
 # A contact so near Coulomb's limit, as a share of it, may slide while waves ring. It then takes as

@@ -143,13 +143,13 @@ class Motion:
 
     @property
     def friction(self) -> Floats:
-        """µ_g = Σ T'/L, shape (n,)."""
+        """The collective friction µ_g = Σ T'/L, shape (n,)."""
         mean: Floats = self.tangential_plane.mean(axis=1)
         return mean
 
     @property
     def acceleration(self) -> Floats:
-        """v̇ of the disks' centre of mass, shape (n,), by (3): (N_L − N_0)/L − µ_g."""
+        """The acceleration v̇ of the centre of mass, (N_L − N_0)/L − µ_g by (3), shape (n,)."""
         pushed: Floats = (self.normal[:, -1] - self.normal[:, 0]) / self.omega.shape[1]
         return pushed - self.friction
 
@@ -160,13 +160,14 @@ class Motion:
 
     @property
     def slip(self) -> Floats:
-        """u_i = ω_i + ω_{i+1} of the sides 0 … L, shape (n, L + 1); blocks do not turn."""
+        """The slip u_i = ω_i + ω_{i+1} of the sides 0 … L, shape (n, L + 1); blocks do not
+        rotate."""
         u: Floats = np.pad(self.omega, ((0, 0), (1, 0))) + np.pad(self.omega, ((0, 0), (0, 1)))
         return u
 
     @property
     def slip_plane(self) -> Floats:
-        """u'_i = v − ω_i of the disks 1 … L on the plane, shape (n, L)."""
+        """The slip u'_i = v − ω_i of the disks 1 … L on the plane, shape (n, L)."""
         u: Floats = self.velocity[:, None] - self.omega
         return u
 
@@ -195,7 +196,7 @@ def follow(sim: Simulation, steps: int, every: int = 1) -> Motion:
         time[k], velocity[k], omega[k] = s.time, s.velocity[:size, 0].mean(), -s.spin[:size, 0]
         force[k, place[c.first, c.second]] = c.impulse / sim.dt
     side, plane = force[:, : size + 1], force[:, size + 1 : -1]
-    forward = np.where(np.arange(size + 1) == 0, 1.0, -1.0)  # where the second body lies
+    forward = np.where(np.arange(size + 1) == 0, 1.0, -1.0)  # on which side the second body lies
     softness = sim.engine.softness
     return Motion(
         sim.dt if softness is None else softness.step, time, velocity, omega,

@@ -86,12 +86,12 @@ class Path:
     time: Floats  # (n,) when each begins [√(r/g)]
     friction: Floats  # (n,) µ_g
     states: States  # (n, 2 L + 1) as of `History`
-    modes: tuple[int, int, int]  # of the steady state
+    modes: tuple[int, int, int]  # modes of the steady state
     lost: list[tuple[str, float]]  # contacts that had to be kept closed, and when first
     pulled: bool  # whether the steady state needs that
     loops: Whole  # (n,) NS contacts in closed loops, beyond what fixes the slips: forces are open
     remembered: Whole  # (n,) combinations of initial velocities that still matter
-    imbalance: float  # of energy, as a share of what friction has taken
+    imbalance: float  # error of the energy balance, relative to what friction has taken
 
     @property
     def steady(self) -> tuple[bytes, float]:
@@ -120,8 +120,8 @@ class Path:
     @cached_property
     def reversals(self) -> Whole:
         """Segments with which a contact begins to slide the other way, once for each."""
-        turns: Whole = np.nonzero(self.states[1:] * self.states[:-1] == -1)[0] + 1
-        return turns
+        found: Whole = np.nonzero(self.states[1:] * self.states[:-1] == -1)[0] + 1
+        return found
 
 
 def follow(seed: int, v0: float | None = None, **options: Any) -> Path | None:
@@ -162,7 +162,7 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def follow_soft(seed: int, every: float) -> tuple[Motion, History]:
-    """The same start by molecular dynamics with RC1, and by C1 with the same blocks."""
+    """Follow the same start by molecular dynamics with RC1, and by C1 with the same blocks."""
     omega, v = start(seed)
     exact = evolve(*FIG3, omega, v, keep_closed=True, block_mass=BLOCK_MASS)
     array = scene(*FIG3, omega0=omega, v0=v)

@@ -22,10 +22,10 @@ Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
 # Fig. 3's array, with its dynamic and with its static coefficients
 DYNAMIC: Case = (0.01, 0.1, 0.2, 0.001)
 STATIC: Case = (0.01, 0.3, 0.6, 0.001)
-ROUGH: Case = (0.01, 0.3, 0.3, 0.01)  # that of Figs 10 and 11
+ROUGH: Case = (0.01, 0.3, 0.3, 0.01)  # the case of Figs 10 and 11
 INERTIA = 0.5
 PER_DISK = 0.25  # N_L/L of Fig. 3 [m g]
-EXACT = 1e-11  # relative
+EXACT = 1e-11  # relative error that rounding leaves
 PROGRAMS = "rounding of the linear programs"
 # the branch over the drive must not turn back to where it is followed from, as at 1.25 it does
 HIGH = 3.0  # [greatest drive at rest]
@@ -84,7 +84,7 @@ def _limits(size: int, case: Case) -> dict[str, float]:
 
 
 def _mixed(size: int, case: Case) -> tuple[float, float]:
-    """µ_g at v̇ = 0 by (8) or (11), as printed, and with all factors."""
+    """The friction µ_g at v̇ = 0 by (8) or (11), as printed, and with all factors."""
     brake, mu, mu_plane, block = case
     rolling = min(float(size), theory.rolling_length(0.0, *case))
     printed = theory.mixed_friction(size, rolling, brake, mu, mu_plane)
@@ -159,7 +159,8 @@ def _rolling(outcome: Outcome) -> None:
 
 
 def _both() -> dict[str, float]:
-    """Between its two thresholds an array can rest or move, µ_s = µ_d: over all contact states."""
+    """Judge, over all contact states, whether an array with µ_s = µ_d can rest and move between its
+    thresholds."""
     limits = _limits(BOTH, ROUGH)
     drive = 0.5 * (limits["motion"] + limits["rest"])
     found = steady_state(BOTH, drive, *ROUGH)
@@ -312,7 +313,7 @@ def _one_more(outcome: Outcome) -> None:
 
 
 def _length(outcome: Outcome, quick: bool) -> None:
-    """µ_g against L at a driving force proportional to L, where v̇ is nearly the same."""
+    """Judge µ_g against L at a driving force proportional to L, where v̇ is nearly the same."""
     sizes = (5, 10, 20, 40, 80) if quick else (2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160)
     found = [steady_state(n, PER_DISK * n, *DYNAMIC) for n in sizes]
     t: dict[str, Any] = {

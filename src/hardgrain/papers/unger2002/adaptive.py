@@ -27,27 +27,27 @@ Stop = Literal["local", "global", "residual"]
 RULES: tuple[tuple[Stop, float], ...] = (
     ("local", 0.03), ("global", 1e-3), ("residual", 1e-2), ("residual", 1e-3),
 )  # fmt: skip
-PARTICLES, FORCE = 50, 0.05  # of Fig. 4
-BEFORE, AFTER = 1000, 300  # steps
+PARTICLES, FORCE = 50, 0.05  # the chain and the force of Fig. 4
+BEFORE, AFTER = 1000, 300  # steps before and after the monitor is asked
 LONG = 4000  # steps in all, of the one rule under which the chain does not come to rest
 VISIBLE = 1e-3  # [d] far more than the solution of a step to rounding would leave
-MOST = 20_000  # sweeps
+MOST = 20_000  # most sweeps of a step
 
 
 @dataclass(frozen=True)
 class Watched:
     """A run, and what its monitor predicted."""
 
-    position: Floats  # (steps,) of the last disk [d]
+    position: Floats  # (steps,) position of the last disk [d]
     sweeps: Floats  # (steps,)
     sag: float  # bound of the monitor after `BEFORE` steps [d]
-    swing: float  # likewise [d]
-    creep: float  # likewise [d/step]
-    asked: int  # the step at which it was asked
+    swing: float  # bound of the swing, likewise [d]
+    creep: float  # bound of the creep, likewise [d/step]
+    asked: int  # the step at which the monitor was asked
 
     @property
     def late(self) -> Floats:
-        """The steps after it was asked."""
+        """Positions in the steps after the monitor was asked."""
         return self.position[self.asked : self.asked + AFTER]
 
     @property

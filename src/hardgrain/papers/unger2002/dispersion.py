@@ -1,4 +1,4 @@
-"""ω(k) and τ(k) of a chain, mode by mode, up to and beyond k_c."""
+"""The dispersion relations ω(k) and τ(k) of a chain, mode by mode, up to and beyond k_c."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
 SWEEPS = (10, 20, 40, 80)
-GROUPS = 10  # of seeds; leaving out each in turn gives the errors (jackknife)
+GROUPS = 10  # groups of seeds; leaving out one after the other gives the errors (jackknife)
 SHARES = (0.01, 0.05, 0.10)  # how far (18) holds
 
 
@@ -28,12 +28,13 @@ def _modes(particles: int, sweeps: int) -> range:
 
 
 def _first_seed(sweeps: int, mode: int) -> int:
-    """No two modes share seeds: their deviations from theory are to be independent."""
+    """The first seed of a mode; no two modes share seeds, so that their deviations are
+    independent."""
     return 100_000 * sweeps + 1000 * mode
 
 
 def _measure(job: tuple[int, int, int, float]) -> dict[str, Any]:
-    """ω and τ of a mode, with errors, and what they should be: a row of the table.
+    """Measure ω and τ of a mode, with errors, for a row of the table that has theory beside them.
 
     Modes that live for more than ``effort`` steps are run once for each group. ``omegas`` and
     ``taus``: of all groups first, then without each of them in turn.
@@ -81,7 +82,8 @@ def _measure(job: tuple[int, int, int, float]) -> dict[str, Any]:
 
 
 def _crossing(x: Floats, y: Floats, level: float) -> float:
-    """Where y, which grows with x, first reaches the level; between points linear in logarithms."""
+    """The x at which y, which grows with x, reaches the level; interpolated linearly in
+    logarithms."""
     above = np.flatnonzero(y >= level)
     if above.size == 0 or above[0] == 0:
         return math.nan
@@ -96,12 +98,12 @@ class Special:
 
     reach: Floats  # (shares,) k/k_c up to which (18) gives ω, mean over N_I
     ratio: float  # k at which a wave dies by 1/e² in a step / k_c of (19), mean over N_I
-    exponent: float  # of that k as a power of N_I
+    exponent: float  # exponent of that k as a power of N_I
     omega: float  # ω there, mean over N_I [1/dt]
 
     @classmethod
     def of(cls, table: dict[str, Floats], omega: Floats, tau: Floats) -> Special:
-        """From ω and τ of all modes of the table."""
+        """Find them from ω and τ of all modes of the table."""
         reach, found, omegas = [], [], []
         for sweeps in SWEEPS:
             mine = table["sweeps"] == sweeps

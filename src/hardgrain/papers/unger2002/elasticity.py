@@ -31,7 +31,7 @@ ZETA_HALF = -1.4603545088095868  # Riemann's ζ(½)
 
 # ---------------------------------------------------------------------- sag
 def _sag(job: tuple[int, int, float, int]) -> float:
-    """By how much a chain at rest shortens in the end if its load grows by ``more`` loads [d]."""
+    """How much a chain at rest shortens in the end if its load grows by ``more`` loads [d]."""
     particles, sweeps, more, seed = job
     sim = at_rest(particles, sweeps, seed=seed, force=(1.0 + more) * LOAD)
     start = sim.state.position[particles - 1, 0]
@@ -42,7 +42,7 @@ def _sag(job: tuple[int, int, float, int]) -> float:
 
 
 def step_shrinkage(force: float, particles: int, sweeps: int) -> float:
-    """By how much a force shortens a chain, mode by mode with the exact map of a step [d].
+    """How much a force shortens a chain, mode by mode with the exact map of a step [d].
 
     Let a load put f into a mode in each step. In the notation of `hardgrain.theory.chain`
     P ← a P − (1 − a)(V + f) and V ← V + f + P. From rest to rest the changes of P add up to −f,
@@ -69,14 +69,14 @@ def _ring(job: tuple[str, int, float, int]) -> Floats:
 
 
 def _springs(omega: Floats, tau: Floats) -> tuple[Floats, Floats]:
-    """κ and γ of the chain whose slowest mode has this ω and τ, for unit mass."""
+    """Stiffness κ and damping γ of the chain whose slowest mode has this ω and τ, for unit mass."""
     k = wavenumber(1, PARTICLES)
     curvature = 2.0 - 2.0 * math.cos(k)
     return (omega**2 + tau**-2.0) / curvature, 2.0 / (tau * curvature)
 
 
 def _step_springs(sweeps: int, dt: float) -> tuple[float, float]:
-    """The same, for the ω and τ of the exact map of a step."""
+    """Stiffness κ and damping γ for the ω and τ of the exact map of a step."""
     rate = relaxation_rates(PARTICLES)[0]
     omega = theory.step_frequency(rate, sweeps, dt)
     kappa, gamma = _springs(omega, theory.step_damping_time(rate, sweeps, dt))
@@ -178,7 +178,7 @@ def _line(length: Floats, sag: Floats) -> tuple[float, float]:
 
 
 def end_that_stays(sweeps: float) -> float:
-    """n₀: grains at the loaded end of a long chain that do not sag [1]."""
+    """The number n₀ of grains at the loaded end of a long chain that do not sag [1]."""
     return -ZETA_HALF * math.sqrt(theory.q() * sweeps / math.pi)
 
 
@@ -270,7 +270,8 @@ def _run_ringing(quick: bool, outcome: Outcome) -> dict[str, Any]:
 
 
 def _soft_frequency(springs: float) -> float:
-    """ω of the slowest wave of as many springs and dashpots of (24, 25), one end fixed [1/dt]."""
+    """Frequency ω of the slowest wave of as many springs and dashpots of (24, 25), one end fixed
+    [1/dt]."""
     stiff = 4.0 * math.sin(math.pi / (4.0 * springs)) ** 2
     kappa, gamma = theory.stiffness(SWEEPS), theory.damping(SWEEPS)
     return math.sqrt(kappa * stiff - (0.5 * gamma * stiff) ** 2)

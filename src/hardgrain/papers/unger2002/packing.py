@@ -64,8 +64,8 @@ QUIET, ROUND = 100, 300  # steps without motion of the piston; then, steps of th
 STILL = 1e-18  # kinetic energy per grain that a round ends with in a packing at rest
 MOST_STEPS = 100_000
 
-JUMP = 1e-4  # so small that no contact slides or opens: the answer is linear, see `piston`
-SPEED = 1e-7  # likewise
+JUMP = 1e-4  # rise of the force, so small that no contact slides or opens; see `piston`
+SPEED = 1e-7  # speed that is given to the grains, small for the same reason
 MOST_SWEEPS = 100_000
 
 
@@ -76,11 +76,11 @@ class Packing:
     scene: Scene  # the grains where they are; its seed decides on the order of sweeps alone
     state: State  # at rest; give it to a simulation as its start
     overlap: float  # the worst that was ever made [mean diameter]
-    residual: float  # of the contact laws
+    residual: float  # residual of the contact laws
 
     @property
     def height(self) -> float:
-        """Of the piston above the base [mean diameter]."""
+        """Height of the piston above the base [mean diameter]."""
         return float(self.state.position[-1, -1])
 
 
@@ -99,7 +99,7 @@ def _scene(grains: Grains, size: tuple[float, ...], periodic: bool) -> Scene:
         contacts=[ContactLaw(friction=FRICTION)],
         grains=[grains],
         walls=[box],
-        allow_overlaps=True,  # as far as they were made
+        allow_overlaps=True,  # those that the run itself has made
         **(repeated if periodic else {}),
     )
 
@@ -122,7 +122,7 @@ def prepared(seed: int, grains: int = 1000, dim: int = 2, periodic: bool = False
     overlap = sim.totals.worst_overlap
     sim = Simulation(scene, dt=DT, solver=solver, seed=seed, start=sim.state)
     _settle(sim)
-    # the same grains and walls, in a scene of their own
+    # The same grains and walls go into a scene of their own.
     x = sim.state.position
     here = At(positions=tuple(map(tuple, x[:grains].tolist())))
     rest = Grains(diameter=tuple(2.0 * sim.model.radius), place=here)
@@ -151,7 +151,7 @@ def _settle(sim: Simulation) -> None:
 
 
 def loaded(scene: Scene, factor: float) -> Scene:
-    """The same with this many times the force on the piston."""
+    """The scene with this many times the force on the piston."""
     (box,) = scene.walls
     assert isinstance(box, Box)
     top = box.pistons["top"]
@@ -168,7 +168,7 @@ class Excited:
     state: State
     weight: Floats  # (bodies,)
     axis: int
-    scale: float  # by which what is measured is divided
+    scale: float  # unit in which the velocity is given
 
     def step(self, sweeps: int, seed: int, steps: int) -> Floats:
         """Velocity after each step, shape (steps,)."""
@@ -187,7 +187,7 @@ class Excited:
         return x
 
     def rate(self, seed: int = 0) -> float:
-        """µ₁ from sweeps alone: how fast they take the velocity out of a single step.
+        """The rate µ₁ from sweeps alone: how fast they take the velocity out of a single step.
 
         Their number is doubled until 10⁻⁴ of it is left; µ₁ is that of their second half.
         """
@@ -216,7 +216,7 @@ def sheared(packing: Packing, speed: float = SPEED) -> Excited:
     touching = np.bincount(np.append(c.first[pushed], c.second[pushed]), minlength=bodies)
     mode = np.sin(math.pi * state.position[:, -1] / packing.height) * (touching > 1)
     diameter = np.array(packing.scene.grains[0].diameter)
-    mode[diameter.size :] = 0.0  # walls
+    mode[diameter.size :] = 0.0  # walls do not take part
     state.velocity[:, 0] = speed * mode
     weight = mode.copy()
     weight[: diameter.size] *= diameter ** state.position.shape[1]  # ~ mass

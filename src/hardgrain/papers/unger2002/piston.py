@@ -76,16 +76,16 @@ class Measured:
     rate_of_monitor: float  # µ₁ as every run predicts it from its contact network
     example: Floats  # (steps,) displacement with the second number of sweeps
     fitted: Ringing
-    begin: float  # of the fitted part of the example [dt]
+    begin: float  # where the fitted part of the example begins [dt]
     linear: float  # ω after a rise of the force by `JUMP` / after one by `TINY`
     jumped: Floats  # (jumps, sweeps, 2) ω and τ after the larger rises of the force
 
     def exponents(self) -> tuple[float, float]:
-        """Of ω and τ as powers of the number of sweeps."""
+        """Exponents of ω and τ as powers of the number of sweeps."""
         return _exponent(self.sweeps, self.omega), _exponent(self.sweeps, self.tau)
 
     def exact_exponent(self) -> float:
-        """Of ω by the exact map, over the same numbers of sweeps."""
+        """Exponent of ω by the exact map, over the same numbers of sweeps."""
         return _exponent(self.sweeps, _omega(self.rate, self.sweeps))
 
 
@@ -172,7 +172,7 @@ def study(plan: Plan, text: str) -> Outcome:
     jobs += [(seed, True) for seed in range(plan.sheared)]
     every = pmap(partial(measure, plan), jobs)
     modes = {"piston": every[: plan.packings], "transverse": every[plan.packings :]}
-    for name, found in modes.items():  # in 3D, some do not ring by a damped sine
+    for name, found in modes.items():  # in 3D the motion of some is no damped sine
         modes[name] = [m for m in found if math.isfinite(m.rate)]
     outcome = Outcome(text=text, seeds=range(max(plan.packings, plan.sheared)))
     for name, found in modes.items():
@@ -231,7 +231,7 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
             theory=None if paper else limit,
         ),
     ]
-    if plan.dim == 2:  # in 3D some packings have two modes that decay alike, and no one µ₁
+    if plan.dim == 2:  # in 3D some packings have two modes that decay alike, hence no single µ₁
         ratio, ratio_error = mean_and_error([m.rate_of_sweeps / m.rate for m in found])
         claims.append(
             Claim(
@@ -247,7 +247,7 @@ def _claims(mode: str, found: list[Measured], plan: Plan) -> list[Claim]:
 
 
 def _finite(found: list[Measured], plan: Plan) -> list[Claim]:
-    """The same exponents after rises of the force that are not small."""
+    """Judge the same exponents after rises of the force that are not small."""
     claims = []
     for j, jump in enumerate(plan.jumps):
         what = f"ΔF/F = {jump:g}, {plan.grains} disks, N_I = {plan.sweeps[0]} … {plan.sweeps[-1]}"
@@ -380,7 +380,7 @@ def _ringing(modes: dict[str, list[Measured]], plan: Plan) -> Figure:
 
 
 def _scaling(modes: dict[str, list[Measured]], plan: Plan) -> Figure:
-    """ω and τ against N_I, and all of them against N_I µ₁, where they fall on one curve."""
+    """Draw ω and τ against N_I, and against N_I µ₁, where all fall on one curve."""
     figure, axes = new_figure(1, 3, width=4.2, height=3.8)
     n = np.array(plan.sweeps, dtype=float)
     fine = np.geomspace(n[0] / 1.3, 1.3 * n[-1], 100)

@@ -36,10 +36,10 @@ FINE = 200  # explicit steps in a collision: errors of first order are half a pe
 
 # detachment: disks, their gaps [d], restitution
 ROW, GAP, RESTITUTION = 8, 0.1, 0.9
-TIMES = (0.02, 0.2, 2.0, 20.0)  # of a collision [time between collisions, GAP / speed]
+TIMES = (0.02, 0.2, 2.0, 20.0)  # durations of a collision [time between collisions, GAP / speed]
 
-# brake failure: height of the disk's path above the bump's centre [d], speeds
-HEIGHT, BRAKE = 0.9, 0.5  # and the restitution
+# brake failure: height of the disk's path above the bump's centre [d], restitution, speeds
+HEIGHT, BRAKE = 0.9, 0.5  # height and restitution
 SPEEDS = (0.01, 0.1, 1.0, 10.0)  # [d / time of a collision]
 
 
@@ -69,7 +69,7 @@ def soft_row(duration: float) -> float:
 
 
 def hard_row() -> float:
-    """The same pair by pair, event by event."""
+    """Share of its energy that a row of hard disks keeps, collision by collision."""
     x = GAP * np.arange(1.0, ROW + 1.0)  # free room: disks as points, the wall at zero
     v = np.full(ROW, -1.0)
     while True:
@@ -116,12 +116,12 @@ def soft_brake(speed: float) -> float:
 
 
 def _stiffness(duration: float) -> float:
-    """Of a collision with the fixed disk, which lasts so long; unit mass."""
+    """Stiffness for which a collision with the fixed disk lasts so long, for unit mass."""
     return (contact_time(1.0, 1.0, damping_ratio(BRAKE)) / duration) ** 2
 
 
 def integrated_brake(speed: float) -> float:
-    """The same by a solver of differential equations."""
+    """The loss of velocity at the bump, by a solver of differential equations."""
     from scipy.integrate import solve_ivp
 
     stiffness = _stiffness(speed)
@@ -144,7 +144,8 @@ def integrated_brake(speed: float) -> float:
 
 
 def rigid_brake(speed: float) -> float:
-    """The same of a rigid disk; as nothing has a duration, the speed has no meaning but dt's."""
+    """The loss of velocity of a rigid disk, for which the speed only sets how far it moves in a
+    step."""
     scene = Scene(**_bump())
     sim = Simulation(scene, dt=1e-4, solver=GaussSeidel(sweeps=1))
     sim.state.velocity[1, 0] *= speed

@@ -1,4 +1,4 @@
-"""c from the arrival of a pulse."""
+"""The speed of sound c from the arrival of a pulse."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def arrivals(passed: Floats) -> Floats:
 
 
 def speed(arrival: Floats) -> float:
-    """c: slope of distance over arrival time [d/dt]."""
+    """The speed of sound c, the slope of distance over arrival time [d/dt]."""
     n = arrival.size
     x = np.arange(1.0, n + 1.0)
     window = (x >= NEAR * n) & (x <= FAR * n)
@@ -58,7 +58,7 @@ def speed(arrival: Floats) -> float:
 
 
 def expected_momentum(sweeps: int, particles: int, steps: int) -> Floats:
-    """The same on average over all orders of sweeps, exactly; shape (steps, particles).
+    """Momentum on average over all orders of sweeps, exactly, shape (steps, particles).
 
     With r the forces beyond the load, from the wall on, and v the velocities (m = dt = 1): the
     sweeps of a step leave the share aᴺ of what r lacks to stop every grain, r* = −Σ v of all grains

@@ -1,4 +1,4 @@
-"""q: how fast the sweeps of one step spread forces along a chain, for every order of updates."""
+"""The number q: how fast the sweeps of one step spread forces along a chain, for every order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAPER = {  # what the paper says of q
     "parallel": "1/2 (11)",
 }
 EXTRA = LOAD / 1e3  # force added to a chain at rest: so little that every contact stays loaded
-SPREAD_LENGTH, SPREAD_SWEEPS = 200, 60  # of the figure's left panel
+SPREAD_LENGTH, SPREAD_SWEEPS = 200, 60  # length and sweeps of the figure's left panel
 
 
 def relaxed(particles: int, sweeps: int, extra: Floats, order: str, seed: int) -> Floats:
@@ -38,7 +38,8 @@ def relaxed(particles: int, sweeps: int, extra: Floats, order: str, seed: int) -
 
 
 def _q(job: tuple[str, int, int]) -> float:
-    """q from the decay of the slowest mode of the forces, cos k i: by exp(−q k² d²) a sweep.
+    """The number q from the decay of the slowest mode of the forces, cos k i, by exp(−q k² d²) a
+    sweep.
 
     Between the sweeps at which it should have fallen to e^(−0.4) and e^(−1.4): by then any other
     mode that the order mixes in, the next one decays nine times as fast, is gone.
@@ -63,14 +64,15 @@ def _spread(job: tuple[str, int]) -> Floats:
 
 
 def _endless(lengths: Floats, q: Floats) -> tuple[float, float]:
-    """q of an endless chain, and by how many contacts the ends act: q (1 − b/n)."""
+    """The number q of an endless chain, and b in q (1 − b/n), by which the ends act."""
     # chance makes errors that fall faster than 1/n, the neglected 1/n² does as well
     slope, q0 = np.polyfit(1.0 / lengths, q, 1, w=lengths)
     return float(q0), float(-slope / q0)
 
 
 def run(quick: bool) -> Outcome:
-    """q of every order from chains of several lengths, for random ones with several seeds."""
+    """Measure q of every order in chains of several lengths, and of random orders with several
+    seeds."""
     lengths, seeds = ((30, 45, 60, 90), 8) if quick else ((60, 90, 130, 200), 24)
     jobs = [
         (order, n, seed)

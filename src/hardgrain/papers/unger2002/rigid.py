@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 TOLERANCE = 1e-8
-PARTICLES, FORCE = 50, 0.05  # of Fig. 4
+PARTICLES, FORCE = 50, 0.05  # the chain and the force of Fig. 4
 SWEEPS = 40
 MORE = 1.0  # loads that are added to a chain at rest
-JUMP = 1e-2  # of the force on the piston; the packings have borne twice as much before
+JUMP = 1e-2  # relative rise of the piston's force; the packings have borne twice as much before
 
 _SOLVERS: dict[str, RigidSolver | GaussSeidel] = {
     "rigid": RigidSolver(tolerance=TOLERANCE),
@@ -45,14 +45,14 @@ _SOLVERS: dict[str, RigidSolver | GaussSeidel] = {
 
 @dataclass(frozen=True)
 class Motion:
-    """Of the last disk of a chain, or of a piston, in the direction of its load."""
+    """Motion of the last disk of a chain, or of a piston, in the direction of its load."""
 
     velocity: Floats  # (steps,)
     displacement: Floats  # (steps,)
     overlap: float  # the worst that was made [mean diameter]
     residual: float = 0.0  # the worst that a step was left with
 
-    def turns(self, still: float) -> int:
+    def reversals(self, still: float) -> int:
         """How often the velocity changes its sign, speeds up to ``still`` not counted."""
         sign = np.sign(self.velocity[np.abs(self.velocity) > still])
         return int(np.count_nonzero(np.diff(sign)))
@@ -167,7 +167,7 @@ def _of_impact(found: dict[str, Motion]) -> list[Claim]:
     row = PARTICLES * max(TOLERANCE, rigid.residual)
     # The impulse of the impact is that of all disks; afterwards the force gives F dt to each.
     impact, rest = row * PARTICLES * speed, row * FORCE
-    turns = {name: Motion(v, v, 0.0).turns(impact) for name, v in late.items()}
+    reversals = {name: Motion(v, v, 0.0).reversals(impact) for name, v in late.items()}
     return [
         _nothing(
             f"{what}largest speed of the last disk afterwards [speed of the impact]",
@@ -178,10 +178,10 @@ def _of_impact(found: dict[str, Motion]) -> list[Claim]:
         ),
         _nothing(
             f"{what}changes of its direction, speeds within the solver's tolerance not counted",
-            turns["rigid"],
+            reversals["rigid"],
             0.0,
             "exact",
-            f"{turns['sweeps']} with {SWEEPS} sweeps",
+            f"{reversals['sweeps']} with {SWEEPS} sweeps",
         ),
         _nothing(
             f"{what}how far the last disk ends beyond its place [d]",
@@ -246,10 +246,10 @@ def _of_piston(packings: list[dict[str, Motion]], grains: int) -> list[Claim]:
         ),
         _nothing(
             f"{what}changes of its direction, speeds within the solver's tolerance not counted",
-            max(m["rigid"].turns(row) for m in packings),
+            max(m["rigid"].reversals(row) for m in packings),
             0.0,
             "exact",
-            f"{max(m['sweeps'].turns(row) for m in packings)} with {SWEEPS} sweeps",
+            f"{max(m['sweeps'].reversals(row) for m in packings)} with {SWEEPS} sweeps",
         ),
         _nothing(
             f"{what}largest displacement [d]",

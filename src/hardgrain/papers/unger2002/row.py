@@ -116,7 +116,7 @@ def forces(sim: Simulation) -> Floats:
 
 
 def wavenumber(mode: Any, particles: int) -> Any:
-    """k of the standing waves of a chain, mode 1 being the slowest [1/d]."""
+    """Wave numbers k of the standing waves of a chain, mode 1 being the slowest [1/d]."""
     return (2.0 * np.asarray(mode) - 1.0) * (math.pi / (2.0 * particles))
 
 
@@ -153,7 +153,8 @@ def mean_sweep(particles: int) -> Floats:
 
 
 def relaxation_rates(particles: int) -> Floats:
-    """µ of all modes of a chain with its wall and its free end, slowest first, random order [1].
+    """Rates µ of all modes of a chain with a wall and a free end, slowest first, in random order
+    [1].
 
     Nothing is handed on to the mirror image behind the wall and back: they are slower than those
     of an endless chain, the slowest by 0.07/n.
@@ -208,7 +209,7 @@ SUBSTEPS = 400
 def soft_mode_amplitude(
     particles: int, stiffness: float, damping: float, steps: int, dt: float, wall: bool
 ) -> Floats:
-    """The same of the slowest mode, for soft grains with springs and dashpots; shape (steps + 1,).
+    """Amplitude of the slowest mode of soft grains with springs and dashpots, shape (steps + 1,).
 
     Without a wall the chain goes on behind it as its own mirror image: there as many grains again,
     pushed from the other side.
@@ -253,10 +254,10 @@ class Chain:
 
     time: Floats  # (steps,) [dt]
     position: Floats  # (steps,) of the last particle's centre, from the wall [d]
-    settled: float  # from here on every contact bears a force; inf: never [dt]
+    settled: float  # time from which every contact bears a force; inf if never [dt]
 
     def fit(self, start: float, stop: float) -> Ringing:
-        """x0 + A exp(−t/τ) sin(ωt + φ), fitted to the times from ``start`` to ``stop``.
+        """Fit x0 + A exp(−t/τ) sin(ωt + φ) to the times from ``start`` to ``stop``.
 
         NaN throughout if the chain does not ring there.
         """

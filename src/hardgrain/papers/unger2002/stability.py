@@ -1,4 +1,4 @@
-"""ρ: how many contacts answer a push at once, in a chain and in packings.
+"""The number ρ: how many contacts answer a push at once, in a chain and in packings.
 
 A contact that answers alone, P ← P − V/W, stops its own relative velocity V and pushes its
 neighbours. If all do so at once, errors change by 1 − D⁻¹W, where W is the matrix of all contacts
@@ -35,7 +35,7 @@ from hardgrain.theory.spring import largest_step
 
 __all__ = ["ITERATIONS", "Kept", "at_rest_problem", "growth", "radius", "substeps"]
 
-ITERATIONS = 120  # of the power method; neighbouring eigenvalues of these matrices are 1 % apart
+ITERATIONS = 120  # iterations of the power method; neighbouring eigenvalues are 1 % apart
 
 
 class Kept(GaussSeidel):
@@ -67,7 +67,7 @@ def at_rest_problem(system: str, grains: int, seed: int) -> Problem:
 
 
 def radius(problem: Problem) -> float:
-    """ρ of the contacts that bear a force, as long as they stick; by a sparse eigenvalue solver."""
+    """The number ρ of contacts that bear a force and stick, by a sparse eigenvalue solver."""
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import eigsh
 
@@ -89,7 +89,7 @@ def radius(problem: Problem) -> float:
 
 
 def growth(problem: Problem, seed: int = 0) -> float:
-    """By how much a parallel update multiplies a small error of the impulses, in the end.
+    """The factor by which a parallel update multiplies a small error of the impulses, in the end.
 
     Measured with the solver itself: one sweep from impulses a little off, again and again.
     """

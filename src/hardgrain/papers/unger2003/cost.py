@@ -52,7 +52,7 @@ from hardgrain.theory import chain
 __all__ = ["EXPERIMENT", "Relaxation", "Watched", "relaxation", "settled"]
 
 MORE = 1.1  # new load / old load
-TOLERANCES = (1e-3, 1e-4, 1e-6)  # of the residual
+TOLERANCES = (1e-3, 1e-4, 1e-6)  # values of the residual at which sweeps are counted
 SOLVED = 1e-9  # residual at which what still moves is part of the solution
 NEARLY = 0.01  # share of the added load that may be missing when it has arrived
 MOST = 300_000  # sweeps; none of the systems here needs as many
@@ -94,9 +94,9 @@ class Relaxation:
 
 
 class Watched(GaussSeidel):
-    """Sweeps until all that we ask for has been seen, and looks up now and then."""
+    """Sweeps until all that is asked for has been seen, and measures now and then."""
 
-    axis: int = -1  # of the load
+    axis: int = -1  # axis of the load
     _seen: list[Relaxation] = PrivateAttr(default_factory=list)
 
     def solve(  # type: ignore[override]  # steps only
@@ -125,7 +125,7 @@ class Watched(GaussSeidel):
 
 
 def _momentum(problem: Problem, axis: int) -> float:
-    """Of all that can move, with the impulses as they are [mass × speed]."""
+    """Momentum of all that can move, with the impulses as they are [mass × speed]."""
     free = problem.inv_mass[:, axis] > 0.0
     p = problem.velocity[free, axis] @ (1.0 / problem.inv_mass[free, axis])
     on = free[problem.second].astype(float) - free[problem.first]
@@ -172,7 +172,7 @@ def settled(
             )
         ],
         walls=[Box(min=[0.0] * dim, max=size, open=["top", *(sides if periodic else [])])],
-        allow_overlaps=True,  # as far as they were made
+        allow_overlaps=True,  # those that the run itself has made
     )
     sim = Simulation(scene, dt=0.05, solver=GaussSeidel(sweeps=100), seed=seed)
     for _ in range(20):
@@ -187,7 +187,7 @@ def settled(
 
 
 def _balanced(sim: Simulation) -> bool:
-    """At rest, and sweeps find nothing more to do: 10⁻⁶ of the load, where we look for 10⁻³."""
+    """Whether grains are at rest to 10⁻⁶ of the load, where the claims need 10⁻³."""
     return sim.quiet(0.01, 20) and sim.report is not None and sim.report.residual < 1e-6
 
 
@@ -204,7 +204,7 @@ class Task:
     load: str  # "piston" or "gravity"
     grains: int
     seed: int
-    cold: bool = True  # also from no forces at all
+    cold: bool = True  # whether to solve it also from no forces at all
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Result:
     task: Task
     length: float  # L, along the load [mean diameter]
     warm: Relaxation  # from the forces under the old load
-    cold: Relaxation | None  # from none; not for columns
+    cold: Relaxation | None  # from no forces; None for columns
     second: float  # CPU time of a sweep [s]
 
     def arrival(self, missing: float = NEARLY) -> float:
@@ -231,12 +231,13 @@ def _run(task: Task) -> Result:
         if not task.cold or task.system in COLUMNS
         else relaxation(sim, "zero", axis, TOLERANCES[0])
     )
-    second = (_cpu_time(sim, FIXED + 1) - _cpu_time(sim, 1)) / FIXED  # without all else in a step
+    # all other work of a step cancels
+    second = (_cpu_time(sim, FIXED + 1) - _cpu_time(sim, 1)) / FIXED
     return Result(task, length, warm, cold, second)
 
 
 def _cpu_time(sim: Simulation, sweeps: int) -> float:
-    """Of the next step [s], the least disturbed of five."""
+    """CPU time of the next step, the least of five measurements [s]."""
     engine = ContactDynamics(sim.model, GaussSeidel(sweeps=sweeps), sim.dt, sim.scenario.seed)
     seconds = []
     for _ in range(5):
@@ -255,7 +256,7 @@ def _loaded(task: Task) -> tuple[Simulation, float]:
         pack = packing.prepared(seed, n, int(task.system[0]), periodic=task.system == "3D")
         scene, state, length = packing.loaded(pack.scene, MORE), pack.state, pack.height
         return Simulation(scene, dt=packing.DT, seed=seed, start=state), length
-    if task.system in ("2D", "3D"):  # as wide as under the piston
+    if task.system in ("2D", "3D"):  # the box is as wide as under the piston
         dim: Literal[2, 3] = 2 if task.system == "2D" else 3
         width = packing.SLENDER[dim] * n ** (1.0 / dim)
         scene, state = settled(seed, n, dim, width, packing.FRICTION, periodic=dim == 3)
@@ -265,7 +266,7 @@ def _loaded(task: Task) -> tuple[Simulation, float]:
     more = scene.model_copy(update={"gravity": [MORE * g for g in scene.gravity]})
     sim = Simulation(more, dt=0.05, seed=seed, start=state)
     mass = sim.model.mass[:n]
-    return sim, 2.0 * float(mass @ state.position[:n, -1] / mass.sum())  # of an even packing
+    return sim, 2.0 * float(mass @ state.position[:n, -1] / mass.sum())  # height of an even packing
 
 
 def _loaded_chain(n: int, seed: int, load: str) -> Simulation:
@@ -302,7 +303,7 @@ def chain_arrival(particles: int, load: str) -> float:
 
 
 def _layer(length: Floats) -> float:
-    """By how much an exponent of N ~ L² is uncertain because L is: by one layer, more or less."""
+    """Uncertainty of an exponent of N ~ L², because L is uncertain by one layer."""
     low, high = float(length.min()), float(length.max())
     return 2.0 * (1.0 / low - 1.0 / high) / math.log(high / low)
 
@@ -417,7 +418,7 @@ def _exponent(
     text: str, x: Floats, y: Floats, value: float, words: str, *,
     beside: float = 0.0, why: str = "", note: str = "", paper: bool = True,
 ) -> Claim:  # fmt: skip
-    """y ~ x^value, judged by the scatter of all runs about the fitted line."""
+    """The claim y ~ x^value, judged by the scatter of all runs about the fitted line."""
     fit = power_law(x, y)
     expected = Expected.by_chance(value, fit.exponent_error, x.size, words, beside=beside, why=why)
     return Claim(
@@ -440,7 +441,7 @@ def _arrivals(series: Every) -> list[Claim]:
             beside = 1.0 / float(s.length.min()) ** 2 + 0.07 / float(s.length.min())
         why = "one layer of L, more or less" if packed else "1/L² and 0.07/L at the wall"
         words = "N_I ~ (L/d)² (48)"
-        if not packed or np.unique(s.grains).size > 2:  # of two sizes of packings it means little
+        if not packed or np.unique(s.grains).size > 2:  # with two sizes of packings it means little
             claims.append(
                 _exponent(
                     f"exponent of sweeps ~ L^x until 99 % of the load has arrived, {name},"

@@ -53,8 +53,8 @@ SITUATIONS = ("settling", "drum", "biaxial")
 COMPARED: dict[Stop, tuple[float, ...]] = {"local": (1.0, 0.1, 0.01), "global": (3e-2, 3e-3, 3e-4)}
 LEVELS = {"settling": (1e-2, 6e-3), "drum": (2e-3, 1e-3), "biaxial": (4e-3, 2e-3)}
 DT = 0.05  # [√(d/g)], or of the time in which the pressure moves a grain by its size
-MOST = 5000  # sweeps
-SEED = 1  # of sizes and places; the seeds of the runs are of the order of sweeps
+MOST = 5000  # most sweeps of a step
+SEED = 1  # seed of sizes and places; those of the runs decide on the order of sweeps
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _drum() -> Situation:
             contacts=[ContactLaw(friction=0.5)],
             grains=[_grains(int(1.2 * radius**2), (-edge, -edge), (edge, edge))],
             walls=[Drum(center=[0.0, 0.0], radius=radius, spin=spin)],
-            allow_overlaps=True,  # as they were made in settling
+            allow_overlaps=True,  # those that settling has made
         )
 
     sim = Simulation(turning(0.0), dt=DT, solver=TIGHT, seed=SEED)
@@ -141,7 +141,7 @@ def _biaxial() -> Situation:
                 Box(min=[0.0, 0.0], max=[width, high], open=["top"], pistons={"right": side}),
                 Plane(point=[0.0, high], normal=[0.0, -1.0], **lid),
             ],
-            allow_overlaps=True,  # as they were made in compression
+            allow_overlaps=True,  # those that compression has made
         )
 
     sim = Simulation(box(piston=Piston(mass=width, force=width)), dt=DT, solver=TIGHT, seed=SEED)
@@ -156,8 +156,9 @@ class Point:
     """What a rule costs and yields in a situation."""
 
     sweeps: float  # mean over all steps
-    overlap: float  # of contacts that bear a force, mean over the second half of the run [d]
-    seconds: float  # of a step's solution, checks of the rule included
+    # mean overlap of contacts that bear a force, over the second half of the run [d]
+    overlap: float
+    seconds: float  # time of a step's solution, checks of the rule included [s]
     capped: int  # steps that reached `MOST` sweeps
 
 
@@ -186,7 +187,7 @@ class Curve:
     overlap: Floats  # (values, seeds)
 
     def work(self, values: tuple[float, ...], overlap: float) -> Floats:
-        """ln of the sweeps for a mean overlap, between runs with these values; shape (seeds,)."""
+        """Logarithm of the sweeps for a mean overlap, interpolated between runs, shape (seeds,)."""
         rows = [self.values.index(v) for v in values][::-1]  # overlap grows
         x, y = np.log(self.overlap[rows]), np.log(self.sweeps[rows])
         level = math.log(overlap)
@@ -228,7 +229,7 @@ def run(quick: bool) -> Outcome:
 
 
 def _claims(curves: dict[tuple[str, Stop], Curve], seeds: int) -> list[Claim]:
-    """Both rules work; what each costs at a coarse and at a fine overlap."""
+    """Claims that both rules work, and what each costs at a coarse and at a fine overlap."""
     claims, ratios = [], []
     for name in SITUATIONS:
         for stop, values in COMPARED.items():

@@ -69,7 +69,7 @@ def _turned(steps: int, geometry: Geometry) -> tuple[float, float]:
 
 
 def _tangents(steps: int) -> tuple[float, float]:
-    """The same by the closed form of a step with the normal at its start."""
+    """Both errors by the closed form of a step with the normal at its start."""
     room, dt, last = ROOM, TIME / steps, 1.0
     for _ in range(steps):
         last = ROOM / room  # a step ends with the velocity along the tangent at its start
@@ -78,7 +78,7 @@ def _tangents(steps: int) -> tuple[float, float]:
 
 
 def _chords(steps: int) -> tuple[float, float]:
-    """The same with the normal at its end."""
+    """Both errors by the closed form of a step with the normal at its end."""
     from scipy.optimize import brentq
 
     dt = TIME / steps
@@ -106,7 +106,7 @@ def _sag(job: tuple[int, float, int]) -> float:
 
 # ---------------------------------------------------------------------- the experiment
 def run(quick: bool) -> Outcome:
-    """Both errors, against dt and against the number of sweeps."""
+    """Measure both errors, against dt and against the number of sweeps."""
     seeds = 8 if quick else 32
     dt = TIME / np.array(STEPS, dtype=float)
     turned = {g: np.array([_turned(steps, g) for steps in STEPS]) for g in GEOMETRIES}
@@ -151,7 +151,7 @@ def run(quick: bool) -> Outcome:
 
 
 def _of_turning(dt: Floats, turned: dict[Geometry, Floats]) -> list[Claim]:
-    """Both versions of a step, each against its closed form, and their orders."""
+    """Judge both versions of a step by their closed forms, and their orders."""
     exact = {
         "start": np.array([_tangents(steps) for steps in STEPS]),
         "end": np.array([_chords(steps) for steps in STEPS]),
@@ -206,7 +206,7 @@ def _of_turning(dt: Floats, turned: dict[Geometry, Floats]) -> list[Claim]:
 
 
 def _order(dt: Floats, y: Floats) -> float:
-    """Between the two shortest steps."""
+    """Order of the error, from the two shortest steps."""
     return float(math.log(y[-2] / y[-1]) / math.log(dt[-2] / dt[-1]))
 
 

@@ -23,7 +23,7 @@ __all__ = ["EXPERIMENT"]
 
 SWEEPS = 100  # l_diff = 17.9 d
 SHARES = (0.25, 0.5, 1.0, 2.0, 4.0)  # L / l_diff
-MORE = 0.1  # of the load
+MORE = 0.1  # rise of the load, relative to it
 
 
 def _arrived(job: tuple[int, int]) -> float:
@@ -35,13 +35,13 @@ def _arrived(job: tuple[int, int]) -> float:
 
 
 def expected(particles: int) -> float:
-    """The same on average: what the sweeps leave of the error, −1 at every contact."""
+    """That share on average, from what the sweeps leave of the error, −1 at every contact."""
     left = np.linalg.matrix_power(mean_sweep(particles), SWEEPS) @ np.ones(particles)
     return float(1.0 - left[0])
 
 
 def run(quick: bool) -> Outcome:
-    """One step each."""
+    """Load chains of several lengths, and make one step with each."""
     seeds = 16 if quick else 64
     reach = theory.diffusion_length(SWEEPS)
     lengths = [round(share * reach) for share in SHARES]

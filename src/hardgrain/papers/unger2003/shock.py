@@ -33,7 +33,7 @@ __all__ = ["EXPERIMENT"]
 DT = 0.05
 MU = 0.4
 GRAVITY = (0.3, -0.2, -1.0)
-APART = 10.0  # from pair to pair, whose grains are about one in diameter and in speed
+APART = 10.0  # distance from pair to pair; diameters and speeds of grains are about one
 ONE = GaussSeidel(sweeps=1)  # each pair is solved by one update
 ROUNDING = 1e-11  # relative: some ten operations, on places of the order of 10³
 
@@ -55,10 +55,10 @@ class Pairs:
 
     @classmethod
     def draw(cls, count: int, gap: tuple[float, float], seed: int) -> Pairs:
-        """At random, with gaps in the given range."""
+        """Draw pairs at random, with gaps in the given range."""
         rng = np.random.default_rng(seed)
         radius = rng.uniform(0.3, 0.7, (count, 2))
-        density = np.array([1.0, 3.0])  # of the first and of the second of all pairs
+        density = np.array([1.0, 3.0])  # density of the first and of the second sphere of each pair
         normal = rng.normal(size=(count, 3))
         normal /= np.linalg.norm(normal, axis=1)[:, None]
         gaps = rng.uniform(*gap, count)
@@ -69,7 +69,7 @@ class Pairs:
         return cls(radius, density * 4.0 / 3.0 * math.pi * radius**3, position, normal, gaps)
 
     def simulation(self, velocity: Floats, spin: Floats, **scene: Any) -> Simulation:
-        """Of all pairs, with velocities and spins of shape (pairs, 2, 3)."""
+        """A simulation of all pairs, with velocities and spins of shape (pairs, 2, 3)."""
         grains = [
             Grains(
                 diameter=tuple(2.0 * self.radius[:, i]),
@@ -94,19 +94,19 @@ class Pairs:
         return sim
 
     def both(self, of_bodies: Floats) -> Floats:
-        """From (bodies, …) to (pairs, 2, …)."""
+        """Values of bodies (bodies, …) as values of pairs (pairs, 2, …)."""
         half = len(self.radius)
         return np.stack([of_bodies[:half], of_bodies[half:]], axis=1)
 
     @property
     def normal_mass(self) -> Floats:
-        """m_n (17)."""
+        """The effective mass m_n along the normal (17)."""
         m: Floats = 1.0 / (1.0 / self.mass).sum(axis=1)
         return m
 
     @property
     def tangential_mass(self) -> Floats:
-        """m_t (18); of solid spheres l²/I = 5/(2m)."""
+        """The effective mass m_t along the tangents (18); solid spheres have l²/I = 5/(2m)."""
         m: Floats = 1.0 / (1.0 / self.normal_mass + (2.5 / self.mass).sum(axis=1))
         return m
 
@@ -357,7 +357,8 @@ def _of_coupled(count: int) -> list[Claim]:
 
 # ---------------------------------------------------------------------- walls
 def effective_masses(scene: Scene, speed: float) -> Floats:
-    """1/W of a scene's only contact, along its normal and its two tangents; W must be diagonal."""
+    """Masses 1/W of a scene's only contact, along its normal and two tangents; W must be
+    diagonal."""
     sim = Simulation(scene, dt=DT)
     sim.state.velocity[0, 2] = -speed
     kept = Kept(sweeps=1)

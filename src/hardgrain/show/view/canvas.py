@@ -22,14 +22,14 @@ from hardgrain.scene.model import Floats
 from hardgrain.show.colour import Bytes
 from hardgrain.show.view import shapes
 from hardgrain.show.view.fields import Colours
-from hardgrain.show.view.film import Film
+from hardgrain.show.view.live_run import LiveRun
 from hardgrain.show.view.picture import (
-    Network,
+    ForceNetwork,
     centres,
     force_table,
     from_x,
+    orientations,
     size_classes,
-    turns,
 )
 from hardgrain.show.view.screen import BRIGHT, seen, sent
 
@@ -43,8 +43,8 @@ Singles = NDArray[np.floating[Any]]
 SIDE = 10.0  # the longest side of the scene as drawn
 SMOOTH = 50_000  # more grains than these are points while they move
 POINTS = 250_000  # more than these are always points,
-NEAR = 20_000  # but for as many next to the camera
-MARKED = 50_000  # with more grains than these, none has a mark
+NEAR = 20_000  # but as many next to the camera are drawn in full
+MARKED = 50_000  # with more grains than these, none gets a mark
 FLAT, DEEP = 0.12, 0.6  # field of view in 2D, nearly parallel, and in 3D [rad]
 WALL, PICKED = (40, 44, 50), (190, 0, 90)
 FAR = 50.0 * SIDE  # half the side of the sheet that takes drags in 2D
@@ -67,26 +67,27 @@ def light(scene: viser.SceneApi, flat: bool) -> None:
 class Canvas:
     """The scene of one client."""
 
-    def __init__(self, client: viser.ClientHandle, film: Film) -> None:
-        self.client, self.scene, self.film = client, client.scene, film
-        self.flat = film.dim == 2
-        low, high = (np.pad(x, (0, 3 - film.dim)) for x in (film.low, film.high))
+    def __init__(self, client: viser.ClientHandle, run: LiveRun) -> None:
+        self.client, self.scene, self.run = client, client.scene, run
+        self.flat = run.dim == 2
+        low, high = (np.pad(x, (0, 3 - run.dim)) for x in (run.low, run.high))
         self.middle = 0.5 * (low + high)
         self.unit = SIDE / float((high - low).max())
-        self.half = 0.5 * self.unit * (high - low) + self.unit * film.diameter
+        self.half = 0.5 * self.unit * (high - low) + self.unit * run.diameter
         self.opacity = 1.0
-        self._seat = np.zeros(3), 0.0  # of the camera when it was last set, and its aspect
+        # position of the camera when it was last set, and its aspect ratio
+        self._seat = np.zeros(3), 0.0
         self._held = np.zeros(2), np.zeros(3)  # pointer and camera when a drag began
         self._nodes: dict[str, Any] = {}
-        many = film.n > SMOOTH
-        self._classes = size_classes(film.radius) if many else []
+        many = run.n > SMOOTH
+        self._classes = size_classes(run.radius) if many else []
         if self.flat:
             self._hold_flat()
 
     @property
     def cloudy(self) -> bool:
         """Whether grains are so many that most are points."""
-        return self.film.n > POINTS
+        return self.run.n > POINTS
 
     def place(self, x: Floats, layer: int = 0) -> Floats:
         """Positions (…, 3) [length] in the scene as drawn."""
@@ -123,7 +124,7 @@ class Canvas:
             self.fit()
 
     def _hold_flat(self) -> None:
-        """In 2D the left button moves the scene, which must not turn.
+        """Let the left button move a scene in 2D, which must not rotate.
 
         Drags go to a sheet behind it that is not seen.
         """
@@ -171,9 +172,9 @@ class Canvas:
             x = x + np.array([0.0, 0.0, LAYER if self.flat else 0.0], np.float32)
             ink = sent(_ink(colours.table))[colours.level]
             shape = shapes.mark if self.flat else shapes.spots
-            self._batch("/marks", shape, x, ink, radius, turns(snap))
+            self._batch("/marks", shape, x, ink, radius, orientations(snap))
 
-    def lines(self, net: Network | None) -> None:
+    def lines(self, net: ForceNetwork | None) -> None:
         """The force network, or none."""
         self._show("/lines", bool(net))
         if not net:
@@ -188,7 +189,7 @@ class Canvas:
 
     def walls(self, snap: Snapshot) -> None:
         """All walls, where they are now."""
-        mesh = shapes.walls(snap, self.film.low, self.film.high)
+        mesh = shapes.walls(snap, self.run.low, self.run.high)
         vertices = self.place(mesh.vertices).astype(np.float32)
         node = self._nodes.get("/walls")
         if node is not None and np.array_equal(node.vertices, vertices):
@@ -213,7 +214,7 @@ class Canvas:
         """Outline of the periodic cell, where there is one."""
         if not (snap.model.periodic > 0.0).any():
             return
-        low, high = (np.pad(x, (0, 3 - snap.dim)) for x in (self.film.low, self.film.high))
+        low, high = (np.pad(x, (0, 3 - snap.dim)) for x in (self.run.low, self.run.high))
         corner = np.array(np.meshgrid(*zip(low, high, strict=True), indexing="ij")).reshape(3, -1).T
         pairs = [(i, i | b) for i in range(8) for b in (1, 2, 4) if not i & b]
         ends = self.place(corner)[np.array(pairs)]
@@ -252,7 +253,7 @@ class Canvas:
 
     # ------------------------------------------------------------------ nodes
     def _grain(self) -> shapes.Mesh:
-        count = NEAR if self.cloudy else self.film.n
+        count = NEAR if self.cloudy else self.run.n
         return (shapes.disc if self.flat else shapes.sphere)(count)
 
     def _show(self, name: str, shown: bool) -> None:
@@ -267,7 +268,7 @@ class Canvas:
         x: Singles,
         rgb: Bytes,
         size: Singles,
-        turn: Floats | None = None,
+        orientation: Floats | None = None,
     ) -> None:
         """Many copies of a shape; what has not changed is not sent again."""
         node = self._nodes.get(name)
@@ -277,7 +278,7 @@ class Canvas:
                 name,
                 mesh.vertices,
                 mesh.faces,
-                np.tile(NONE, (len(x), 1)) if turn is None else turn,
+                np.tile(NONE, (len(x), 1)) if orientation is None else orientation,
                 x,
                 batched_scales=size.astype(np.float32),
                 batched_colors=rgb,
@@ -288,18 +289,18 @@ class Canvas:
                 receive_shadow=False,
             )
             return
-        if turn is None and len(node.batched_wxyzs) != len(x):
-            turn = np.tile(NONE, (len(x), 1))
+        if orientation is None and len(node.batched_wxyzs) != len(x):
+            orientation = np.tile(NONE, (len(x), 1))
         node.batched_positions = x
         node.batched_colors = rgb
         node.batched_scales = size.astype(np.float32)
-        if turn is not None:
-            node.batched_wxyzs = turn.astype(np.float32)
+        if orientation is not None:
+            node.batched_wxyzs = orientation.astype(np.float32)
 
     def _cloud(self, x: Singles, colours: Colours, snap: Snapshot) -> None:
         """Points, a node for each class of sizes."""
         rgb = seen(colours.table)[colours.level]
-        row = np.full(self.film.n, -1)
+        row = np.full(self.run.n, -1)
         row[snap.id] = np.arange(snap.n)
         for k, (radius, grains) in enumerate(self._classes):
             which = row[grains][row[grains] >= 0]

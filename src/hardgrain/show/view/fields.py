@@ -31,9 +31,9 @@ class Legend:
 
     label: str = ""
     unit: str = ""
-    kind: str = ""  # of the field; none: all grains have one colour
+    kind: str = ""  # kind of the field; empty if all grains have one colour
     low: float = 0.0
-    high: float = 1.0  # of names: how many there are
+    high: float = 1.0  # largest value; for names, how many there are
     below: bool = False  # whether some values lie beyond the ends
     above: bool = False
     note: str = ""

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 __all__ = ["LARGEST", "guarded", "welcome"]
 
-# Of a message from a browser [bytes]. The largest is a screenshot of 1440 rows as PNG; controls
-# send some hundred bytes.
+# [bytes] Largest message that a browser may send. The largest is a screenshot of 1440 rows as PNG;
+# controls send some hundred bytes.
 LARGEST = 16 << 20
 
 

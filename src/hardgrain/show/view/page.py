@@ -18,8 +18,8 @@ from hardgrain.measure.snapshot import Snapshot
 from hardgrain.show.view import pick, series, words
 from hardgrain.show.view.canvas import MARKED, Canvas
 from hardgrain.show.view.fields import Legend, coloured, names, needs_contacts
-from hardgrain.show.view.film import PATIENCE, Film
-from hardgrain.show.view.picture import Network, centres, network
+from hardgrain.show.view.live_run import PATIENCE, LiveRun
+from hardgrain.show.view.picture import ForceNetwork, centres, force_network
 
 if TYPE_CHECKING:
     import viser
@@ -30,7 +30,7 @@ FASTEST = 60  # frames a second
 LASTS = 12.0  # how long a film lasts at the speed that is set first [s]
 REST = 0.3  # after so long a camera is at rest [s]
 SOON = 0.05  # the chart follows a moving scene no faster [s]
-TALL = 1440  # of a screenshot [pixel]
+TALL = 1440  # [pixels] height of a screenshot
 AUTO, FIXED = "each frame", "fixed"
 
 
@@ -46,18 +46,19 @@ def lawful(control: Any) -> Any:
 
 
 class Page:
-    """What one browser shows of a film."""
+    """What one browser shows of a run."""
 
-    def __init__(self, client: viser.ClientHandle, film: Film) -> None:
-        self.client, self.film = client, film
-        self.canvas = Canvas(client, film)
-        self.frame = len(film) - 1 if film.live else 0
+    def __init__(self, client: viser.ClientHandle, run: LiveRun) -> None:
+        self.client, self.run = client, run
+        self.canvas = Canvas(client, run)
+        self.frame = len(run) - 1 if run.live else 0
         self.playing = False
         self.picked: int | tuple[int, int] | None = None
         self.snap: Snapshot | None = None
-        self.net: Network | None = None
+        self.net: ForceNetwork | None = None
         self._closed, self._wake = threading.Event(), threading.Event()
-        self._choice = threading.RLock()  # of the frame: by the user, by the clock, by the run
+        # the frame is chosen by the user, by the clock and by the run
+        self._choice = threading.RLock()
         self._begun = 0.0, 0  # when play began, and at which frame
         self._charted = 0.0
         self._timer = threading.Timer(0.0, self._wake.set)
@@ -102,15 +103,15 @@ class Page:
         """How long to wait for the user [s]."""
         if self.playing:
             return 1.0 / float(lawful(self.pace))
-        return None if self.film.finished else PATIENCE
+        return None if self.run.finished else PATIENCE
 
     def _grow(self) -> bool:
         """Follow a run that goes on."""
-        if not self.film.look() and self.slider.max == max(len(self.film) - 1, 1):
+        if not self.run.look() and self.slider.max == max(len(self.run) - 1, 1):
             return False
-        self.slider.max = max(len(self.film) - 1, 1)
+        self.slider.max = max(len(self.run) - 1, 1)
         if self.follow.value:
-            self.frame = len(self.film) - 1
+            self.frame = len(self.run) - 1
         return True
 
     def _advance(self) -> bool:
@@ -119,7 +120,7 @@ class Page:
             return False
         begun, first = self._begun
         due = first + int((time.monotonic() - begun) * float(lawful(self.pace)))
-        last = len(self.film) - 1
+        last = len(self.run) - 1
         if due > last and not self.loop.value:
             self._pause()
             due = last
@@ -137,7 +138,7 @@ class Page:
             self._timer.start()
 
     def _play(self) -> None:
-        if self.frame >= len(self.film) - 1:
+        if self.frame >= len(self.run) - 1:
             self.frame = 0
         self._begun = time.monotonic(), self.frame
         self.playing, self.follow.value, self.button.label = True, False, "Pause"
@@ -147,14 +148,14 @@ class Page:
 
     # ------------------------------------------------------------------ drawing
     def _draw(self) -> None:
-        film, canvas = self.film, self.canvas
-        self.frame = min(self.frame, len(film) - 1)
+        run, canvas = self.run, self.canvas
+        self.frame = min(self.frame, len(run) - 1)
         colour = lawful(self.colour)
         contacts = needs_contacts(colour)
         wanted = contacts or self.forces.value or self.picked is not None
-        snap = self.snap = film.at(self.frame, contacts=bool(wanted))
+        snap = self.snap = run.at(self.frame, contacts=bool(wanted))
         colours = coloured(snap, colour, self._span())
-        self.net = network(snap, float(lawful(self.threshold))) if self.forces.value else None
+        self.net = force_network(snap, float(lawful(self.threshold))) if self.forces.value else None
         with self.client.atomic():
             canvas.grains(snap, colours, self.marks.value, self.playing)
             canvas.lines(self.net)
@@ -176,7 +177,7 @@ class Page:
     def _tell(self, snap: Snapshot, legend: Legend) -> None:
         """Slider, time, legend, panels."""
         self.slider.value = self.frame
-        last = len(self.film) - 1
+        last = len(self.run) - 1
         self.clock.content = words.row(
             f"time {snap.time:.5g}", f"frame {self.frame} of {last}, step {snap.state.step}"
         )
@@ -192,12 +193,12 @@ class Page:
             self._plot(snap.time)
 
     def _state(self) -> str:
-        film = self.film
-        what = "running now" if film.live else "finished" if film.finished else "interrupted"
-        return words.row(film.path.name, f"{film.n} {'grain' if film.n == 1 else 'grains'}, {what}")
+        run = self.run
+        what = "running now" if run.live else "finished" if run.finished else "interrupted"
+        return words.row(run.path.name, f"{run.n} {'grain' if run.n == 1 else 'grains'}, {what}")
 
     def _plot(self, now: float) -> None:
-        history = self.film.history()
+        history = self.run.history()
         if self.column.value in history and history["time"].size:
             self.chart.data = series.curve(history, self.column.value, now, self.log.value)
 
@@ -233,11 +234,11 @@ class Page:
 
     # ------------------------------------------------------------------ controls
     def _controls(self) -> None:
-        gui, film = self.client.gui, self.film
+        gui, run = self.client.gui, self.run
         self.status = gui.add_html("")
         self._time_controls(gui)
         with gui.add_folder("Colour"):
-            self.colour = self._note(gui.add_dropdown("by", names(film.dim), initial_value="speed"))
+            self.colour = self._note(gui.add_dropdown("by", names(run.dim), initial_value="speed"))
             self.legend = gui.add_html("")
             self.range = self._note(gui.add_dropdown("range", (AUTO, FIXED)))
             self.bottom = self._note(gui.add_text("from", "0"))
@@ -245,7 +246,7 @@ class Page:
             for end in (self.bottom, self.top):
                 end.on_update(self._fix)
         with gui.add_folder("Forces"):
-            self.forces = self._note(gui.add_checkbox("network", film.dim == 2))
+            self.forces = self._note(gui.add_checkbox("network", run.dim == 2))
             self.forces.on_update(self._uncover)
             self.threshold = self._note(
                 gui.add_slider(
@@ -262,7 +263,7 @@ class Page:
         beside.dock_left()
 
     def _time_controls(self, gui: viser.GuiApi) -> None:
-        frames = len(self.film)
+        frames = len(self.run)
         with gui.add_folder("Time"):
             self.clock = gui.add_html("")
             self.slider: Any = gui.add_slider("frame", 0, max(frames - 1, 1), 1, self.frame)
@@ -276,11 +277,11 @@ class Page:
             self.pace.on_update(lambda _: self._restart())
             self.loop = gui.add_checkbox("loop", True)
             self.follow = self._note(
-                gui.add_checkbox("follow the run", self.film.live, visible=not self.film.finished)
+                gui.add_checkbox("follow the run", self.run.live, visible=not self.run.finished)
             )
 
     def _chart(self, gui: viser.GuiApi) -> None:
-        choice = series.names(self.film.history())
+        choice = series.names(self.run.history())
         self.column = self._note(gui.add_dropdown("of", choice or ["nothing yet"]))
         self.log = self._note(gui.add_checkbox("log10", False))
         empty = np.zeros(1)
@@ -299,9 +300,9 @@ class Page:
         )
 
     def _view_controls(self, gui: viser.GuiApi) -> None:
-        film = self.film
+        run = self.run
         with gui.add_folder("View"):
-            few, flat = film.n <= MARKED, film.dim == 2
+            few, flat = run.n <= MARKED, run.dim == 2
             self.marks = self._note(gui.add_checkbox("rotation marks", few and flat, visible=few))
             self.opacity: Any = gui.add_slider(
                 "opacity", 0.0, 1.0, 0.05, 1.0, hint="Of the grains; 0: hidden."
@@ -311,7 +312,7 @@ class Page:
             self.walls.on_update(lambda _: self.canvas.show_walls(self.walls.value))
             gui.add_button("Fit").on_click(lambda _: self.canvas.fit())
             gui.add_button("Screenshot").on_click(lambda _: self._screenshot())
-        self.canvas.cell(film.at(0, contacts=False))
+        self.canvas.cell(run.at(0, contacts=False))
 
     def _note(self, control: Any) -> Any:
         """A control of which the next drawing takes note."""
@@ -319,7 +320,7 @@ class Page:
         return control
 
     def _by_user(self, event: Any) -> None:
-        if event.client is not None:  # else it was set by the page itself
+        if event.client is not None:  # otherwise the page itself has set it
             self._wake.set()
 
     def _scrub(self, event: Any) -> None:
@@ -327,8 +328,8 @@ class Page:
             return
         with self._choice:
             self._pause()
-            self.frame = min(int(lawful(self.slider)), len(self.film) - 1)
-            self.follow.value = self.film.live and self.frame == len(self.film) - 1
+            self.frame = min(int(lawful(self.slider)), len(self.run) - 1)
+            self.follow.value = self.run.live and self.frame == len(self.run) - 1
         self._wake.set()
 
     def _toggle(self) -> None:
@@ -344,8 +345,8 @@ class Page:
             self.range.value = FIXED
 
     def _uncover(self, event: Any) -> None:
-        """In 3D the network lies within the grains: let it shine through."""
-        if event.client is not None and self.film.dim == 3:
+        """Let the network shine through the grains, within which it lies in 3D."""
+        if event.client is not None and self.run.dim == 3:
             self.opacity.value = 0.2 if self.forces.value else 1.0
             self._fade(event)
 
@@ -358,9 +359,10 @@ class Page:
         import imageio.v3 as iio
 
         camera = self.client.camera
-        wide = round(TALL * camera.aspect)  # not as on the screen: slow browsers draw it coarsely
+        # larger than on the screen, which slow browsers draw coarsely
+        wide = round(TALL * camera.aspect)
         image = self.client.get_render(TALL, wide, transport_format="png", timeout=60.0)
         solid = image[..., :3] * (image[..., 3:] / 255.0) + 255 - image[..., 3:]
         png = iio.imwrite("<bytes>", solid.astype(np.uint8), extension=".png")
-        name = f"{self.film.path.stem}-{self.frame}.png"
+        name = f"{self.run.path.stem}-{self.frame}.png"
         self.client.send_file_download(name, png, save_immediately=True)

@@ -8,7 +8,7 @@ from hardgrain.measure.snapshot import Snapshot
 from hardgrain.measure.stress import grain_stress
 from hardgrain.measure.structure import contact_numbers
 from hardgrain.scene.model import Floats
-from hardgrain.show.view.picture import Network, centres
+from hardgrain.show.view.picture import ForceNetwork, centres
 
 __all__ = ["Facts", "contact_at", "contact_facts", "find_contact", "grain_at", "grain_facts"]
 
@@ -37,7 +37,7 @@ def grain_at(snap: Snapshot, origin: Floats, direction: Floats) -> int | None:
 
 
 def contact_at(
-    snap: Snapshot, net: Network, origin: Floats, direction: Floats
+    snap: Snapshot, net: ForceNetwork, origin: Floats, direction: Floats
 ) -> tuple[int, int] | None:
     """Numbers of the bodies of the contact whose line the ray meets near the point of contact."""
     if not len(net):
@@ -50,7 +50,7 @@ def contact_at(
     if snap.dim == 2:
         off = _in_plane(origin, direction) - point
         depth = np.zeros(len(net))
-    else:  # of the ray, the part closest to the point
+    else:  # the point of the ray that is closest to the given point
         unit = direction / np.linalg.norm(direction)
         depth = (point - origin) @ unit
         off = origin + depth[:, None] * unit - point
@@ -66,7 +66,7 @@ def contact_at(
 
 
 def _in_plane(origin: Floats, direction: Floats) -> Floats:
-    """Where a ray meets z = 0; far away if it does not."""
+    """The point at which a ray meets z = 0, or one far away if it does not."""
     if direction[2] == 0.0:
         return np.full(3, np.inf)
     met: Floats = origin - direction * (origin[2] / direction[2])
@@ -126,7 +126,7 @@ def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
 
 
 def body_name(snap: Snapshot, number: int) -> str:
-    """Of a grain its number, of a wall its name."""
+    """The number of a grain, or the name of a wall."""
     wall = number - snap.model.everyone
     return f"grain {number}" if wall < 0 else f"wall {snap.model.wall_names[wall]}"
 

@@ -13,14 +13,14 @@ from hardgrain.show.colour import Bytes, as_bytes
 from hardgrain.show.style import colour_map
 
 __all__ = [
-    "Network",
+    "ForceNetwork",
     "centres",
+    "force_network",
     "force_table",
     "from_x",
-    "network",
-    "no_network",
+    "no_force_network",
+    "orientations",
     "size_classes",
-    "turns",
 ]
 
 MOST = 60_000  # lines that are drawn, the strongest; more would hide one another
@@ -31,7 +31,7 @@ TENSION = (0, 114, 178)
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class ForceNetwork:
     """Lines from centre to centre, or to the wall, of contacts that bear a force."""
 
     begin: Floats  # (m, 3) [length]
@@ -52,16 +52,16 @@ class Network:
 
 
 def deep(vectors: Floats) -> Floats:
-    """With z = 0 in 2D, shape (…, 3)."""
+    """Vectors in space, with z = 0 in 2D, shape (…, 3)."""
     return np.pad(vectors, ((0, 0), (0, 3 - vectors.shape[1])))
 
 
 def centres(snap: Snapshot) -> Floats:
-    """(n, 3) in the periodic cell."""
+    """Centres of the grains in the periodic cell, shape (n, 3)."""
     return deep(snap.wrapped if snap.model.periodic.any() else snap.position)
 
 
-def turns(snap: Snapshot) -> Floats:
+def orientations(snap: Snapshot) -> Floats:
     """Orientations as quaternions (w, x, y, z), shape (n, 4)."""
     q = snap.state.orientation[: snap.n]
     if snap.dim == 3:
@@ -70,10 +70,10 @@ def turns(snap: Snapshot) -> Floats:
     return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=1)
 
 
-def no_network(known: bool = True) -> Network:
-    """Nothing to draw."""
+def no_force_network(known: bool = True) -> ForceNetwork:
+    """A network without any lines."""
     v, s, i = np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int32)
-    return Network(v, v, s, s, s, np.zeros(0, np.intp), i, i, known=known)
+    return ForceNetwork(v, v, s, s, s, np.zeros(0, np.intp), i, i, known=known)
 
 
 def force_table() -> Bytes:
@@ -81,17 +81,17 @@ def force_table() -> Bytes:
     return np.vstack([as_bytes(colour_map(*FORCE_MAP)), np.array([TENSION], np.uint8)])
 
 
-def network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> Network:
+def force_network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> ForceNetwork:
     """Lines of all contacts whose normal force exceeds ``threshold`` times the mean, weakest first.
 
     Width and colour give the force.
     """
     if not snap.stored:
-        return no_network(known=False)
+        return no_force_network(known=False)
     c = snap.contacts
     bears = np.flatnonzero(snap.normal_force != 0.0)
     if not bears.size:
-        return no_network()
+        return no_force_network()
     size = np.abs(snap.normal_force[bears])
     mean, top = float(size.mean()), float(np.quantile(size, STRONG))
     drawn = np.flatnonzero(size > threshold * mean)
@@ -101,7 +101,7 @@ def network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> Network
     force = snap.normal_force[keep]
     length = np.linalg.norm(snap.branch[keep], axis=1)
     branch = deep(snap.branch[keep])
-    return Network(
+    return ForceNetwork(
         begin=deep(snap.wrapped[c.first[keep]]),
         along=branch / np.maximum(length, 1e-300)[:, None],
         length=length,
@@ -117,7 +117,7 @@ def network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> Network
 
 
 def from_x(along: Floats) -> Floats:
-    """Quaternions (w, x, y, z) that turn x̂ into unit vectors, the shortest way; shape (m, 4)."""
+    """Quaternions (w, x, y, z) that rotate x̂ into unit vectors the shortest way, shape (m, 4)."""
     q = np.zeros((len(along), 4))
     q[:, 0] = 1.0 + along[:, 0]
     q[:, 2], q[:, 3] = -along[:, 2], along[:, 1]

@@ -10,7 +10,7 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["Curve", "curve", "names"]
 
-POINTS = 500  # of a curve: as many as a panel is wide
+POINTS = 500  # [points] most of a curve, as many as a panel is wide in pixels
 FIRST = ("kinetic", "residual", "loaded", "sweeps", "worst_overlap", "fastest")
 NEVER = ("step", "time", "converged")
 

@@ -18,8 +18,8 @@ from typing import Any
 from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.show.view.canvas import light
-from hardgrain.show.view.film import Film
 from hardgrain.show.view.guard import guarded
+from hardgrain.show.view.live_run import LiveRun
 from hardgrain.show.view.page import Page
 
 __all__ = ["HOST", "PORT", "Viewer"]
@@ -37,14 +37,14 @@ class Viewer:
     """
 
     def __init__(self, path: str | Path, host: str = HOST, port: int | None = None) -> None:
-        self.film = Film(path)
+        self.run = LiveRun(path)
         try:
             self.port = _free_port(host, port)
             self.host = host
             self.pages: dict[int, Page] = {}
-            self._server = _start(host, self.port, self.film)
+            self._server = _start(host, self.port, self.run)
         except BaseException:
-            self.film.close()
+            self.run.close()
             raise
         self._server.on_client_connect(self._came)
         self._server.on_client_disconnect(self._left)
@@ -57,12 +57,12 @@ class Viewer:
         return f"http://{'localhost' if anywhere else host}:{self.port}"
 
     def close(self) -> None:
-        """End it."""
+        """Stop the server."""
         for page in list(self.pages.values()):
             page.close()
         with _quiet():
             self._server.stop()
-        self.film.close()
+        self.run.close()
 
     def __enter__(self) -> Viewer:
         return self
@@ -71,7 +71,7 @@ class Viewer:
         self.close()
 
     def _came(self, client: Any) -> None:
-        page = self.pages[client.client_id] = Page(client, self.film)
+        page = self.pages[client.client_id] = Page(client, self.run)
         if client.client_id not in self._server.get_clients():  # has left in the meantime
             page.close()
             self.pages.pop(client.client_id, None)
@@ -82,13 +82,13 @@ class Viewer:
             page.close()
 
 
-def _start(host: str, port: int, film: Film) -> Any:
+def _start(host: str, port: int, run: LiveRun) -> Any:
     viser = needed("viser")
     # a browser that opens a connection and does not use it, a page that is closed: no news
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", "Queued a .* on a closed connection")
     with _quiet(), guarded(host):
-        server = viser.ViserServer(host=host, port=port, label=film.path.name, verbose=False)
+        server = viser.ViserServer(host=host, port=port, label=run.path.name, verbose=False)
     if server.get_port() != port:  # taken by another since
         with _quiet():
             server.stop()
@@ -98,12 +98,12 @@ def _start(host: str, port: int, film: Film) -> Any:
         control_width="medium", show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
     )
     server.gui.main_panel.dock_right()
-    light(server.scene, flat=film.dim == 2)
+    light(server.scene, flat=run.dim == 2)
     return server
 
 
 def _keep_private(verbose: bool = True) -> str | None:
-    """In place of viser's tunnel to the internet, which any page could ask for."""
+    """Refuse the tunnel to the internet that viser opens for any page that asks for it."""
     return None
 
 
@@ -136,6 +136,6 @@ def _free_port(host: str, port: int | None) -> int:
 
 @contextlib.contextmanager
 def _quiet() -> Any:
-    """Without the words that viser prints."""
+    """Silence what viser prints."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield

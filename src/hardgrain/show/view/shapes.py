@@ -16,18 +16,18 @@ from hardgrain.scene.wall_shape import WallShape, circle
 __all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]
 
 BAND = 0.35  # thickness of a wall in 2D as drawn [mean diameter]
-EDGES = 64  # of walls that are round
-TEETH = 12  # of a hollow cylinder in 2D, so that its turning is seen
+EDGES = 64  # number of edges of a round wall
+TEETH = 12  # teeth of a hollow cylinder in 2D, by which its rotation is seen
 # Up to how many grains a sphere has 20 · 4^k triangles. Of more grains each is smaller on the
 # screen, and all together stay below four million, which a laptop's GPU draws 30 times a second.
 LEVELS = ((50_000, 1), (5_000, 2), (30, 3))
 SPOT = 0.32  # half the angle of a spot on a sphere [rad]
-CORNERS = 2e6  # of all discs together, likewise
+CORNERS = 2e6  # corners of all discs together, for the same reason
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles."""
+    """A surface made of triangles."""
 
     vertices: Floats  # (v, 3) [length]
     faces: NDArray[np.uint32]  # (f, 3)
@@ -103,12 +103,12 @@ def ring() -> Mesh:
 
 # ---------------------------------------------------------------------- lines, from 0 to x̂, width 1
 def bar() -> Mesh:
-    """Flat, facing +z."""
+    """A flat bar that faces +z."""
     return _mesh(np.array([[0.0, -0.5], [1.0, -0.5], [1.0, 0.5], [0.0, 0.5]]), _fan(4))
 
 
 def rod(sides: int = 6) -> Mesh:
-    """Round."""
+    """A round rod."""
     around = 0.5 * _circle(sides)
     ends = [np.column_stack([np.full(sides, x), around]) for x in (0.0, 1.0)]
     return _mesh(np.vstack(ends), _strip(sides, sides))
@@ -121,9 +121,9 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
     turned = snap.state.orientation[snap.n :]
     low, high = low - 2.0 * band, high + 2.0 * band
     parts: list[Mesh] = []
-    for wall, turn in zip(WallShape.all(snap.walls), turned, strict=True):
+    for wall, angle in zip(WallShape.all(snap.walls), turned, strict=True):
         if snap.dim == 2 and wall.kind in ROUND:
-            parts.append(_round(wall, band, float(turn[0])))
+            parts.append(_round(wall, band, float(angle[0])))
             continue
         found = wall.surface(low, high, EDGES)
         if snap.dim == 3:
@@ -149,10 +149,10 @@ def _thick(ends: Floats, band: float) -> Mesh:
     return _mesh(np.vstack([ends - side, ends[::-1] + side]), _fan(4))
 
 
-def _round(wall: WallShape, band: float, turn: float) -> Mesh:
+def _round(wall: WallShape, band: float, angle: float) -> Mesh:
     """A circle in 2D: a toothed rim around it if grains are inside, else a filled disc."""
     sides = 8 * TEETH
-    c, s = np.cos(turn), np.sin(turn)
+    c, s = np.cos(angle), np.sin(angle)
     unit = circle(np.array([[c, s], [-s, c]]), sides)
     if wall.kind == OUTSIDE:
         return _mesh(wall.point + wall.size * unit, _fan(sides))

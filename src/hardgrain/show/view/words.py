@@ -8,7 +8,7 @@ from hardgrain.show.colour import Bytes, table_of
 from hardgrain.show.style import label
 from hardgrain.show.view.fields import Legend
 from hardgrain.show.view.pick import Facts
-from hardgrain.show.view.picture import Network, force_table
+from hardgrain.show.view.picture import ForceNetwork, force_table
 from hardgrain.show.view.screen import seen
 
 __all__ = ["colours", "facts", "forces", "row", "small"]
@@ -22,7 +22,7 @@ def _block(text: str, style: str) -> str:
 
 
 def small(text: str) -> str:
-    """A remark."""
+    """A remark in small letters."""
     return _block(html.escape(text), f"{SIZE};opacity:0.75")
 
 
@@ -32,7 +32,7 @@ def row(*parts: str) -> str:
 
 
 def facts(known: Facts) -> str:
-    """Names and numbers."""
+    """A list of names and numbers."""
     cell = "padding:0 0.6em 0 0;vertical-align:top"
     rows = "".join(
         f'<tr><td style="{cell};opacity:0.7">{html.escape(name)}</td>'
@@ -58,7 +58,7 @@ def colours(legend: Legend) -> str:
     return title + _bar(table) + row(low, middle, high)
 
 
-def forces(net: Network | None) -> str:
+def forces(net: ForceNetwork | None) -> str:
     """What the lines of the network mean."""
     if net is None:
         return ""

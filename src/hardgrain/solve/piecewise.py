@@ -1,4 +1,4 @@
-"""From one state of the contacts to the next, until all of them are right: disks only.
+"""Solutions of the contact laws of disks, followed from one state of the contacts to the next.
 
 Let every contact answer as a stiff spring around an impulse r⁰ (compliance e), as in
 `solve.newton`: with ũ = U + e (r − r⁰) in place of U, the laws are those of rigid grains. In two
@@ -8,20 +8,22 @@ dimensions they are made of four linear pieces, r = a − D U with
     stick    r = r⁰ − U/e                                |r_T| ≤ µ r_N
     slide ±  r_N = r⁰_N − U_N/e, r_T = ∓µ r_N            r_N ≥ 0, ±ũ_T ≥ 0
 
-and each border of a piece is that of exactly one other. So if U is shifted by (1 − t) d, with a d
-for which some impulses are right at t = 0, there is a line of solutions (r, t) from there,
-straight within the pieces. It is followed from border to border until t = 1. Where it crosses one,
-a single contact changes its state, D by a matrix of rank one, Δ = p qᵀ, and the bodies' matrix
-likewise:
+and each border of a piece is shared with exactly one other piece. So if U is shifted by (1 − t) d,
+with a d for which some impulses are right at t = 0, a line of solutions (r, t) starts there that is
+straight within the pieces. It is followed from border to border until t = 1. Where it crosses a
+border, a single contact changes its state. D then changes by a matrix of rank one, Δ = p qᵀ, and
+so does the matrix of the bodies:
 
     K = M + hᵀ D h → K + hᵀ p qᵀ h,    det K → det K · (1 + qᵀ h K⁻¹ hᵀ p).
 
-If the determinant changes its sign, t turns round: the line has a fold there, which Newton's
-method cannot pass. This is Katzenelson's method, and Lemke's with another way in. A change costs
-two triangular solves; K is factorised anew now and then.
+If the determinant changes its sign, t has to go the other way from there on: the line has a fold,
+which Newton's method cannot pass. This is Katzenelson's method; Lemke's differs only in where the
+line starts. A change of state costs two triangular solves, and K is factorised anew from time to
+time.
 
-The line need not end at t = 1: it may come back. The caller then has to start elsewhere, or with
-softer springs: if they are soft enough, each t has one solution, and there are no folds.
+The line need not reach t = 1: it may come back to t < 0 and go on without end. The caller then has
+to start elsewhere, or with softer springs. If they are soft enough, there is exactly one solution
+for each t, and the line has no folds.
 """
 
 from __future__ import annotations
@@ -33,19 +35,29 @@ import numpy as np
 from hardgrain.kernels import device, jit
 from hardgrain.solve.elimination import solve_factors
 from hardgrain.solve.problem import Floats
-from hardgrain.solve.response import Bodies
+from hardgrain.solve.response import BodyResponse
 
-__all__ = ["walk"]
+__all__ = ["trace"]
 
-OPEN, STICK, PLUS, MINUS, SMOOTH = 0, 1, 2, 3, 4  # SMOOTH: sliding without friction, either way
-CHANGES = 64  # of state until K is factorised anew
-FEW = 32  # changes that leave the velocities exact enough
-SMALL = 1e-7  # change of the determinant after which it is, too
+# The states of a contact. PLUS and MINUS slide in either direction; SMOOTH slides in any direction,
+# without friction.
+OPEN, STICK, PLUS, MINUS, SMOOTH = 0, 1, 2, 3, 4
+# [changes of state] After so many, K is factorised anew. Every change makes the next one dearer, as
+# it must correct for all before it, and adds to the rounding; a factorisation costs as much as many
+# changes. A larger number is slower and less exact, a smaller one factorises too often.
+CHANGES = 64
+# [changes of state] Up to so many leave the velocities exact enough to be the result. After more,
+# the line ends with a fresh factorisation; a larger number leaves rounding errors in the result.
+FEW = 32
+# [1] If one change multiplies the determinant by less than this, digits are lost, and K is
+# factorised anew at once. A smaller limit lets the rounding grow; a larger one factorises without
+# need.
+SMALL = 1e-7
 
 
 @device
 def slope(state, mu):
-    """r_T / r_N of a contact that slides."""
+    """The ratio r_T / r_N of a contact that slides."""
     if state == PLUS:
         return -mu
     return mu if state == MINUS else 0.0
@@ -53,7 +65,8 @@ def slope(state, mu):
 
 @jit
 def natural(r, u, weight, mu, state, new):
-    """Impulses that each contact wants by itself, their velocities there, and its state."""
+    """Write the impulse that each contact wants by itself, the velocity that suits it, its
+    state."""
     for k in range(len(r)):
         z_n, z_t = r[k, 0] - u[k, 0] / weight[k, 0], 0.0
         if weight[k, 1] > 0.0:
@@ -75,7 +88,7 @@ def natural(r, u, weight, mu, state, new):
 
 @jit
 def pieces(state, mu, e, r0, d, a):
-    """D and a of r = a − D U."""
+    """Write D and a of r = a − D U for given states."""
     for k in range(state.size):
         s, stiff = state[k], 1.0 / e[k]
         d[k] = 0.0
@@ -95,13 +108,13 @@ def pieces(state, mu, e, r0, d, a):
 
 @device
 def sooner(f, g, far):
-    """Where f + g x meets zero, if that is nearer than ``far``."""
+    """The x > 0 at which f + g x falls to zero, or ``far`` if that is nearer."""
     return max(f, 0.0) / -g if g < 0.0 and max(f, 0.0) < -g * far else far
 
 
 @device
 def border(state, mu, e, r0, u, du, sign, last, came):
-    """The next border along the line: how far, of which contact, to which state."""
+    """The next border along the line: how far it is, which contact it belongs to, its new state."""
     far, who, to = math.inf, -1, OPEN
     for k in range(state.size):
         s, back = state[k], came if k == last else -1
@@ -139,7 +152,7 @@ def border(state, mu, e, r0, u, du, sign, last, came):
 
 @device
 def feel(lever, body, k, q_n, q_t, x):
-    """qᵀ h x of contact k."""
+    """The number qᵀ h x that contact k feels of body velocities x."""
     total = 0.0
     for side in range(2):
         i = body[k, side]
@@ -153,11 +166,12 @@ def feel(lever, body, k, q_n, q_t, x):
 def follow(
     lever, body, fronts, lu, swaps, mu, e, r0, shift, state, u, dv, where, most, store, felt
 ):
-    """Along the line with the factors at hand: t, direction, changes, how it ended.
+    """Follow the line with the factors at hand; return the changes of state and how it ended.
 
-    where: (t, direction, contact that changed last, its former state), renewed; u, dv: velocities
-    and their rates, renewed. Ends: 0 at t = 1, 1 after ``most`` changes or a small determinant,
-    2 nowhere.
+    ``where`` holds t, the direction, the contact that changed last and its former state; it is
+    updated, and so are the contact velocities u and the rates dv of the bodies' velocities. The end
+    is 0 if t = 1 was reached, 1 if K must be factorised anew (after ``most`` changes, or at a small
+    determinant), and 2 if the line leads nowhere.
     """
     m, n = state.size, len(dv)
     t, sign, last, came = where[0], where[1], int(where[2]), int(where[3])
@@ -234,13 +248,13 @@ def follow(
     return changes, end
 
 
-def walk(
-    bodies: Bodies, mu: Floats, start: Floats, compliance: float, most: int
+def trace(
+    bodies: BodyResponse, mu: Floats, start: Floats, compliance: float, most: int
 ) -> tuple[Floats | None, int, int]:
-    """Impulses (m, 2) of springs around ``start``, None if the line does not lead there in time.
+    """Impulses (m, 2) of springs around ``start``, or None if the line does not lead to them.
 
-    compliance: in units of W_NN; most: changes of state. Also returns their number and that of
-    factorisations.
+    ``compliance`` is that of the springs [W_NN], and ``most`` the largest number of changes of
+    state. Also returns the number of changes and of factorisations that were made.
     """
     m = len(start)
     e = compliance * bodies.weight[:, 0]
@@ -257,7 +271,8 @@ def walk(
         pieces(state, mu, e, r0, d, a)
         sign = bodies.factorize(d)
         factorisations += 1
-        if sign == 0.0 or (changes == 0 and sign < 0.0):  # a line that comes from the end
+        # A negative sign at the start means that the line arrives there instead of leaving.
+        if sign == 0.0 or (changes == 0 and sign < 0.0):
             return None, changes, factorisations
         base = bodies.q + (1.0 - where[0]) * shift
         u = base + bodies.respond(a - np.matmul(d, base[:, :, None])[:, :, 0])

@@ -15,13 +15,13 @@ from hardgrain.measure.snapshot import Snapshot, model_of, snapshot
 from hardgrain.scene.model import Contacts, Floats
 from hardgrain.scene.wall_shape import WallShape
 
-__all__ = ["Film"]
+__all__ = ["LiveRun"]
 
-PATIENCE = 0.7  # how often a file that grows is looked at [s]
-OUTLIERS = 0.002  # share of the grains on each side that may lie outside of the stage
+PATIENCE = 0.7  # [s] time between two looks at a file that grows
+OUTLIERS = 0.002  # [1] share of the grains that may lie outside of the stage on each side
 
 
-class Film:
+class LiveRun:
     """The frames of a run file; all methods may be called by several threads."""
 
     def __init__(self, path: str | Path) -> None:
@@ -51,7 +51,7 @@ class Film:
 
     @property
     def radius(self) -> Floats:
-        """(n,) of all grains, by their numbers."""
+        """Radii of all grains, by their numbers, shape (n,)."""
         return self._everyone.radius
 
     @property
@@ -102,7 +102,7 @@ class Film:
             return (len(self), self.live) != before
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the run file."""
         with self._lock:
             self._run.close()
 
