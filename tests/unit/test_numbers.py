@@ -10,6 +10,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.io.runfile import RunWriter
+from hardgrain.run.observers import Recorder
 from hardgrain.scene.scene import GrainArrays
 
 ENGINES = (hg.RigidGrains(), hg.SoftParticles(stiffness=1e3, substeps=20))
@@ -69,7 +70,7 @@ def test_a_file_with_nan_is_neither_gone_on_with_nor_started_from(
     with RunWriter.resume(path)[0] as writer:
         getattr(sim.state, name)[1, 0] = np.nan  # which no step would have let pass
         sim.state.step += 1
-        sim._write(writer, [], True)
+        Recorder(sim, writer).write(with_contacts=True)
     with pytest.raises(hg.InputError, match="number"):
         hg.Simulation.resume(path, 4, progress=False)
     start = hg.Scenario(dt=0.01, scene=scene(), start={"file": str(path)})

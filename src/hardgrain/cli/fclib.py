@@ -420,6 +420,7 @@ def _step_of(path: Path, step: int | None) -> tuple[GlobalForm, dict[str, str]]:
     import numpy as np
 
     from hardgrain.io.runfile import RunFile
+    from hardgrain.run.checkpoint import from_checkpoint
     from hardgrain.run.simulation import Simulation
     from hardgrain.solve.matrices import global_form
     from hardgrain.step.contact_dynamics import ContactDynamics
@@ -437,12 +438,12 @@ def _step_of(path: Path, step: int | None) -> tuple[GlobalForm, dict[str, str]]:
                 break
         if checkpoint is None:
             raise InputError(f"--step is {step}; {path} stores no contacts up to there")
-    sim = Simulation._from_checkpoint(checkpoint, None, path)
+    sim = from_checkpoint(Simulation, checkpoint, None, path)
     if not isinstance(sim.engine, ContactDynamics):
         raise InputError(f"{path} is a run of soft particles, whose steps solve no contact problem")
     while sim.state.step < step:
         sim.step()
-    sim._exchange()  # as before any step
+    sim.exchange_grains()  # as before any step
     engine = sim.engine
     assert isinstance(engine, ContactDynamics)
     recorder = _Recorder(engine.solver)

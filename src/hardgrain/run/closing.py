@@ -6,7 +6,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from hardgrain.io.runfile import RunFile
-from hardgrain.run.simulation import Simulation, _name
+from hardgrain.run.checkpoint import from_checkpoint
+from hardgrain.run.simulation import Simulation
+from hardgrain.run.stop import name_of
+from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary
 from hardgrain.step.report import StepReport
 
@@ -21,10 +24,10 @@ def closing_word(run: RunFile) -> Summary:
     last = run._last_with_contacts()
     checkpoint = run.checkpoint(last)
     assert checkpoint is not None
-    sim = Simulation._from_checkpoint(checkpoint, None, run.path)
+    sim = from_checkpoint(Simulation, checkpoint, None, run.path)
     done = run.history["step"] <= checkpoint.record.step
     history = {name: column[done] for name, column in run.history.items()}
-    sim._recall_speeds(history)
+    sim.speeds.recall(history)
     if len(history["step"]):
         kinds: dict[str, Any] = {"int": int, "float": float, "bool": bool}
         sim.report = StepReport(
@@ -38,8 +41,8 @@ def closing_word(run: RunFile) -> Summary:
     conditions = stop.conditions() if stop else []
     ended = None
     if run.finished:
-        ended = next((_name(c) for c in conditions if c(sim)), "stop condition met")
+        ended = next((name_of(c) for c in conditions if c(sim)), "stop condition met")
     sim.implausible = run.verdict or None
-    sim._look_closely()
-    summary = sim._summary(ended, conditions, str(run.path))
+    sim.look_closely()
+    summary = summarise(sim, ended, conditions, str(run.path))
     return replace(summary, seconds={}, compile_seconds=0.0)

@@ -15,7 +15,7 @@ from hardgrain.scene._base import Count, NotNegative, Positive, Spec, Whole
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions"]
+__all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions", "name_of"]
 
 
 class Steps(Spec):
@@ -104,3 +104,10 @@ def as_conditions(until: int | Condition | Stop | Sequence[int | Condition]) -> 
     if not callable(until):
         raise InputError(f"until is {until!r}; give a number of steps or a stop condition")
     return [until]
+
+
+def name_of(condition: Condition) -> str:
+    """Why a run has ended, in words."""
+    return {"Steps": "all steps done", "Time": "time reached", "AtRest": "at rest"}.get(
+        type(condition).__name__, getattr(condition, "__name__", "stop condition met")
+    )

@@ -10,7 +10,8 @@ from hardgrain.measure.rigidity import CONVERGED, Rigidity
 from hardgrain.run.exchange import Flow
 from hardgrain.run.unique import Uniqueness
 from hardgrain.scene.brief import html_table
-from hardgrain.step.report import Softness
+from hardgrain.step.loads import Pace
+from hardgrain.step.report import Softness, StepReport
 
 __all__ = ["CONVERGED", "OVERLAP", "Summary", "Totals"]
 
@@ -45,6 +46,26 @@ class Totals(Flow):
     pace: float = 0.0  # speed at the start and sum of what loads added to it
     driven: float = 0.0  # largest prescribed speed
     kicked: float = 0.0  # energy that loads would have given in each step without contacts
+
+    def add(self, report: StepReport, pace: Pace, mass: float, pushes: float) -> None:
+        """Count a step in: of grains with a mass in all, some pushed apart at a speed."""
+        self.work_external += report.work_external
+        self.work_driven += report.work_driven
+        self.dissipated += report.dissipated
+        self.created += report.created
+        self.steps += report.sweeps > 0
+        self.sweeps += report.sweeps
+        self.capped += not report.converged
+        self.unsettled += not report.settled
+        self.loose += report.residual > CONVERGED
+        self.worst_overlap = max(self.worst_overlap, report.worst_overlap)
+        self.worst_residual = max(self.worst_residual, report.residual)
+        self.fastest = max(self.fastest, report.fastest)
+        self.deepest = max(self.deepest, report.deepest)
+        self.pace += pace.loads
+        self.kicked += 0.5 * mass * pace.loads**2
+        self.pace += pushes
+        self.driven = max(self.driven, pace.driven)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,115 @@
+"""Simulations made again from what a run file keeps, and moments to go back to within a run."""
+
+from __future__ import annotations
+
+import logging
+from copy import copy
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import hardgrain
+from hardgrain.errors import InputError, RunError
+from hardgrain.io.layout import MODEL
+from hardgrain.io.runfile import Checkpoint, RunFile
+from hardgrain.run.history import columns
+from hardgrain.run.monitor import SCALARS, Monitor
+from hardgrain.run.scenario import stored_scenario
+from hardgrain.run.start import grains_of, refuse_odd_numbers
+from hardgrain.run.summary import Totals
+from hardgrain.scene.model import State
+from hardgrain.scene.scene import Scene
+
+if TYPE_CHECKING:
+    from hardgrain.run.simulation import Simulation
+
+__all__ = ["Moment", "from_checkpoint", "recall", "refuse_stopped"]
+
+_log = logging.getLogger(__name__)
+
+
+def refuse_stopped(path: str | Path) -> None:
+    """A run that was stopped as not plausible cannot go on."""
+    with RunFile(path) as file:
+        verdict = file.verdict
+        if verdict and stored_scenario(file.header, path).on_implausible == "stop":
+            raise RunError(
+                f"{path} was stopped as not plausible: {verdict}; it cannot go on, but another"
+                " run may start from its frames, with a smaller dt or another solver"
+            )
+
+
+def from_checkpoint(
+    kind: type[Simulation], checkpoint: Checkpoint, scene: Scene | None, path: str | Path
+) -> Simulation:
+    """A simulation as it was when a frame was written; ``scene`` replaces the one in the file."""
+    sim = kind.__new__(kind)
+    scenario = stored_scenario(checkpoint.header, path)
+    if scene is not None:
+        scenario = scenario.model_copy(update={"scene": scene})
+    frame, rows = checkpoint.record, checkpoint.contacts
+    if not set(SCALARS) <= set(frame.scalars):
+        raise _kept_less(path, checkpoint)
+    sim.scenario, sim.dt = scenario, scenario.dt
+    everyone, _ = scenario.scene.build(scenario.seed, grains_of(frame, checkpoint.model))
+    for name in MODEL:
+        if not np.array_equal(getattr(everyone, name), checkpoint.model[name]):
+            raise InputError(
+                f"{path} holds another {name} than its scenario gives with hardgrain"
+                f" {hardgrain.__version__}; it was written by"
+                f" {checkpoint.header.get('hardgrain', 'another version')}"
+            )
+    bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
+    state = State(frame.step, frame.time, *bodies, rows)
+    refuse_odd_numbers(everyone, state, f"{path} gives")
+    sim._set_up(everyone, state, frame.status)
+    sim.totals = Totals(
+        **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
+    )
+    sim.monitor = Monitor(everyone, scenario.solver, sim.dt, sim.totals, frame.scalars)
+    sim.monitor.model = sim.model
+    return sim
+
+
+def recall(sim: Simulation, checkpoint: Checkpoint, path: str | Path) -> None:
+    """What else a run that goes on must know of its past: speeds, and whether it was plausible."""
+    with RunFile(path) as file:
+        history, names, verdict = file.history, list(file.columns), file.verdict
+    if names != columns(sim):
+        raise _kept_less(path, checkpoint)
+    sim.speeds.recall(history)
+    sim.implausible = verdict or None
+    _log.info("Found %s at step %d, from where it goes on.", path, sim.state.step)
+
+
+def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:
+    return InputError(
+        f"{path} was written by hardgrain {checkpoint.header.get('hardgrain')}, which kept less in"
+        " its file; start a new run from its last frame"
+    )
+
+
+class Moment:
+    """All of a simulation that its next step changes, to go back to."""
+
+    def __init__(self, sim: Simulation) -> None:
+        s, e = sim.state, sim.engine
+        self._state = copy(s)
+        for name in ("position", "velocity", "spin", "orientation"):
+            setattr(self._state, name, getattr(s, name).copy())
+        self._totals, self._report = copy(sim.totals), sim.report
+        self._forces = e.wall_force.copy(), e.wall_torque.copy()
+        self._there = sim.model, e, sim.flow, sim.exchange.moment
+
+    def restore(self, sim: Simulation) -> None:
+        """Undo the last step."""
+        sim.model, sim.engine, sim.flow, sim.exchange.moment = self._there
+        sim._state, sim.report = self._state, self._report
+        sim.monitor.model = sim.model
+        for f in fields(Totals):  # the monitor holds them too
+            setattr(sim.totals, f.name, getattr(self._totals, f.name))
+        sim.engine.wall_force[:], sim.engine.wall_torque[:] = self._forces
+        sim.speeds.weigh(sim.model)
+        sim.speeds.forget()

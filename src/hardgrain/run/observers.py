@@ -1,0 +1,167 @@
+"""Who looks on while a run goes on: its file, its progress line, an ear for Ctrl-C.
+
+None of them can change the state.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import hardgrain
+from hardgrain.io.layout import MODEL
+from hardgrain.io.runfile import Record, RunWriter
+from hardgrain.run.history import Row, columns, row, stacked
+from hardgrain.run.interrupt import Interrupt
+from hardgrain.run.monitor import SCALARS
+from hardgrain.run.progress import Progress
+from hardgrain.run.stop import Condition
+from hardgrain.run.summary import Totals
+from hardgrain.step.report import StepReport
+
+if TYPE_CHECKING:
+    from hardgrain.run.simulation import Simulation
+
+__all__ = ["Observer", "Recorder", "attended", "record", "warn"]
+
+Observer = Callable[["Simulation", StepReport], object]
+
+_log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """Writes frames, and with each of them the history of the steps since the last.
+
+    Without a writer it does nothing.
+    """
+
+    def __init__(self, sim: Simulation, writer: RunWriter | None) -> None:
+        self._sim, self._writer = sim, writer
+        self._rows: list[Row] = []
+        if writer is not None:
+            writer.durable = sim.scenario.output.durable
+
+    @classmethod
+    @contextmanager
+    def new(
+        cls, sim: Simulation, path: str | Path | None, overwrite: bool = False
+    ) -> Iterator[Recorder]:
+        """Into a new run file, which begins with a frame of the state as it is."""
+        if path is None:
+            yield cls(sim, None)
+            return
+        with _create(sim, path, overwrite) as writer:
+            begun = cls(sim, writer)
+            begun.write(with_contacts=True)
+            yield begun
+
+    @property
+    def path(self) -> str | None:
+        return None if self._writer is None else str(self._writer.path)
+
+    def note(self, report: StepReport, last: bool) -> None:
+        """Take note of a step; write a frame if it is time, or the last step."""
+        if self._writer is None:
+            return
+        output = self._sim.scenario.output
+        self._rows.append(row(self._sim, report))
+        frame, off = divmod(self._sim.state.step, output.every)
+        if off == 0 or last:  # the last frame always has its contacts
+            self.write(with_contacts=last or frame % output.contacts_every == 0)
+
+    def write(self, with_contacts: bool) -> None:
+        """Write a frame of the state as it is; with contacts it is one to go on from."""
+        assert self._writer is not None
+        sim = self._sim
+        contacts = sim.exchange.whole(sim.model, sim.state).contacts if with_contacts else None
+        self._writer.append(record(sim), stacked(sim, self._rows), contacts)
+        self._rows = []
+        what = "checkpoint" if with_contacts else "frame"
+        _log.info("Wrote a %s at step %d to %s.", what, sim.state.step, self.path)
+
+    def tell(self, verdict: str | None) -> None:
+        """Keep why the run cannot be believed."""
+        if self._writer is not None and verdict is not None:
+            self._writer.tell(verdict)
+
+    def close(self, finished: bool) -> None:
+        """Write what is left, and whether a stop condition was met."""
+        if self._writer is None:
+            return
+        if self._rows:  # back at the last good moment
+            self.write(with_contacts=True)
+        self.tell(self._sim.implausible)
+        self._writer.close(finished=finished)
+
+    def news(self) -> str | None:
+        """What has happened to the file since last asked."""
+        if self._writer is None:
+            return None
+        news, self._writer.news = self._writer.news, None
+        return news
+
+
+def record(sim: Simulation) -> Record:
+    """A frame of the state as it is."""
+    s = sim.exchange.whole(sim.model, sim.state)
+    return Record(
+        s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
+        sim.engine.wall_force, sim.engine.wall_torque,
+        {**asdict(sim.totals), **sim.monitor.scalars},
+        sim.exchange.status if sim.exchange.changes else np.zeros(0, np.int32),
+    )  # fmt: skip
+
+
+def _create(sim: Simulation, path: str | Path, overwrite: bool) -> RunWriter:
+    import numba
+
+    header = {
+        "scenario": sim.scenario.model_dump_json(),
+        "hardgrain": hardgrain.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "units": sim.scenario.units or "any consistent units, as in the scenario",
+    }
+    return RunWriter.create(
+        path,
+        header=header,
+        model={name: getattr(sim.exchange.everyone, name) for name in MODEL},
+        columns=columns(sim),
+        wall_names=sim.model.wall_names,
+        springs=sim.engine.springs,
+        status=sim.exchange.changes,
+        scalars=[*(f.name for f in fields(Totals)), *SCALARS],
+        overwrite=overwrite,
+    )
+
+
+@contextmanager
+def attended(
+    conditions: list[Condition], progress: Observer | bool
+) -> Iterator[tuple[Observer, Interrupt]]:
+    """Around a run: a progress line, unless there is a function in its place, and an open ear."""
+    with ExitStack() as stack:
+        if isinstance(progress, bool):
+            line = Progress(conditions, quiet=not (progress and sys.stderr.isatty()))
+            line.hidden = line.quiet
+            progress = stack.enter_context(line)
+        heard = progress.heard if isinstance(progress, Progress) else lambda count: None
+        yield progress, stack.enter_context(Interrupt(heard))
+
+
+def warn(text: str, progress: Observer, kind: type[Warning]) -> None:
+    """A line of the progress; or, where there is none, a warning to who called for the run."""
+    if isinstance(progress, Progress) and not progress.hidden:
+        progress.tell(f"warning:     {text}")
+    else:
+        warnings.warn(text, kind, stacklevel=4)

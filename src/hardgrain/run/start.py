@@ -1,0 +1,198 @@
+"""How a run begins: with its scene's own grains, another state, a packing, or an earlier run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hardgrain.contact.detect import refuse_overlaps
+from hardgrain.errors import InputError
+from hardgrain.io.packings import is_packing, read_packing
+from hardgrain.io.runfile import Frame, Record, RunFile
+from hardgrain.run.scenario import Scenario, Start, stored_scenario
+from hardgrain.scene.model import Contacts, Model, State
+from hardgrain.scene.scene import GrainArrays
+from hardgrain.scene.spec import Grains
+from hardgrain.step.numbers import farthest, refuse_unfit
+
+__all__ = ["Beginning", "beginning", "grains_of", "refuse_odd_numbers"]
+
+# Overlap that few digits, or a solver that stopped early, give to grains of a file that touch
+# [radius]. Rigid contacts keep it and do not push it out.
+_ROUNDED = 1e-3
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a run begins with besides its scenario."""
+
+    scenario: Scenario  # with a set for grains that come from elsewhere
+    grains: GrainArrays | None = None  # those, and the scene's own new ones behind them
+    packed: int = 0  # how many come from elsewhere
+    state: State | None = None  # how they move and touch
+    walls: list[tuple[str, int]] | None = None  # name and kind of each wall of that state
+    dt: float | None = None  # step in which the impulses of that state were found
+
+    def count(self, everyone: Model) -> int:
+        """How many grains the scene did not place itself."""
+        return self.packed if self.state is None or self.packed else everyone.n
+
+    def put_into(self, model: Model, state: State) -> list[int] | None:
+        """Begin with the grains of another state, and with its walls of the same name and kind.
+
+        Its grains are the first ones. Where its walls are not known they are the scene's own if
+        there are as many. Contacts come along with the forces they had, whatever the old and the
+        new step. Returns the walls that are new; None: all.
+        """
+        start, old_walls, old_dt = self.state, self.walls, self.dt
+        if start is None:
+            return None
+        if old_dt is None and start.step > 0:
+            old_dt = start.time / start.step
+        share = 1.0 if old_dt is None else self.scenario.dt / old_dt
+        if abs(share - 1.0) < 1e-9:  # not to change a bit
+            share = 1.0
+        n, many = model.n, self.count(model)
+        walls = list(zip(model.wall_names, model.wall_kind.tolist()))
+        bodies = start.position.shape[0]
+        if bodies < many or start.position.shape[1] != model.dim:
+            raise InputError(
+                f"start has {bodies} bodies in {start.position.shape[1]}D; the scene has {n} grains"
+                f" in {model.dim}D"
+            )
+        if old_walls is None:
+            old_walls = walls if bodies == model.bodies else []
+        same = [k for k, wall in enumerate(walls) if wall in old_walls]
+        grains = np.arange(many)
+        old = np.append(grains, [many + old_walls.index(walls[k]) for k in same]).astype(np.int64)
+        new = np.append(grains, [n + k for k in same]).astype(np.int64)
+        for name in ("position", "velocity", "spin", "orientation"):
+            getattr(state, name)[new] = getattr(start, name)[old]
+        state.velocity[model.inv_mass == 0.0] = 0.0  # locked, or to be prescribed
+        state.spin[model.inv_inertia == 0.0] = 0.0
+        c = start.contacts
+        kept = np.isin(c.second, old)
+        renumber = np.zeros(bodies, np.int32)
+        renumber[old] = new
+        second = renumber[c.second[kept]]
+        rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
+        state.contacts = Contacts(
+            c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows],
+            share * c.impulse[rows], share * c.torque[rows], c.spring[rows],
+        )  # fmt: skip
+        return [k for k in range(len(walls)) if k not in same]
+
+    def refuse_overlaps(
+        self, model: Model, state: State, known: int, new_walls: list[int] | None
+    ) -> None:
+        """No grain may overlap others but the first, ``known`` ones of another state themselves."""
+        checked = model
+        if self.packed and self.state is None:  # a packing
+            slim = np.where(checked.id < self.packed, 1.0 - _ROUNDED, 1.0)
+            checked = replace(checked, radius=slim * checked.radius)
+        new = checked.id >= (0 if self.state is None else known)
+        refuse_overlaps(checked, state, new_grains=new, new_walls=new_walls)
+
+
+def beginning(scenario: Scenario, start: State | GrainArrays | None) -> Beginning:
+    """Read what a scenario starts from, or take what is given."""
+    grains, state, walls, dt = None, None, None, None
+    if isinstance(start, GrainArrays):
+        grains = start
+    else:
+        state = start
+    if scenario.start is not None:
+        grains, state, walls, dt = _start_from(scenario.start, scenario.scene.dimension)
+    packed = 0
+    if grains is not None:
+        scenario, grains, packed = _in_sets(scenario, grains)
+    return Beginning(scenario, grains, packed, state, walls, dt)
+
+
+def refuse_odd_numbers(model: Model, state: State, what: str) -> None:
+    """A state must hold numbers that a run can go on from."""
+    refuse_unfit(model, state, farthest(model), InputError, what)
+
+
+def grains_of(frame: Frame | Record, model: dict[str, Any]) -> GrainArrays:
+    """Of a frame those that are there, of a record all."""
+    id = frame.id if isinstance(frame, Frame) else np.arange(model["radius"].size)
+    n = id.size
+    moving = (frame.velocity[:n], frame.spin[:n], model["group"][id])
+    return GrainArrays(frame.position[:n], model["radius"][id], *moving)
+
+
+def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays, int]:
+    """Grains of a start in the sets of a scene, the new grains of its other sets behind them.
+
+    Sets without a place are theirs; or, where all have one, those that come first and would place
+    as many grains as the start has in its sets: the scene that made them. A scene without any gets
+    one. Also returns how many come from the start.
+    """
+    scene, sets = scenario.scene, scenario.scene.grains
+    if grains.position.shape[1] != scene.dimension:
+        raise InputError(
+            f"start holds grains in {grains.position.shape[1]}D; scene.dimension is"
+            f" {scene.dimension}"
+        )
+    small = np.flatnonzero(~(grains.radius > 0.0))
+    if small.size:
+        raise InputError(
+            f"start holds grains of which grain {small[0]} has the radius"
+            f" {grains.radius[small[0]]:g}; it must be greater than 0"
+        )
+    counts = np.bincount(grains.group, minlength=1).tolist()
+    theirs = [k for k, spec in enumerate(sets) if spec.place is None]
+    if not sets:
+        scene, theirs = scene.model_copy(update={"grains": [Grains()]}), [0]
+    elif not theirs:
+        for first in ([sum(counts)], counts):
+            if [spec.size for spec in sets[: len(first)]] == first:
+                theirs = [*range(len(first))]
+        if not theirs:
+            raise InputError(
+                f"start holds {sum(counts)} grains, but every set in scene.grains has a place, and"
+                " is new; add a set without a place for the grains of the start"
+            )
+    for k in theirs:
+        if sets and sets[k].insert is not None:
+            raise InputError(
+                f"scene.grains[{k}].insert is given, but its grains come from the start; leave out"
+                " insert, or give the set a place"
+            )
+    if len(theirs) == 1:
+        grains = replace(grains, group=np.full_like(grains.group, theirs[0]))
+    elif len(counts) > len(theirs):
+        raise InputError(
+            f"start holds {len(counts)} sets of grains; the scene has {len(theirs)}, and needs"
+            " as many, or one for all"
+        )
+    else:
+        grains = replace(grains, group=np.array(theirs, np.int32)[grains.group])
+    placed = scene.place_grains(scenario.seed, grains, theirs)
+    return scenario.model_copy(update={"scene": scene}), placed, grains.group.size
+
+
+def _start_from(
+    start: Start, dimension: int
+) -> tuple[GrainArrays, State | None, list[tuple[str, int]] | None, float | None]:
+    """Grains, and of an earlier run the state, walls (name and kind) and dt."""
+    if is_packing(start.file):
+        return read_packing(start.file, start.frame, dimension), None, None, None
+    with RunFile(start.file) as file:
+        try:
+            frame, rows = file[start.frame], file.contacts(start.frame)
+        except IndexError:
+            raise InputError(
+                f"start.frame is {start.frame}; {start.file} has {len(file)} frames"
+            ) from None
+        model, names, dt = file.model, file.wall_names, stored_scenario(file.header, start.file).dt
+    if rows is None:
+        raise InputError(
+            f"start.frame is {start.frame}, a frame of {start.file} without contacts; choose one"
+            " whose contacts were stored"
+        )
+    walls = list(zip(names, model["wall_kind"].tolist()))
+    return grains_of(frame, model), frame.state(rows), walls, dt

@@ -1,0 +1,108 @@
+"""The closing word on a simulation: its figures, and what a user should be warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hardgrain.kernels import compile_seconds
+from hardgrain.measure.rigidity import Rigidity
+from hardgrain.run.exchange import FLOWS, Flow
+from hardgrain.run.monitor import CLOSING, SHARE
+from hardgrain.run.plausible import may_create
+from hardgrain.run.stop import AtRest, Condition
+from hardgrain.run.summary import OVERLAP, Summary
+from hardgrain.run.unique import uniqueness
+
+if TYPE_CHECKING:
+    from hardgrain.run.simulation import Simulation
+
+__all__ = ["summarise"]
+
+# Energy that contacts may create by rounding and unfinished sweeps before it is worth a warning,
+# as a share of what the run began with and loads brought.
+_CREATED = 1e-3
+
+
+def summarise(
+    sim: Simulation, ended: str | None, conditions: list[Condition], path: str | None
+) -> Summary:
+    """Look at the last state once more, and say what the run did."""
+    t, solver, steps = sim.totals, sim.scenario.solver, sim.state.step
+    diameter = 2.0 * float(sim.exchange.everyone.radius.mean())
+    report, found, unique = sim.report, None, None
+    if sim.engine.softness is None:
+        with sim.engine.seconds.of("watch"):
+            found = sim.monitor.verdict(sim.state)
+    if sim.implausible is None and _at_rest(sim, conditions):
+        with sim.engine.seconds.of("watch"):
+            unique = uniqueness(sim, max(CLOSING, SHARE * sim.updates))
+    return Summary(
+        ended=ended or ("stopped, not plausible" if sim.stopped else "interrupted"),
+        finished=ended is not None,
+        steps=steps,
+        time=sim.state.time,
+        grains=sim.model.n,
+        contacts=0 if report is None else report.loaded,
+        criterion=solver.criterion,
+        residual=0.0 if report is None else report.residual,
+        worst_residual=t.worst_residual,
+        capped=int(t.capped),
+        unsettled=int(t.unsettled),
+        loose=int(t.loose),
+        rigidity=found,
+        implausible=sim.implausible,
+        worst_overlap=max(t.deepest, sim.deepest),
+        mean_overlap=0.0 if report is None else report.mean_overlap / diameter,
+        kinetic_start=t.kinetic_start,
+        elastic_start=t.elastic_start,
+        kinetic=sim.kinetic,
+        elastic=t.elastic_start if report is None else report.elastic,
+        work_external=t.work_external,
+        work_driven=t.work_driven,
+        dissipated=t.dissipated,
+        created=t.created,
+        seconds=dict(sim.engine.seconds),
+        compile_seconds=compile_seconds() - sim.compiled,
+        updates=sim.updates,
+        output=path,
+        softness=sim.engine.softness,
+        unique=unique,
+        warnings=tuple(_warnings(sim, found)),
+        flow=Flow(**{name: getattr(t, name) for name in FLOWS}),
+        waiting=sim.exchange.waiting(max(sim.state.time - sim.dt, 0.0))[0],
+        removed_by=dict(zip(sim.exchange.titles, sim.exchange.removed_by())),
+    )
+
+
+def _at_rest(sim: Simulation, conditions: list[Condition]) -> bool:
+    """As this run or its scenario has it, or as is usual under gravity."""
+    stop = sim.scenario.stop
+    known = [*conditions, *(stop.conditions() if stop else ())]
+    if sim.model.gravity.any():
+        known.append(AtRest())
+    return any(c(sim) for c in known if isinstance(c, AtRest))
+
+
+def _warnings(sim: Simulation, found: Rigidity | None) -> Iterator[str]:
+    t = sim.totals
+    if sim.monitor.soft_at and found is not None and found.rigid:
+        yield f"the run was soft at step {sim.monitor.soft_at}, before it was rigid again"
+    scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven) + t.kinetic_inserted
+    if t.created > _CREATED * scale:
+        why = may_create(sim.model) or ("more sweeps would converge better" if t.loose else "")
+        yield f"contacts created energy, {t.created:.3g} in all{'; ' if why else ''}{why}"
+    soft, deepest = sim.engine.softness, max(t.deepest, sim.deepest)
+    if deepest > OVERLAP:
+        finer = f"{'more sweeps or ' if t.loose else ''}a smaller dt"
+        yield (
+            f"grains overlapped by up to {deepest:.2g} of the smaller one's diameter; use"
+            f" {finer if soft is None else 'a larger engine.stiffness'}"
+        )
+    step = sim.dt if soft is None else soft.step
+    travel = t.fastest * step / (2.0 * float(sim.exchange.everyone.radius.min()))
+    if travel > 0.5:
+        yield (
+            f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"
+            " passed through another; use a smaller dt"
+        )
