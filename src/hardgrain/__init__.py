@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
-# What the package decides on its way is told to this logger; nobody hears it unless asked.
+# The package reports what it decides to this logger, which is silent unless a user sets it up.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-# public name -> module that defines it
+# For each public name, the module that defines it.
 _PUBLIC = {
     "At": "scene.place",
     "BallRegion": "scene.region",
@@ -85,7 +85,7 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 
-# reached as hardgrain.theory.chain and the like
+# Modules that are reached as hardgrain.theory.chain and the like.
 _PACKAGES = ("forces", "measure", "papers", "theory")
 
 

@@ -28,24 +28,26 @@ def main() -> None:
 
 
 def _call(terminal: Terminal) -> int:
-    """The exit code of the command, after what there is to say."""
+    """Run the command, print what there is to say, and return its exit code."""
     from hardgrain.cli.app import app
     from hardgrain.errors import HardgrainError
 
     try:
         app(prog_name="hardgrain")
     except SystemExit as end:
-        if terminal.interrupted and end.code:  # 0: a command that Ctrl-C ends, as the viewer
+        # code 0 is that of a command, such as the viewer, which Ctrl-C ends
+        if terminal.interrupted and end.code:
             return _say("interrupted", 130, "")
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException as error:
-        if terminal.interrupted:  # whatever the interruption became on its way
+        if terminal.interrupted:  # the interruption may have become any other error on its way
             return _say("interrupted", 130, "")
         if isinstance(error, HardgrainError):
             return _say(str(error).rstrip("."), error.exit_code)
         if isinstance(error, MemoryError):
             return _say("the memory of this machine is not enough for this scene", 1)
-        if isinstance(error, OSError):  # a name too long, a full disk, a folder without a right
+        # such as a name too long, a full disk, or a missing permission
+        if isinstance(error, OSError):
             name = str(error.filename or "the output")
             name = name if len(name) <= 60 else f"{name[:57]}..."
             return _say(f"{name}: {error.strerror or error}", 2 if error.filename else 1)

@@ -27,7 +27,7 @@ class Bar(Line):
         return super().__enter__()
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of what is done."""
+        """Show how much is done, and of how much."""
         now = time.perf_counter()
         if not self.due(now):
             return

@@ -71,7 +71,8 @@ def export(
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], None]]:
-    """Ctrl-C and a polite kill count once a frame is done: within HDF5 they may get lost."""
+    """Let Ctrl-C and SIGTERM act only after a frame is done, since they may get lost within
+    HDF5."""
     asked: list[int] = []
 
     def check() -> None:

@@ -1,4 +1,4 @@
-"""What ``hardgrain forces`` tells of a packing: figures, a table of contacts, and text."""
+"""What ``hardgrain forces`` says about a packing: figures, a table of contacts, and text."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = [
     "possible", "sampled",
 ]  # fmt: skip
 
-NAMED = 6  # contacts that a line of text names before it only counts them
+NAMED = 6  # [contacts] up to so many are named in a line of text; more are only counted
 
-MOVES = 0.1  # a force not balanced that makes one doubt that all is at rest [unit of force]
-ELASTIC = 2.0 / 7.0  # k_t/k_n of the elastic member, as of soft particles by default
+MOVES = 0.1  # [unit of force] a larger unbalanced force puts in doubt that all is at rest
+ELASTIC = 2.0 / 7.0  # ratio k_t/k_n of the elastic member, the default of soft particles
 
 
 def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
-    """What there is, and what can be counted; forces in the packing's unit."""
+    """Figures that follow from counting, with forces in the packing's unit."""
     p, frame, counted = space.packing, run[step], unique.count(space)
     slides, found = space.slides(), p.components / p.unit
     weighs = bool(run.model["gravity"].any())
@@ -62,7 +62,8 @@ def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
 
 
 def possible(space: ForceSpace) -> dict[str, Any]:
-    """Whether any forces balance the load, how many dimensions they have, and what they share."""
+    """Whether any forces balance the load, how many dimensions they have, and what all have in
+    common."""
     if space.empty:
         return {"unique": "empty", "empty": True, "dim_F": -1, "unbounded": []}
     p, always = space.packing, space.always
@@ -120,7 +121,7 @@ def members(space: ForceSpace) -> dict[str, Any]:
 
 
 def sampled(drawn: Sample, seed: int) -> dict[str, Any]:
-    """Radius of F, (38), and what is to be said against the sample."""
+    """The radius of F (38), and reasons to doubt the sample."""
     return {
         "method": drawn.method,
         "count": len(drawn.states),
@@ -132,7 +133,7 @@ def sampled(drawn: Sample, seed: int) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------- contacts
 def columns(space: ForceSpace, bounds: Bounds | None) -> dict[str, list[Any]]:
-    """A row for each contact, column by column; forces in the units of the run."""
+    """The table of contacts, column by column; forces are in the units of the run."""
     p = space.packing
     names = ("normal", "tangential") if p.dim == 2 else ("normal", "tangential_1", "tangential_2")
     table: dict[str, list[Any]] = {

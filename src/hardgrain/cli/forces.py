@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["forces"]
 
 T = TypeVar("T")
-# CPU time of all bounds of a packing of 100 contacts, and how it grows with contacts, in 2D [s]
+# [s, 1] CPU time of all bounds of 100 contacts in 2D, and the power with which it grows.
 COST, GROWTH = 0.2, 2.75
 Cone = Literal["inside", "outside", "round"]
 WRITTEN = ("network.png", "histograms.png", "contacts.csv", "forces.json")
@@ -98,7 +98,7 @@ def forces(
         folder = Path(f"{file.stem}-forces")
     with RunFile(file) as run, _at_once(), _progress() as during:
         space = _space(run, step, balance, faces)
-        if folder is not None:  # before the work that may be lost
+        if folder is not None:  # this is checked before the work that would be lost
             _make(folder, overwrite)
         facts, bounds = facts_of.count(run, step, space), None
         with _explained(facts["residual"] > facts_of.MOVES):
@@ -158,7 +158,7 @@ def _make(folder: Path, overwrite: bool) -> None:
 
 
 def _task(space: ForceSpace) -> str:
-    """What takes so long, and in 2D how long."""
+    """Words that say what takes so long, and in 2D how long it will take."""
     from hardgrain.parallel import cores
     from hardgrain.run.progress import duration
 
@@ -177,7 +177,8 @@ def _bounds(space: ForceSpace, processes: int | None, cone: Cone) -> Bounds:
 
 @contextmanager
 def _explained(moves: bool) -> Iterator[None]:
-    """Solvers fail where nearly every contact slides, and that is while a packing moves."""
+    """Explain why a solver failed: nearly every contact slides, as in a packing that still
+    moves."""
     try:
         yield
     except RunError as error:
@@ -186,7 +187,8 @@ def _explained(moves: bool) -> Iterator[None]:
 
 @contextmanager
 def _at_once() -> Iterator[None]:
-    """Ctrl-C ends the process: a linear program, which may take a minute, hears nothing else."""
+    """Let Ctrl-C end the process at once, since a linear program may take a minute and cannot be
+    asked."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -206,7 +208,7 @@ def _progress() -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
     console = Console(stderr=True, highlight=False)
     look = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*look, console=console, transient=True, disable=not console.is_terminal) as line:
-        console.show_cursor(True)  # Ctrl-C leaves no time for it
+        console.show_cursor(True)  # Ctrl-C would leave it hidden
 
         def during(what: str, task: Callable[[], T]) -> T:
             shown = line.add_task(what, total=None)
@@ -227,7 +229,7 @@ def _write(
     facts: dict[str, Any],
     table: dict[str, list[Any]],
 ) -> list[str]:
-    """Tables and pictures, by their names."""
+    """Write the tables and pictures under their names."""
     from hardgrain.cli.force_facts import as_csv
     from hardgrain.show.forces import draw_histograms, draw_indeterminacy
 

@@ -12,7 +12,8 @@ __all__ = ["as_text", "describe"]
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """All that ``hardgrain info`` tells, ready for JSON; last: figures of the last frame."""
+    """All that ``hardgrain info`` says, ready for JSON; ``last`` holds the figures of the last
+    frame."""
     with RunFile(path) as file:
         header, model, history = file.header, file.model, file.history
         scenario = stored_scenario(header, path)
@@ -121,7 +122,7 @@ def as_text(facts: dict[str, Any]) -> str:
     net = facts.get("network", {})
     if net.get("length", 0.0) > 0.0:
         text = f"{net['grains']:.0f} grains in contact, {net['length']:.3g} long"
-        if solver["kind"] != "rigid":  # which leaves no springs
+        if solver["kind"] != "rigid":  # the rigid solver makes no springs of contacts
             text += (
                 f"; l_diff = {net['diffusion_length']:.3g}, c = {net['sound_speed']:.3g}, slowest"
                 f" mode ω = {net['frequency']:.3g}, τ = {net['damping_time']:.3g}; sag"

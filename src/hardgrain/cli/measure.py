@@ -114,7 +114,7 @@ def measure(
 
 # ---------------------------------------------------------------------- what was asked for
 def _frames(frame: int | None, frames: str | None, count: int) -> Sequence[int] | None:
-    """The numbers of the frames; None: whatever the quantity does by itself."""
+    """The numbers of the frames, or None for the default of each quantity."""
     if frame is not None and frames is not None:
         raise InputError("--frame and --frames are both given; one of them is enough")
     if frame is not None:

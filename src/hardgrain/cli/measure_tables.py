@@ -22,14 +22,15 @@ __all__ = ["as_csv", "as_json", "as_text", "write_netcdf"]
 
 Found = Mapping[str, "xr.Dataset"]
 
-WIDE = ("component", "direction", "about", "rank")  # dimensions of a vector or tensor
-ROWS, HEAD = 20, 5  # rows of a table on the screen, and how many of a longer one, from either end
-LONG = 2000  # rows from which figures are summed up instead; fields always
+# dimensions that count the components of a vector or tensor
+WIDE = ("component", "direction", "about", "rank")
+ROWS, HEAD = 20, 5  # rows of a table on the screen; a longer one shows so many at either end
+LONG = 2000  # [rows] longer tables are summed up instead, and fields always
 
 
 # ---------------------------------------------------------------------- for a reader
 def as_text(found: Found, about: Mapping[str, str]) -> str:
-    """Small things in full, large ones summed up."""
+    """Text that has small tables in full and large ones summed up."""
     parts = []
     for name, data in found.items():
         notes = "".join(
@@ -40,7 +41,7 @@ def as_text(found: Found, about: Mapping[str, str]) -> str:
 
 
 def _tables(data: xr.Dataset) -> Iterator[str]:
-    """One for the single figures, one for each set of dimensions that figures run over."""
+    """Tables: one for single figures, and one for each set of dimensions that figures run over."""
     if data.sizes.get("time") == 1:
         yield f"  time {_figure(float(data.time[0]))}" if "time" in data.coords else ""
         data = data.squeeze("time", drop=True)
@@ -89,7 +90,8 @@ def _rows(data: xr.Dataset, dims: tuple[str, ...]) -> Iterator[str]:
 
 
 def _blocks(columns: list[list[str]], labels: int) -> Iterator[list[list[str]]]:
-    """Columns as wide as their entries, as many at a time as fit a line, each time with labels."""
+    """Lay out columns as wide as their entries, as many at a time as fit a line, each time with
+    labels."""
     most = max(shutil.get_terminal_size((100, 24)).columns, 60)
     even = [[f"{x:>{max(map(len, column))}}" for x in column] for column in columns]
     first, rest = even[:labels], even[labels:]
@@ -110,12 +112,13 @@ def _units(values: xr.DataArray) -> str:
 def _figure(x: Any) -> str:
     if isinstance(x, bool | np.bool_):
         return "yes" if x else "no"
-    return f"{x + 0.0:.5g}" if isinstance(x, float | np.floating) else str(x)  # 0, not −0
+    return f"{x + 0.0:.5g}" if isinstance(x, float | np.floating) else str(x)  # avoids −0
 
 
 # ---------------------------------------------------------------------- tables
 def _flat(data: xr.Dataset) -> xr.Dataset:
-    """Vectors and tensors as a variable for each component, named as stress_xy."""
+    """Split vectors and tensors into a variable for each component, with names such as
+    stress_xy."""
     import xarray as xr
 
     columns: dict[str, xr.DataArray] = {}
@@ -137,7 +140,8 @@ def _components(values: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
 
 
 def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
-    """A row for each place along all dimensions; figures that do not depend on one are repeated."""
+    """Columns with a row for each place along all dimensions, and repeated figures where they are
+    constant."""
     sizes = {str(d): k for d, k in data.sizes.items()}
     places = np.meshgrid(*(data[d].values for d in sizes), indexing="ij") if sizes else []
     columns = {d: x.ravel().tolist() for d, x in zip(sizes, places)}
@@ -171,7 +175,7 @@ def as_csv(found: Found) -> str:
 
 # ---------------------------------------------------------------------- for programs
 def as_json(found: Found) -> str:
-    """Strict JSON: variables with their dimensions and units, coordinates apart."""
+    """Write strict JSON: variables with their dimensions and units, and coordinates apart."""
     return json_text({name: _plain(data) for name, data in found.items()}) + "\n"
 
 
@@ -191,7 +195,7 @@ def _words(values: xr.DataArray) -> dict[str, str]:
 
 
 def write_netcdf(path: Path, found: Found, file: str) -> None:
-    """One quantity at the root of the file; several as groups of their names."""
+    """Write one quantity at the root of the file, several as groups with their names."""
     about = {"source": file, "history": f"hardgrain {hardgrain.__version__} measure"}
     with whole(path) as part:
         for k, (name, data) in enumerate(found.items()):

@@ -77,7 +77,7 @@ Changes = Annotated[
 
 
 def changes_of(texts: list[str] | None) -> dict[str, Any]:
-    """Fields to change and their values, as TOML has them; what is no TOML is a text."""
+    """Fields to change and their values, read as TOML; a value that is no TOML is taken as text."""
     found = {}
     for text in texts or []:
         field, equals, value = (part.strip() for part in text.partition("="))
@@ -98,7 +98,7 @@ def one_of(argument: Path | None, option: Path | None) -> Path | None:
 
 
 def frames_of(text: str | None, count: int) -> list[int] | None:
-    """Frames by a slice, 10:, ::5, or a number; None: not given."""
+    """Frames given by a slice such as 10: or ::5, or by a number; None if not given."""
     if text is None:
         return None
     try:
@@ -115,7 +115,7 @@ def frames_of(text: str | None, count: int) -> list[int] | None:
 
 
 def box_of(text: str | None) -> Any:
-    """Corners of a view, (2, 2); None: not given."""
+    """Corners of a view, shape (2, 2); None if not given."""
     if text is None:
         return None
     import numpy as np
@@ -124,7 +124,8 @@ def box_of(text: str | None) -> Any:
         box = np.array([float(p) for p in text.split(",")]).reshape(2, 2)
     except ValueError:
         box = np.full((2, 2), np.nan)
-    # beyond 1e100 a length has no square, and a picture 1000 times as long as wide shows nothing
+    # Squares of lengths beyond 1e100 overflow, and a picture 1000 times as long as wide shows
+    # nothing.
     size = np.diff(box, axis=0)[0]
     if not (abs(box) < 1e100).all() or not 1e-100 < 1e-3 * size.max() < size.min():
         raise InputError(f"--view is {text!r}; give two corners, the lower left first: 0,0,20,10")
@@ -156,7 +157,7 @@ def told(
 
 
 def own(names: Iterable[str], options: dict[str, Any]) -> dict[str, Any]:
-    """Those options that some of the measurements have."""
+    """The options that belong to some of the measurements."""
     return {k: x for k, x in options.items() if any(k in _options(name) for name in names)}
 
 
@@ -169,7 +170,7 @@ def _options(name: str) -> tuple[str, ...]:
 
 
 def parse(text: str) -> Any:
-    """A value: true, 3, 0.5, 20x30 (whole numbers), 0,0:20,10 (corners), or a word."""
+    """Read a value: true, 3, 0.5, 20x30 (whole numbers), 0,0:20,10 (corners), or a word."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"\d+(x\d+)+", text):

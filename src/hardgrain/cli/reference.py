@@ -34,9 +34,9 @@ WIDTH = 80  # [characters] width of the text in a terminal
 class Entry:
     """A table of the scenario: where it stands, and which kind of it this is."""
 
-    path: str  # scene.walls; "": the scenario itself
+    path: str  # such as scene.walls; empty for the scenario itself
     model: type[BaseModel]
-    listed: bool  # one of several, headed [[scene.walls]]
+    listed: bool  # whether it is one of several, headed [[scene.walls]]
 
     @property
     def kind(self) -> str | None:
@@ -59,13 +59,13 @@ class Entry:
 
     @property
     def address(self) -> list[str]:
-        """The words by which it is found: those of its path, and its kind."""
+        """The words by which the table is found: those of its path, and its kind."""
         return [word for word in (*self.path.split("."), self.kind) if word]
 
 
 @cache
 def tables() -> tuple[Entry, ...]:
-    """All tables of a scenario, each once, where it is met first."""
+    """All tables of a scenario, each listed where it occurs first."""
     from hardgrain.run.scenario import Scenario
 
     found: dict[type, Entry] = {}
@@ -111,7 +111,7 @@ def _default(field: FieldText) -> str:
 
 # ---------------------------------------------------------------------- in a terminal
 def as_text(topic: str) -> str:
-    """What there is to say on a topic: a table, a field, or the functions of time."""
+    """The text on a topic: a table, a field, or the functions of time."""
     words = [word for word in topic.lower().split(".") if word and word != "scenario"]
     if words in (["functions"], ["expressions"]):
         return _functions_text()
@@ -132,7 +132,8 @@ def as_text(topic: str) -> str:
 
 
 def _leads(words: list[str], address: list[str]) -> bool:
-    """Whether words are those of an address, up to its last, some left out."""
+    """Whether words are those of an address, in order and with its last, though some may be
+    missing."""
     rest = iter(address)
     return bool(words) and words[-1:] == address[-1:] and all(word in rest for word in words)
 
@@ -171,7 +172,7 @@ def _field_text(entry: Entry, field: FieldText) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Paragraphs filled to the width; lists and formulas stay as they are."""
+    """Fill paragraphs to the width, and leave lists and formulas as they are."""
     parts = re.split(r"\n\s*\n", text)
     kept = [p if p.startswith((" ", "-")) else textwrap.fill(p, WIDTH) for p in parts]
     return "\n\n".join(kept)

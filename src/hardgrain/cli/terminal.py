@@ -1,4 +1,4 @@
-"""What a terminal asks of a program: letters that it can show, and an ear for Ctrl-C."""
+"""Care for the terminal: letters that it can show, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 
 __all__ = ["Terminal"]
 
-# What stands for signs that a terminal cannot show, where Unicode has no simpler form of them.
+# Replacements of signs that a terminal cannot show, where Unicode has no simpler form of them.
 _PLAIN = {
     "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "µ": "mu", "μ": "mu", "√": "sqrt", "≤": "<=",
     "≥": ">=", "≪": "<<", "≫": ">>", "≈": "~", "∝": "~", "→": "->", "°": " degrees", "⁄": "/",
@@ -23,7 +23,7 @@ _PLAIN = {
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """Write what a stream has no code for with the letters that all have: −1·10⁻⁶ as -1*10-6."""
+    """Replace letters that a stream cannot encode by plain ones: −1·10⁻⁶ becomes -1*10-6."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = unicodedata.normalize("NFKD", error.object[error.start : error.end])
@@ -34,9 +34,9 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 class Terminal:
     """Lets both streams of a command show any text, and Ctrl-C be obeyed to the very end.
 
-    The first raises KeyboardInterrupt. A second one ends the process at once, since an exception
-    might meet compiled code or the end of the program. During a run, the run listens itself
-    (`run.interrupt`).
+    The first Ctrl-C raises KeyboardInterrupt. A second one ends the process at once, since an
+    exception might meet compiled code or the end of the program. During a run, the run listens
+    itself (`run.interrupt`).
     """
 
     def __init__(self) -> None:

@@ -27,8 +27,8 @@ def view(
 ) -> None:  # fmt: skip
     """Look at a run in the browser: grains, walls, forces and history, frame by frame or live.
 
-    Drag turns the scene (in 2D it moves it), the right button moves it, the wheel comes closer.
-    Ctrl-C ends it.
+    Dragging rotates the scene (in 2D it moves it), the right button moves it, and the wheel zooms.
+    Ctrl-C ends the viewer.
 
     \b
     Examples:

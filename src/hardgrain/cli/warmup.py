@@ -29,7 +29,8 @@ __all__ = ["compile_all"]
 
 
 class _AllStages(RigidSolver):
-    """The rigid solver, but no stage is ever good enough; and the same problem as matrices."""
+    """A rigid solver that runs all its stages, and solves the same problem given as matrices,
+    too."""
 
     tolerance: float = 1e-300
     sweeps: int = 1
@@ -51,7 +52,7 @@ class _AllStages(RigidSolver):
 
 
 def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
-    """A few grains for every kind of kernel: dimension, laws, how sweeps are ordered, engine."""
+    """Small runs that need every kind of kernel: dimension, laws, order of sweeps, engine."""
     for dim in (2, 3):
         for name, law in (("plain laws", ContactLaw()), ("all laws", ContactLaw(rolling=0.1))):
             low, high = (0.0,) * dim, (4.0,) * dim
@@ -75,8 +76,8 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
 def compile_all() -> None:
     """Take some steps of small scenes that together use every kernel.
 
-    What all of them share comes first. The rest is in two shares that have nothing in common and
-    take about as long, sweeps and all else, each on a core of its own.
+    The kernels that all of them share come first. The rest is in two shares that have nothing in
+    common and take about as long, sweeps and all others, each on a core of its own.
     """
     begin = time.perf_counter()
     names = [name for name, _, _ in _small_runs()]
@@ -91,7 +92,7 @@ def compile_all() -> None:
 
 
 def _compile(share: list[int]) -> None:
-    """Some of the small runs, by number."""
+    """Make some of the small runs, given by number."""
     runs = list(_small_runs())
     for k in share:
         _, scene, how = runs[k]

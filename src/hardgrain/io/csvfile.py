@@ -1,8 +1,8 @@
 """Packings as tables: a line of names, then a line for each grain.
 
-Columns x, y, z (3D), radius or diameter; also vx, vy, vz, the spin (2D) or wx, wy, wz, and type,
-in any order; others are ignored. Values are apart by commas, semicolons, tabs or blanks; lines that
-begin with # are comments.
+Columns x, y, z (3D), radius or diameter; also vx, vy, vz, the spin (2D) or wx, wy, wz, and type, in
+any order; others are ignored. Values are separated by commas, semicolons, tabs or blanks; lines
+that begin with # are comments.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Run files in the formats of other tools, frame by frame: no more than one is ever in memory.
 
-All is written in a folder beside the target and moved at the end, so that what is interrupted
+All files are written in a folder beside the target and moved at the end, so that an interruption
 leaves nothing behind.
 """
 
@@ -55,7 +55,7 @@ def export(
     overwrite: bool = False,
     observe: Observer | None = None,
 ) -> list[Path]:
-    """Write frames of a run file in another format; the files that were made.
+    """Write frames of a run file in another format, and return the files that were made.
 
     The format follows from the suffix of ``path`` unless ``kind`` names it. ``observe`` is called
     after each frame.
@@ -95,7 +95,7 @@ def _write(
                 observe(done, len(frames))
         file.close()
     except BaseException:
-        with suppress(Exception):  # the first error says more
+        with suppress(Exception):  # the first error says more than one that follows from it
             file.abandon()
         raise
 

@@ -41,9 +41,9 @@ __all__ = ["check_writable", "read", "read_info", "read_solution", "write", "wri
 
 LOCAL, GLOBAL, ROLLING = "fclib_local", "fclib_global", "fclib_global_rolling"
 TEXTS = ("title", "description", "math_info")
-_DEEP = 3  # levels of groups in the layout
-_PACKED = 100  # times that a file may hold more numbers than bytes for them, where it is packed
-MOST = np.iinfo(np.int32).max  # entries of a matrix that the layout can count
+_DEEP = 3  # [levels] depth of groups in the layout; deeper ones are not looked into
+_PACKED = 100  # [1] largest compression that is believed; more would fill the memory
+MOST = np.iinfo(np.int32).max  # [entries] most of a matrix that the layout can count
 
 
 # ------------------------------------------------------------------------------------------ read
@@ -221,12 +221,12 @@ def _open(path: Path) -> Iterator[Any]:
             yield h5
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-        except Exception as error:  # h5py has many
+        except Exception as error:  # h5py raises many kinds of errors
             raise InputError(f"{path} is damaged: HDF5 cannot read it") from error
 
 
 def _refuse_links(group: Any, depth: int = 0) -> None:
-    """Links could lead to other files."""
+    """Refuse links, which could lead to other files."""
     for name in group:
         if group.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
             raise InputError(f"{name} is a link to elsewhere")
@@ -301,7 +301,7 @@ def write_solution(path: str | Path, solution: MatrixSolution) -> None:
 
     def fill(h5: Any) -> None:
         group = h5.require_group("solution")
-        if "l" in group:  # multipliers of another solution
+        if "l" in group:  # they are the multipliers of another solution
             del group["l"]
         for name, vector in vectors.items():
             old = group.get(name)
@@ -314,7 +314,7 @@ def write_solution(path: str | Path, solution: MatrixSolution) -> None:
                 group[name] = vector
 
     path = Path(path)
-    with _open(path) as h5:  # sees that it is one
+    with _open(path) as h5:  # opening it checks that it is a problem
         size = h5[LOCAL if LOCAL in h5 else GLOBAL]["vectors/mu"].size
     if size and solution.r.size not in (2 * size, 3 * size):
         raise InputError(f"a solution of {solution.r.size} rows cannot belong to {size} contacts")

@@ -24,11 +24,12 @@ class Foreign:
     radius: Floats  # (n,)
     velocity: Floats  # (n, 3)
     spin: Floats  # (n, 3)
-    kind: NDArray[np.int32]  # (n,) from 0
+    kind: NDArray[np.int32]  # (n,) number of the type, from 0
     dimension: int | None = None  # if the file says it
 
     def grains(self, dimension: int | None = None) -> GrainArrays:
-        """Checked, in the dimension asked for; else that of the file, or as z has it."""
+        """The grains, checked, in the dimension asked for, or in that of the file or of its z
+        coordinates."""
         self._check()
         flat = np.ptp(self.position[:, 2]) == 0.0 and not self.velocity[:, 2].any()
         dim = dimension or self.dimension or (2 if flat else 3)
@@ -45,7 +46,7 @@ class Foreign:
         )
 
     def moved(self, low: Floats, length: Floats) -> Foreign:
-        """Positions that were fractions of a box."""
+        """The grains with positions that were given as fractions of a box."""
         return replace(self, position=low + self.position * length)
 
     def _check(self) -> None:

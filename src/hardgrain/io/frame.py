@@ -28,10 +28,11 @@ class Record:
     orientation: Array  # (nb, 1) [rad] or (nb, 4) unit quaternion (x, y, z, w)
     velocity: Array  # (nb, dim) [length/time]
     spin: Array  # (nb, ns) [rad/time]
-    wall_force: Array  # (w, dim) [force], by the grains on each wall
+    wall_force: Array  # (w, dim) force of the grains on each wall [force]
     wall_torque: Array  # (w, ns) [force × length]
     scalars: Mapping[str, float]  # sums that an exact resume needs
-    # (n,) 0: there, −1: not yet, k > 0: taken out by the k-th removal; empty: all are there
+    # (n,) status of each grain: 0 there, −1 not yet, k > 0 taken out by rule k; empty if all are
+    # there
     status: Array = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
@@ -40,11 +41,11 @@ class Record:
 class WallFrame:
     """One wall of a frame."""
 
-    position: Array  # (dim,) the point that it turns about [length]
+    position: Array  # (dim,) the point about which it rotates [length]
     orientation: Array  # (1,) [rad] or (4,) unit quaternion (x, y, z, w)
     velocity: Array  # (dim,) [length/time]
     spin: Array  # (ns,) [rad/time]
-    force: Array  # (dim,) of the grains on it [force]
+    force: Array  # (dim,) force of the grains on it [force]
     torque: Array  # (ns,) [force × length]
 
 

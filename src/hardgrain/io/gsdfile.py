@@ -48,7 +48,7 @@ class GsdFile:
 
     @staticmethod
     def files(path: Path, run: Run) -> list[Path]:
-        """What is written for a path."""
+        """The files that are written for a path."""
         return [path]
 
     def append(self, snap: Snapshot) -> None:
@@ -90,7 +90,7 @@ class GsdFile:
     abandon = close
 
     def _contacts(self, snap: Snapshot, bonds: Any) -> dict[str, Floats]:
-        """Enter contacts as bonds; the forces in them."""
+        """Enter contacts as bonds, and return the forces in them."""
         bonds.N, bonds.types = 0, ["contact"]
         wall_force = np.full((snap.n, snap.dim), np.nan)
         force, tangential = np.zeros((0, snap.dim)), np.zeros((0, snap.dim))
@@ -122,7 +122,7 @@ def read_gsd(path: Path, frame: int) -> Foreign:
         file = hoomd.open(path, "r")
     except OSError:
         raise
-    except Exception:  # gsd has several
+    except Exception:  # gsd raises several kinds of errors
         raise InputError(f"{path} is not a GSD file of the schema hoomd") from None
     with file:
         k = pick_frame(path, frame, len(file))
@@ -152,7 +152,7 @@ _ENTRY, _NAME = 32, 64  # [bytes]
 
 
 def _check_blocks(path: Path) -> None:
-    """Whether index and names lie within the file; gsd trusts what it says of them and crashes."""
+    """Check that index and names lie within the file, since gsd would trust them and crash."""
     with path.open("rb") as file:
         head = file.read(_HEADER.size)
     if len(head) < _HEADER.size:
@@ -162,7 +162,7 @@ def _check_blocks(path: Path) -> None:
         raise InputError(f"{path} is damaged or cut short: its index lies beyond its end")
 
 
-# Arrays of a frame, each with a row for a grain: its columns.
+# Number of columns of each array of a frame that has a row for each grain.
 _COLUMNS: dict[str, tuple[int, ...]] = {
     "position": (3,), "image": (3,), "velocity": (3,), "moment_inertia": (3,), "diameter": (),
     "typeid": (), "angmom": (4,), "orientation": (4,),
@@ -170,7 +170,7 @@ _COLUMNS: dict[str, tuple[int, ...]] = {
 
 
 def _check_shapes(path: Path, found: Any) -> None:
-    """Whether all arrays of a frame are of its grains."""
+    """Check that all arrays of a frame have a row for each grain."""
     p, n = found.particles, int(found.particles.N)
     shapes = {name: (np.shape(getattr(p, name)), (n, *row)) for name, row in _COLUMNS.items()}
     shapes["box"] = np.shape(found.configuration.box), (6,)
@@ -184,7 +184,7 @@ def _check_shapes(path: Path, found: Any) -> None:
 
 
 def _refuse_counts(file: Any, frame: int, size: int) -> None:
-    """More things than the file has bytes for, which gsd would make room for."""
+    """Refuse a file that claims more rows than it has bytes, for which gsd would reserve memory."""
     for what in ("particles", "bonds", "angles", "dihedrals", "impropers", "constraints", "pairs"):
         for k in {0, frame}:
             if file.chunk_exists(k, f"{what}/N") and file.read_chunk(k, f"{what}/N")[0] > size:
@@ -206,7 +206,7 @@ def _angular_momentum(moment: Floats, spin: Floats, turned: Floats) -> Floats:
 
 
 def _spin(moment: Floats, momentum: NDArray[Any], turned: NDArray[Any]) -> Floats:
-    """The inverse: ω = Im(p q*) / 2 I, zero about axes without a moment of inertia."""
+    """The spin ω = Im(p q*) / 2 I from the angular momentum, zero about axes without inertia."""
     w, v = turned[:, :1], turned[:, 1:]
     a, b = momentum[:, :1], momentum[:, 1:]
     twice = w * b - a * v - np.cross(b, v)

@@ -10,12 +10,13 @@ __all__ = ["json_text", "plain"]
 
 
 def json_text(facts: dict[str, Any], indent: int = 2) -> str:
-    """Text that every reader takes: infinite and unknown figures become null."""
+    """JSON that every reader accepts, with null for infinite and unknown figures."""
     return json.dumps(plain(facts), indent=indent, allow_nan=False, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as Python's; JSON knows neither NaN nor inf, they become None."""
+    """Numbers and arrays of NumPy as those of Python, with None for NaN and inf, which JSON
+    lacks."""
     if isinstance(value, dict):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -67,7 +67,7 @@ def read_lammps(path: Path, frame: int) -> Foreign:
 
 
 def _starts(file: BinaryIO) -> list[tuple[int, int]]:
-    """Offset [byte] and line, from 1, at which each frame begins."""
+    """Where each frame begins: its offset [byte] and its line, counted from 1."""
     starts, offset = [], 0
     for number, line in enumerate(file, 1):
         if line.startswith(b"ITEM: TIMESTEP"):

@@ -34,7 +34,7 @@ Array = NDArray[Any]
 
 FORMAT = 2
 FORMATS = (1, 2)  # versions of the format that can be read
-MARK = "hardgrain_run_file"  # root attribute that makes an HDF5 file a run file; holds the format
+MARK = "hardgrain_run_file"  # root attribute by which a run file is recognised; it holds the format
 
 # Chunks [bytes]. Small rows share a chunk: 16 KiB keeps a file of ten grains below 1 MB, and the
 # chunk that grows is rewritten with every frame. Large rows are split at 1 MiB.
@@ -42,7 +42,7 @@ _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 
 COMMITTED = ("frames", "bytes", "finished")
-# Why the run is not plausible, a text of so many bytes at most behind its checksum; empty if it is.
+# A text that says why the run is not plausible, with its checksum; it is empty if the run is.
 VERDICT, SENTENCE = "committed/verdict", 1000
 _GROWING = ("frames", "contacts", "history", "walls")
 _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
@@ -118,13 +118,13 @@ ABOUT = {
 class Rows:
     """A dataset that grows along its first axis: type and shape of a row, and chunks."""
 
-    kind: Any  # a NumPy dtype
+    kind: Any  # type of the values, a NumPy dtype
     row: tuple[int, ...]
     chunks: tuple[int, ...]
 
     @classmethod
     def of(cls, kind: Any, row: tuple[int, ...] = (), rows: int | None = None) -> Rows:
-        """Chunks of `rows` rows, or of as many as fit."""
+        """Rows in chunks of `rows`, or of as many as fit."""
         kind = np.dtype(kind)
         size = kind.itemsize * math.prod(row)
         if size > _LARGE_CHUNK:
@@ -138,7 +138,8 @@ class Rows:
         return int(self.kind.itemsize * math.prod(self.row))
 
     def block(self, values: Any) -> Array:
-        """Values in the type and row shape of the dataset; columns become fields of a table."""
+        """Values converted to the type and row shape of the dataset; columns become fields of a
+        table."""
         if self.kind.names:
             flat = np.ascontiguousarray(values, self.kind[0]).reshape(-1, len(self.kind.names))
             return np.asarray(flat.view(self.kind)).reshape(-1)
@@ -160,12 +161,12 @@ class Layout:
     grains: int
     bodies: int
     dim: int
-    turns: int  # components of a spin
+    turns: int  # number of components of a spin
     walls: tuple[str, ...]
     columns: tuple[str, ...]  # names of the columns of the history
     scalars: tuple[str, ...]
-    springs: bool  # contacts have an elongation
-    status: bool  # grains may be absent
+    springs: bool  # whether contacts have an elongation
+    status: bool  # whether grains may be absent
 
     @classmethod
     def of(
@@ -177,7 +178,8 @@ class Layout:
         springs: bool,
         status: bool,
     ) -> Layout:
-        """Sizes are those of radius (n,), inv_mass (nb, dim) and inv_inertia (nb, ns)."""
+        """The layout for a model, whose sizes follow from radius (n,), inv_mass (nb, dim) and
+        inv_inertia."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
         names = tuple(walls), tuple(columns), tuple(scalars)
         return cls(len(model["radius"]), nb, dim, ns, *names, springs, status)
@@ -253,7 +255,8 @@ def _columns(names: Sequence[str] | Mapping[str, Any], kind: str = "f8") -> Any:
 
 
 def _text(text: str | Sequence[str]) -> Array:
-    """Text, or several, as UTF-8 of a fixed length: what has none HDF5 keeps out of our sight."""
+    """Texts as UTF-8 of a fixed length, since HDF5 stores others where no checksum of ours
+    reaches."""
     code = [t.encode() for t in ([text] if isinstance(text, str) else text)]
     length = max(map(len, code), default=1) or 1
     array = np.array(code, dtype=h5py.string_dtype("utf-8", length))
@@ -285,7 +288,7 @@ def wall_names(h5: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class _Fields:
-    """Some columns of a table, to read as a dataset of their own."""
+    """Some columns of a table, which can be read like a dataset of their own."""
 
     data: Any
     dtype: Any
@@ -324,13 +327,13 @@ def _former(h5: Any) -> dict[str, Any]:
 
 
 def seal(text: str) -> bytes:
-    """A text behind its checksum, as VERDICT holds it."""
+    """A text together with its checksum, as VERDICT holds it."""
     code = text.encode()[: SENTENCE - 9]
     return b"%08x %s" % (crc32(code), code) if code else b""
 
 
 def unseal(sealed: bytes) -> str | None:
-    """The text; None if it is not what was written."""
+    """The text of a seal, or None if it is not what was written."""
     code = sealed[9:]
     intact = not sealed or sealed[:9] == b"%08x " % crc32(code)
     return code.decode(errors="ignore") if intact else None
@@ -355,7 +358,8 @@ def ends(data: Mapping[str, Any], frames: int) -> dict[str, int]:
 
 
 def starts(data: Mapping[str, Any], frames: int) -> dict[str, Array]:
-    """Row of each table at which each frame begins, and at last where the last one ends."""
+    """Rows of each table at which the frames begin, followed by the row at which the last one
+    ends."""
     offset, count, steps = (data[f"frames/{name}"][:frames] for name in _ROW_KEYS)
     contacts = np.append(offset, offset[-1] + max(count[-1], 0))
     history = np.append(0, steps)

@@ -65,4 +65,4 @@ def claim(path: Path, *, create: bool = False, told: Path | None = None) -> IO[b
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
-        file.close()  # renamed or replaced in between
+        file.close()  # the file was renamed or replaced in between

@@ -23,7 +23,7 @@ _READERS = {
 
 
 def is_packing(path: str | Path) -> bool:
-    """Whether a file is a packing by its name, and no run file."""
+    """Whether the name of a file is that of a packing, and not of a run file."""
     return Path(path).suffix.lower() in _READERS
 
 

@@ -1,6 +1,6 @@
-"""Snapshots as the tools of others see the world: in three dimensions, and in a box.
+"""Snapshots as other tools expect them: in three dimensions, and in a box.
 
-Disks lie in the plane z = 0 and turn about z. Quaternions are (w, x, y, z).
+Disks lie in the plane z = 0 and rotate about z. Quaternions are (w, x, y, z).
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ __all__ = [
     "xyz",
 ]
 
-# Room around the grains along open axes [largest diameter]: a tool that takes every box for a
+# [largest diameter] Room around the grains along open axes. A tool that takes every box for a
 # periodic one finds no neighbours across it within four diameters.
 ROOM = 2.0
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An upright box: the period where there is one, else all grains and some room."""
+    """An upright box, as long as the period where there is one, else holding all grains and some
+    room."""
 
     low: Floats  # (3,)
     high: Floats  # (3,)

@@ -27,7 +27,8 @@ __all__ = [
     "reserve", "sync", "words",
 ]  # fmt: skip
 
-# Room [bytes] kept for HDF5's own bookkeeping, on top of 1/16 of the data, when space is reserved.
+# [bytes] Room kept for HDF5's own bookkeeping, on top of 1/16 of the data, when space is reserved.
+# With too little, a full disk could still crash HDF5.
 SLACK = 256 << 10
 
 _LIBVER = ("v110", "v110")  # the first HDF5 with SWMR, so that any later one reads the file
@@ -38,9 +39,9 @@ _SUPERBLOCK = struct.Struct("<8xB2xB16xQ")  # version, open for writing, end of 
 def build(
     path: Path, fill: Callable[[Any], None], room: int, *, durable: bool = False
 ) -> tuple[Any, IO[bytes]]:
-    """Make a file with `fill`, start SWMR mode, and put it in the place of `path` in one move.
+    """Make a file with `fill`, start SWMR mode, and rename it to `path` in one operation.
 
-    With `durable`, it is on the disk before what was there goes.
+    With `durable`, it is on the disk before it replaces what was there.
     """
     real = Path(os.path.realpath(path))
     part = real.with_name(f".{real.name}.part")
@@ -78,7 +79,7 @@ def reopen(path: Path, lock: IO[bytes]) -> Any:
         reserve(lock, path.stat().st_size + SLACK)
     try:
         return _open_swmr(path, h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE)
-    except OSError:  # left open by a killed writer, or read at this moment by this process
+    except OSError:  # a killed writer has left it open, or this process is reading it
         return None
 
 
@@ -117,7 +118,7 @@ def open_to_read(path: Path) -> Any:
         check_length(path, end)
     try:
         return _open_swmr(path, h5py.h5f.ACC_RDONLY | h5py.h5f.ACC_SWMR_READ)
-    except Exception:  # h5py has many
+    except Exception:  # h5py raises many kinds of errors
         raise InputError(f"{path} is damaged: HDF5 cannot open it.") from None
 
 
@@ -129,7 +130,8 @@ def end_of_file(file: IO[bytes]) -> int:
 
 
 def check_length(path: Path, expected: int) -> None:
-    """HDF5 reads zeros beyond the end of a file that it shares with a writer: check ourselves."""
+    """Check the length of a file, since HDF5 reads zeros beyond the end of one that is being
+    written."""
     length = path.stat().st_size
     if length < expected:
         raise InputError(
@@ -141,14 +143,15 @@ def drop(h5: Any, handles: Sequence[Any] = ()) -> None:
     """Close a file that HDF5 could not write, without writing to it any more.
 
     HDF5 keeps the failed blocks and tries them again on closing and at exit; failing there, it
-    crashes. With its descriptor turned to the null device, it finishes in peace.
+    crashes. If its descriptor points to the null device, these writes succeed.
     """
     null = os.open(os.devnull, os.O_RDWR)
     try:
         os.dup2(null, h5.id.get_vfd_handle())
         h5.close()
-    except (OSError, RuntimeError, ValueError):  # ValueError: closed by an interruption already
-        for handle in (h5, *handles):  # leave them to the end of the process
+    # a ValueError says that an interruption has closed it already
+    except (OSError, RuntimeError, ValueError):
+        for handle in (h5, *handles):  # they are left to the end of the process
             handle.id.locked = True
     finally:
         os.close(null)
@@ -192,13 +195,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Cause of a failed write; h5py gives the system's error number only now and then."""
+    """The cause of a failed write; h5py gives the system's error number only sometimes."""
     number = getattr(error, "errno", None)
     return os.strerror(number) if number else "a write failed"
 
 
 def words(size: int) -> str:
-    """A size in bytes for humans."""
+    """A size in bytes, in words."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Tables of text: columns to lines, and lines to columns that say where they are wrong."""
+"""Tables of text: columns written as lines, and lines read as columns, with errors by line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TextFile:
 
     @staticmethod
     def files(path: Path, run: Run) -> list[Path]:
-        """What is written for a path."""
+        """The files that are written for a path."""
         return [path]
 
     def close(self) -> None:
@@ -54,19 +54,19 @@ def lines_of(columns: Sequence[NDArray[Any] | Sequence[str]]) -> str:
 
 
 def at_line(path: Path, line: int, what: str) -> InputError:
-    """An error in a text file."""
+    """An error that names the line of a text file."""
     return InputError(f"{path}, line {line}: {what}")
 
 
 def whole_number(text: str) -> int | None:
-    """A number of things, or None; `isdigit` would take ², and `int` fails at 5000 digits."""
+    """A whole number, or None; `isdigit` would accept ², and `int` fails at 5000 digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
 def split_rows(
     path: Path, lines: Sequence[tuple[int, str]], width: int, separator: str | None = None
 ) -> list[Row]:
-    """Numbered lines cut into cells, each line into as many."""
+    """Cut numbered lines into cells; all lines must have the same number of them."""
     rows = [(number, line.split(separator)) for number, line in lines]
     for number, cells in rows:
         if len(cells) != width:
@@ -126,7 +126,7 @@ def grains_of(path: Path, names: Sequence[str], rows: Sequence[Row], header: int
 
 
 def _ranks(types: Sequence[str]) -> NDArray[np.int32]:
-    """Numbers from 0: of numbers in their order, of names as they come."""
+    """Ranks from 0: numbers are ranked by size, names by where they occur first."""
     known: Mapping[str, int] = {name: k for k, name in enumerate(dict.fromkeys(types))}
     if all(whole_number(name) is not None for name in known):
         known = {name: k for k, name in enumerate(sorted(known, key=int))}

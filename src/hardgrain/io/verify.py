@@ -1,4 +1,4 @@
-"""Whether a run file is what its layout says, looked at before any of its arrays is read.
+"""Checks that a run file is what its layout says, made before any of its arrays is read.
 
 HDF5 opens a file whose arrays have other names, types or lengths than ours, that leads to other
 files, or that declares more than it holds. Compiled code checks no lengths, so all that is decided
@@ -49,7 +49,8 @@ class Damaged(Exception):
 
 # ---------------------------------------------------------------------- the file
 def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
-    """Layout and growing datasets of a file of `size` bytes; `Damaged` where they do not agree."""
+    """Layout and growing datasets of a file of `size` bytes; raises `Damaged` if they do not
+    agree."""
     former = int(h5.attrs[MARK]) == 1
     if former:
         _check_heaps(Path(h5.filename))
@@ -101,7 +102,7 @@ def _parts(h5: Any, groups: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_heaps(path: Path) -> None:
-    """Whether texts of any length are in order: HDF5 goes round for ever in a heap that is not.
+    """Check the heaps of texts, since HDF5 would never return from a damaged one.
 
     Only format 1 has texts that are read from there, the names of its walls.
     """
@@ -113,7 +114,7 @@ def _check_heaps(path: Path) -> None:
             while at + 16 <= min(end, len(data)):
                 number = int.from_bytes(data[at : at + 2], "little")
                 size = int.from_bytes(data[at + 8 : at + 16], "little")
-                size = 16 + (size + 7) // 8 * 8 if number else size  # 0: the rest is free
+                size = 16 + (size + 7) // 8 * 8 if number else size  # number 0 is the free rest
                 if not 0 < size <= end - at:
                     raise Damaged("its texts cannot be read")
                 at += size
@@ -124,7 +125,7 @@ _HEAP = b"GCOL\1\0\0\0"  # signature and version of a heap
 
 
 def _refuse_links(group: Any, names: Sequence[str]) -> None:
-    """Links could lead to other files, or to nothing."""
+    """Refuse links, which could lead to other files, or to nothing."""
     for name in names:
         if name not in group:
             raise Damaged(f"{name} is missing")
@@ -167,7 +168,7 @@ def _compare(found: Mapping[str, Any], name: str, kind: Any, shape: tuple[int, .
 
 
 def check_tables(starts: Mapping[str, Array], data: Mapping[str, Any]) -> None:
-    """Whether every frame's rows exist, one frame's behind those of the one before."""
+    """Check that the rows of every frame exist, each frame's behind those of the one before."""
     for name, rows in starts.items():
         there = min((len(d) for n, d in data.items() if table(n) == name), default=None)
         if there is None:
@@ -178,7 +179,7 @@ def check_tables(starts: Mapping[str, Array], data: Mapping[str, Any]) -> None:
 
 # ---------------------------------------------------------------------- numbers
 def as_written(data: Any, *, former: bool) -> Array:
-    """An array that never changes, as it was written."""
+    """Read an array that never changes, and check it against its checksum."""
     array: Array = np.asarray(data[()])
     if not former and checksum(array) != data.attrs["checksum"]:
         raise Damaged(f"{data.name[1:]} is not what was written (wrong checksum)")
@@ -192,7 +193,7 @@ def check_finite(name: str, values: Any) -> None:
 
 
 def check_model(arrays: Mapping[str, Array]) -> None:
-    """Whether indices point to what is there, and masses and sizes are lawful."""
+    """Check that indices are in range, and that masses and sizes are possible."""
     for name, array in arrays.items():
         check_finite(f"model/{name}", array)
     for name in ("inv_mass", "inv_inertia", "mass", "inertia", "periodic", "wall_size", "group"):
@@ -210,7 +211,7 @@ def check_model(arrays: Mapping[str, Array]) -> None:
 
 
 def check_contacts(rows: Contacts, layout: Layout) -> None:
-    """Whether they are between grains and bodies that exist, each pair once and in order."""
+    """Check that contacts are between bodies that exist, each pair once and in order."""
     for f in fields(rows):
         check_finite(f"contacts/{f.name}", getattr(rows, f.name))
     first, second = rows.first, rows.second

@@ -32,7 +32,7 @@ __all__ = ["VtkHdf"]
 
 Array = NDArray[Any]
 
-CHUNK = 64 << 10  # [byte]
+CHUNK = 64 << 10  # [bytes] size of a chunk; smaller ones make files larger, larger ones waste room
 _TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 
 
@@ -49,7 +49,7 @@ class VtkHdf:
 
     @staticmethod
     def files(path: Path, run: Run) -> list[Path]:
-        """What is written for a path: a scene without walls has no file for them."""
+        """The files that are written for a path; a scene without walls has no file for them."""
         names = ("grains", "contacts", "walls")[: 3 if run.wall_names else 2]
         return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
 
@@ -61,7 +61,7 @@ class VtkHdf:
             self._walls(snap)
 
     def close(self) -> None:
-        """Write what is known only now, and close the files."""
+        """Complete the files and close them."""
         for series in self._series.values():
             series.close()
 
@@ -130,14 +130,15 @@ class _Series:
         self._file = path.open("r+b", buffering=0)
         self._path = path
         self._root = self._h5.create_group("VTKHDF")
-        self._root.attrs["Version"] = (2, 0)  # the first with time series
+        self._root.attrs["Version"] = (2, 0)  # the first version with time series
         self._root.attrs["Type"] = np.bytes_("PolyData")
         self._kind = kind
         self._arrays: dict[str, _Array] = {}
         self._parts: list[tuple[int, int, int]] = []  # points, cells, entries of connectivity
         self._cells: tuple[Array, Array] | None = None  # the cells of the last part
         self._at = (0, 0)  # where the cells of the last part and its connectivity begin
-        self._steps: list[tuple[int, int, int, int]] = []  # part (−1: empty), points, and the same
+        # for each step its part (−1 if empty) and where its points, cells and connectivity begin
+        self._steps: list[tuple[int, int, int, int]] = []
         self._data: dict[str, list[int]] = {}  # for each dataset, where its rows begin at each step
         self._times: list[float] = []
 
@@ -175,7 +176,7 @@ class _Series:
         self._steps.append((len(self._parts) - 1, begin, *self._at))
 
     def skip(self, time: float) -> None:
-        """Add a step of which nothing is known."""
+        """Add a step without any rows."""
         self._times.append(time)
         self._steps.append((-1, 0, 0, 0))
         for begin in self._data.values():
@@ -222,7 +223,7 @@ class _Series:
         self._h5.flush()
         size = self._h5.id.get_filesize()
         self.abandon()
-        os.truncate(self._path, size)  # give back what was reserved
+        os.truncate(self._path, size)  # give back the room that was reserved
 
     def abandon(self) -> None:
         """Close the file as it is."""
@@ -255,7 +256,7 @@ class _Array:
 
     @property
     def size(self) -> int:
-        """Room that it takes [byte]."""
+        """Room that the dataset takes [bytes]."""
         chunks = -(-self._data.shape[0] // self._data.chunks[0])
         return int(chunks) * CHUNK
 
@@ -268,7 +269,7 @@ class _Array:
         return self._begin
 
     def add(self, rows: Array) -> int:
-        """Write these rows; where they begin."""
+        """Write these rows, and return where they begin."""
         begin = int(self._data.shape[0])
         self._data.resize(begin + len(rows), axis=0)
         self._data[begin:] = rows

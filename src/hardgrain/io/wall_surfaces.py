@@ -26,12 +26,12 @@ class Surfaces:
 
     points: Floats  # (p, dim)
     connectivity: NDArray[np.int64]  # points of all cells, one after the other
-    offsets: NDArray[np.int64]  # (cells + 1,) where each begins
-    wall: NDArray[np.int64]  # (cells,)
+    offsets: NDArray[np.int64]  # (cells + 1,) where each cell begins
+    wall: NDArray[np.int64]  # (cells,) wall to which each cell belongs
 
 
 def wall_surfaces(snap: Snapshot) -> Surfaces:
-    """All walls of a snapshot."""
+    """The surfaces of all walls of a snapshot."""
     low, high = _bounds(snap)
     parts = [wall.surface(low, high) for wall in WallShape.all(snap.walls)]
     starts = np.cumsum([0, *(len(part.points) for part in parts)])

@@ -34,7 +34,8 @@ def check_target(path: Path, source: Path | None = None, overwrite: bool = True)
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Write to the path within; it becomes ``path`` at the end, or vanishes.
+    """Give a temporary path to write to, which becomes ``path`` at the end or vanishes after an
+    error.
 
         with whole(Path("a.csv")) as part:
             part.write_text(text)
@@ -44,7 +45,7 @@ def whole(path: Path) -> Iterator[Path]:
     check_target(path)
     real = path.resolve()
     device = real.exists() and not real.is_file()
-    # a name of its own: another process may write the same file at the same time
+    # The name is unique, since another process may write the same file at the same time.
     part = real if device else real.with_name(f".{secrets.token_hex(8)}.part{real.suffix}")
     try:
         if not device:

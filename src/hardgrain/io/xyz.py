@@ -33,7 +33,7 @@ __all__ = ["ExtendedXyz", "read_xyz"]
 _PROPERTIES = (
     "id:I:1:type:S:1:radius:R:1:mass:R:1:pos:R:3:unwrapped:R:3:velo:R:3:omega:R:3:coordination:I:1"
 )
-# what a property of a file is called here, one name for each of its columns
+# Our names for the properties of a file, one for each of their columns.
 _KNOWN = {
     "id": ("id",),
     "species": ("type",),
@@ -49,7 +49,7 @@ _KNOWN = {
 }
 
 
-_MOST = 1000  # columns; a width is a number in the file, and each becomes a name
+_MOST = 1000  # [columns] limit against damaged files, since each column becomes a name
 
 
 class ExtendedXyz(TextFile):

@@ -83,28 +83,29 @@ class Advice:
 
     grains: int
     dim: int
-    diameter: float  # mean [length]
-    dt: float  # as written [time]
-    longest_dt: float | None  # that the expected speeds allow; None: nothing moves
-    speed: float  # expected of the fastest grains [length/time]
+    diameter: float  # mean diameter [length]
+    dt: float  # time step as written [time]
+    # longest time step that the expected speeds allow; None if nothing moves
+    longest_dt: float | None
+    speed: float  # expected speed of the fastest grains [length/time]
     criterion: str  # when a step counts as solved, in words
-    sweeps: int  # as written; a cap, where a criterion decides
-    adaptive: bool  # a criterion decides when to stop sweeping
-    foreseen: bool  # the packing, since the rehearsal did not get to it
+    sweeps: int  # sweeps as written, or the largest number if a criterion decides
+    adaptive: bool  # whether a criterion decides when to stop sweeping
+    foreseen: bool  # whether the packing is foreseen, since the rehearsal did not get to it
     rehearsed: float  # share of the run that was run ahead
-    measured: int  # steps with contacts that the solver made then
-    loose: int  # of these, with a residual above CONVERGED
-    capped: int  # and those that missed the solver's criterion
+    measured: int  # number of steps with contacts that the solver made in the rehearsal
+    loose: int  # number of these with a residual above CONVERGED
+    capped: int  # number of these that missed the solver's criterion
     worst_residual: float
-    rigidity: Rigidity  # with the sweeps as written, or with those that a criterion makes
-    needed: tuple[int, int]  # sweeps a step from which on it would be rigid: from, to
-    steps: int | None  # of the whole run, where its stop condition tells
-    seconds: tuple[float, float]  # that the run takes as written, or 1000 steps: from, to
-    rigid_seconds: tuple[float, float]  # with ``needed`` sweeps a step
+    rigidity: Rigidity  # verdict for the sweeps as written, or for those that a criterion makes
+    needed: tuple[int, int]  # range of the sweeps a step that would make it rigid
+    steps: int | None  # steps of the whole run, if its stop condition says so
+    seconds: tuple[float, float]  # range of the time of the run as written, or of 1000 steps [s]
+    rigid_seconds: tuple[float, float]  # range of the time with ``needed`` sweeps a step [s]
 
     @property
     def rigid(self) -> bool:
-        """Whether it will be, for certain."""
+        """Whether the run will certainly be rigid."""
         return self.rigidity.rigid and not self._perhaps
 
     @property
@@ -115,7 +116,7 @@ class Advice:
 
     @property
     def _perhaps(self) -> bool:
-        """The sweeps as written are some that a packing of this size may need or not."""
+        """Whether the sweeps as written may not be enough for a packing that was only foreseen."""
         return self.foreseen and not self.adaptive and self.sweeps < self.needed[1]
 
     def as_dict(self) -> dict[str, Any]:
@@ -189,7 +190,8 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
         )
     sim = Simulation(scenario)
     model, solver = sim.model, scenario.solver
-    begins = network(model, sim.state, sim.dt)  # with the forces of an earlier run, if it has any
+    # it has the forces of an earlier run, if there is one
+    begins = network(model, sim.state, sim.dt)
     rehearsal = rehearse(scenario, seconds)
     ahead = _Foreseen(model, sim.state, Loads(model, sim.dt).at(sim.state)[0])
     met = [m.network for m in rehearsal.moments if m.network.grains >= MET * model.n]
@@ -232,7 +234,7 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
 
 
 def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
-    """As the run will be judged at its end, by the steps that were measured."""
+    """The verdict that the run will get at its end, judged by the steps that were measured."""
     solver, reports = sim.scenario.solver, rehearsal.reports
     asked = fine(2.0 * solver.q * found.rate)
     rough = sum(r.residual > asked for r in reports)
@@ -245,7 +247,8 @@ def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
 
 
 def _foresee(sim: Simulation, found: Network) -> Rigidity:
-    """By the sweeps of a packing that no step has met yet."""
+    """The verdict on a packing that the rehearsal has not reached, by the sweeps that it will
+    get."""
     solver = sim.scenario.solver
     least = rigidity(sim.model, found, 1.0, solver.q, 1.0)
     seen, sweeps = solver.at_once, float(solver.sweeps)
@@ -267,7 +270,7 @@ def _run_seconds(
     needed: list[int],
     foreseen: bool,
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """How long the run takes, from and to, as written and with the sweeps that rigidity needs."""
+    """Ranges of the time that the run takes, as written and with the sweeps that rigidity needs."""
     mean, error = rehearsal.step_seconds
     low, high = mean / SURE, SURE * (mean + error)
     solving = sum(m.solving for m in rehearsal.moments) / len(rehearsal.moments)
@@ -280,7 +283,7 @@ def _run_seconds(
         if expected.at_once:
             many = float(min(max(needed), AT_ONCE[model.dim]))
         high = max(high, SURE * (overhead + each * many))
-    elif rehearsal.share < 1.0:  # what is still to come may be as hard as the hardest moment
+    elif rehearsal.share < 1.0:  # later steps may be as hard as the hardest moment so far
         hardest = max(m.seconds for m in rehearsal.moments)
         high += SURE * (1.0 - rehearsal.share) * max(hardest - mean, 0.0)
     more = max(mean - solving, 0.0)
@@ -336,7 +339,8 @@ class _Foreseen:
         )
 
     def speed(self) -> float:
-        """Of grains now, after the fall to the packing, or behind a piston [length/time]."""
+        """Speed of grains now, after their fall to the packing, or behind a piston
+        [length/time]."""
         v = self.state.velocity[: self.model.n]
         now = math.sqrt(float(np.einsum("ia,ia->i", v, v).max()))
         mass = float(self.model.mass[: self.model.n].sum())
@@ -377,7 +381,7 @@ def _probe(scenario: Scenario, model: Model) -> tuple[float, float]:
     given = GaussSeidel() if scenario.solver.at_once else scenario.solver
     solver = given.model_copy(update={"stop": "sweeps", "sweeps": 50})
     probe = Simulation(scene, dt=0.01, solver=solver)
-    probe.step()  # compiles
+    probe.step()  # the first step compiles the kernels
     before = dict(probe.engine.seconds)
     updates, start = 0.0, time.perf_counter()
     while time.perf_counter() - start < PROBE_SECONDS:

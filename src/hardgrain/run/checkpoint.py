@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def refuse_stopped(path: str | Path) -> None:
-    """A run that was stopped as not plausible cannot go on."""
+    """Refuse to go on with a run that was stopped because it was not plausible."""
     with RunFile(path) as file:
         verdict = file.verdict
         if verdict and stored_scenario(file.header, path).on_implausible == "stop":
@@ -74,7 +74,7 @@ def from_checkpoint(
 
 
 def recall(sim: Simulation, checkpoint: Checkpoint, path: str | Path) -> None:
-    """What else a run that goes on must know of its past: speeds, and whether it was plausible."""
+    """Restore the rest that a resumed run must know: past speeds, and whether it was plausible."""
     with RunFile(path) as file:
         history, names, verdict = file.history, list(file.columns), file.verdict
     if names != columns(sim):
@@ -92,7 +92,7 @@ def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:
 
 
 class Moment:
-    """All of a simulation that its next step changes, to go back to."""
+    """A copy of all that the next step of a simulation changes, to go back to."""
 
     def __init__(self, sim: Simulation) -> None:
         s, e = sim.state, sim.engine
@@ -108,7 +108,7 @@ class Moment:
         sim.model, sim.engine, sim.flow, sim.exchange.moment = self._there
         sim._state, sim.report = self._state, self._report
         sim.monitor.model = sim.model
-        for f in fields(Totals):  # the monitor holds them too
+        for f in fields(Totals):  # the monitor holds the same object, so it is changed in place
             setattr(sim.totals, f.name, getattr(self._totals, f.name))
         sim.engine.wall_force[:], sim.engine.wall_torque[:] = self._forces
         sim.speeds.weigh(sim.model)

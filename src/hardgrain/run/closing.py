@@ -1,4 +1,4 @@
-"""The closing word on a run, from its file: the summary that the run itself printed at its end."""
+"""The summary of a run made from its file, the same that the run printed at its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["closing_word"]
 def closing_word(run: RunFile) -> Summary:
     """Summary of a run up to its last frame that stored contacts.
 
-    All is as at the end of the run but the time spent, which no file keeps.
+    All is as at the end of the run, except for the time spent, which no file keeps.
     """
     last = run._last_with_contacts()
     checkpoint = run.checkpoint(last)
@@ -34,7 +34,7 @@ def closing_word(run: RunFile) -> Summary:
             **{
                 f.name: kinds[str(f.type)](history[f.name][-1])
                 for f in fields(StepReport)
-                if f.name in history  # a file of an earlier version may lack the last ones
+                if f.name in history  # files of an earlier version may lack some
             }
         )
     stop = sim.scenario.stop

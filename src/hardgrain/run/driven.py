@@ -20,11 +20,11 @@ from hardgrain.step.loads import Loads
 
 __all__ = ["closing_speed", "refuse_driven_together"]
 
-# [1] sine squared of the angle between a normal and the axes along which its bodies are held.
-# Larger: contacts that a force across the normal might open are refused too; smaller: rounding of
-# the normal hides some.
+# [1] Squared sine of the angle between a normal and the axes along which its bodies are held. If it
+# is larger, contacts that a force across the normal might open are refused, too; if it is smaller,
+# rounding of the normal hides some contacts.
 HELD = 1e-12
-ROUNDED = 1e-9  # [radius] by how much a contact may close in the first step
+ROUNDED = 1e-9  # [radius] how far a contact may close in the first step, by rounding
 
 
 def refuse_driven_together(model: Model, state: State, dt: float) -> None:
@@ -50,7 +50,7 @@ def refuse_driven_together(model: Model, state: State, dt: float) -> None:
 
 
 def closing_speed(model: Model, state: State, first: Ints, second: Ints) -> Floats:
-    """How fast prescribed motion closes each pair, 0 where a force could prevent it, (m,)."""
+    """Speed at which prescribed motion closes each pair (m,), 0 where a force could prevent it."""
     i, j, walls = first, second, wall_geometry(model, state)
     everywhere = np.full(model.bodies, np.inf)
     x, r, period = state.position, model.radius, model.periodic
@@ -66,7 +66,7 @@ def closing_speed(model: Model, state: State, first: Ints, second: Ints) -> Floa
 
 
 def _turning(model: Model, state: State, grain: int, wall: int) -> Floats:
-    """Velocity that the turning of a wall gives to its surface at a grain, along their normal."""
+    """Velocity that the rotation of a wall gives to its surface at a grain, along their normal."""
     arm, period = state.position[grain] - state.position[wall], model.periodic
     spin = state.spin[wall]
     images = np.divide(arm, period, out=np.zeros_like(arm), where=period > 0.0)
@@ -78,7 +78,7 @@ def _turning(model: Model, state: State, grain: int, wall: int) -> Floats:
 
 
 def _moving(model: Model, state: State, body: int) -> str:
-    """A body with its prescribed velocity."""
+    """Words that name a body with its prescribed velocity."""
     held = model.inv_mass[model.carrier[body]] == 0.0
     parts = [f"{v + 0.0:.3g}" if h else "free" for v, h in zip(state.velocity[body], held)]
     how = f"with the velocity ({', '.join(parts)})"

@@ -1,7 +1,7 @@
-"""Grains that come and go: which of all that a run will ever have are there.
+"""Grains that come and go: which of all the grains of a run are there at a moment.
 
-All grains are drawn before a run, with sizes and velocities, and have a number and a row in the
-file for good. Those of a set with ``insert`` wait until they are due and there is room; those whose
+All grains are drawn before a run, with sizes and velocities, and keep their number and their row in
+the file. Those of a set with ``insert`` wait until they are due and there is room; those whose
 centre meets a rule of ``scene.remove`` are taken out. In between, `Simulation` has a model and a
 state of the grains that are there and of nothing else, so that no step, solver or measurement need
 know of the others.
@@ -28,7 +28,7 @@ from hardgrain.step.ledger import kinetic_energy
 
 __all__ = ["FLOWS", "Exchange", "Flow"]
 
-THERE, WAITING = 0, -1  # status of a grain; k > 0: taken out by the k-th rule
+THERE, WAITING = 0, -1  # status of a grain; k > 0 means that rule k has taken it out
 
 MOVING = ("position", "velocity", "spin", "orientation")
 
@@ -62,7 +62,7 @@ FLOWS = tuple(f.name for f in fields(Flow))
 
 
 class Exchange:
-    """All grains of a run, by their numbers, and who of them is there."""
+    """All grains of a run by their numbers, and which of them are there."""
 
     def __init__(
         self, scene: Scene, seed: int, dt: float, everyone: Model, status: Ints | None = None
@@ -95,7 +95,8 @@ class Exchange:
         return self.everyone.only(there), some
 
     def whole(self, model: Model, state: State) -> State:
-        """The state of all grains: those that left are where they did so; contacts by number."""
+        """The state of all grains; those taken out are where they left, and contacts go by
+        number."""
         if not self.changes:
             return state
         everyone, number = self._all.copy(), model.number
@@ -107,7 +108,7 @@ class Exchange:
 
     @property
     def moment(self) -> tuple[Ints, State, list[int]]:
-        """Who is there, and where the others are; set it to go back to that."""
+        """Which grains are there, and where the others are; set it to go back to that moment."""
         return self.status.copy(), self._all, self.taken
 
     @moment.setter
@@ -132,7 +133,7 @@ class Exchange:
     def __call__(
         self, model: Model, state: State, *, removes: bool = True
     ) -> tuple[Model, State, Flow] | None:
-        """Take grains out and let others in; None if there are none."""
+        """Take grains out and let others in; returns None if nothing changes."""
         gone = self._gone(model, state) if removes else np.zeros(model.n, np.int32)
         left = np.flatnonzero(gone)
         self.taken = np.bincount(gone, minlength=1 + len(self._rules))[1:].tolist()
@@ -169,7 +170,7 @@ class Exchange:
             if state.time >= rule.time:
                 inside = region.holds(x, model.periodic)
                 gone[inside if rule.entering else ~inside] = number
-        gone[model.carrier[: model.n] >= model.n] = 0  # parts of a wall stay with it
+        gone[model.carrier[: model.n] >= model.n] = 0  # grains glued to a wall stay with it
         return gone
 
     def _came(
@@ -191,7 +192,7 @@ class Exchange:
             for i, id in enumerate(waiting[:now].tolist()):
                 radius = float(self.everyone.radius[id])
                 place = room.free(self._tries(spec, k, id, radius, state.step), radius)
-                if place is None:  # those behind it wait too
+                if place is None:  # the grains behind it wait, too
                     break
                 room.take(place, radius)
                 came.append(id)
@@ -201,7 +202,7 @@ class Exchange:
         return np.array(came, np.int64), found, waited
 
     def _tries(self, spec: Grains, k: int, id: int, radius: float, step: int) -> Floats:
-        """Points (m, dim) at which a grain may come in, the first free one counts."""
+        """Points (m, dim) at which a grain may come in; it takes the first free one."""
         if not isinstance(spec.place, Deposit):
             return self._all.position[id : id + 1]
         low, high = np.array(spec.place.min), np.array(spec.place.max)
@@ -214,7 +215,7 @@ class Exchange:
 
 
 class _Room:
-    """What is in the way of grains that come in."""
+    """The grains and walls that are in the way of grains that come in."""
 
     def __init__(
         self,

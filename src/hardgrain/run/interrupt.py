@@ -1,9 +1,9 @@
-"""Ctrl-C and a polite kill during a run: heard at once, obeyed after the step in hand.
+"""Ctrl-C and SIGTERM during a run: answered at once, obeyed after the present step.
 
 Python calls a handler only between two of its own instructions, and a step may spend minutes in one
 compiled call. So the system also writes every signal into a socket, where a thread waits that can
-answer at once: kernels leave the interpreter free. Nothing is raised out of a step or a write,
-where it would meet work half done.
+answer at once, since kernels leave the interpreter free. No exception is raised within a step or a
+write, where it would leave work half done.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Interrupt:
         self.heard = heard
         self.asked = False
         self._count = 0
-        # Python hears signals in its main thread alone.
+        # Python receives signals only in its main thread.
         self._listens = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> Self:

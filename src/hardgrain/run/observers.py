@@ -1,4 +1,4 @@
-"""Who looks on while a run goes on: its file, its progress line, an ear for Ctrl-C.
+"""The observers of a run: its file, its progress line, and what listens for Ctrl-C.
 
 None of them can change the state.
 """
@@ -55,7 +55,7 @@ class Recorder:
     def new(
         cls, sim: Simulation, path: str | Path | None, overwrite: bool = False
     ) -> Iterator[Recorder]:
-        """Into a new run file, which begins with a frame of the state as it is."""
+        """A recorder for a new run file, which begins with a frame of the present state."""
         if path is None:
             yield cls(sim, None)
             return
@@ -69,7 +69,7 @@ class Recorder:
         return None if self._writer is None else str(self._writer.path)
 
     def note(self, report: StepReport, last: bool) -> None:
-        """Take note of a step; write a frame if it is time, or the last step."""
+        """Take note of a step, and write a frame if it is time or the last step."""
         if self._writer is None:
             return
         output = self._sim.scenario.output
@@ -79,7 +79,7 @@ class Recorder:
             self.write(with_contacts=last or frame % output.contacts_every == 0)
 
     def write(self, with_contacts: bool) -> None:
-        """Write a frame of the state as it is; with contacts it is one to go on from."""
+        """Write a frame of the present state; with contacts, a run can be resumed from it."""
         assert self._writer is not None
         sim = self._sim
         contacts = sim.exchange.whole(sim.model, sim.state).contacts if with_contacts else None
@@ -89,7 +89,7 @@ class Recorder:
         _log.info("Wrote a %s at step %d to %s.", what, sim.state.step, self.path)
 
     def tell(self, verdict: str | None) -> None:
-        """Keep why the run cannot be believed."""
+        """Keep in the file why the run is not plausible."""
         if self._writer is not None and verdict is not None:
             self._writer.tell(verdict)
 
@@ -97,13 +97,13 @@ class Recorder:
         """Write what is left, and whether a stop condition was met."""
         if self._writer is None:
             return
-        if self._rows:  # back at the last good moment
+        if self._rows:  # the run went back to the last good moment
             self.write(with_contacts=True)
         self.tell(self._sim.implausible)
         self._writer.close(finished=finished)
 
     def news(self) -> str | None:
-        """What has happened to the file since last asked."""
+        """Words on what has happened to the file since the last call."""
         if self._writer is None:
             return None
         news, self._writer.news = self._writer.news, None
@@ -111,7 +111,7 @@ class Recorder:
 
 
 def record(sim: Simulation) -> Record:
-    """A frame of the state as it is."""
+    """A frame of the present state."""
     s = sim.exchange.whole(sim.model, sim.state)
     return Record(
         s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
@@ -149,7 +149,7 @@ def _create(sim: Simulation, path: str | Path, overwrite: bool) -> RunWriter:
 def attended(
     conditions: list[Condition], progress: Observer | bool
 ) -> Iterator[tuple[Observer, Interrupt]]:
-    """Around a run: a progress line, unless there is a function in its place, and an open ear."""
+    """Accompany a run with a progress line, or a function in its place, and listen for Ctrl-C."""
     with ExitStack() as stack:
         if isinstance(progress, bool):
             line = Progress(conditions, quiet=not (progress and sys.stderr.isatty()))
@@ -160,7 +160,7 @@ def attended(
 
 
 def warn(text: str, progress: Observer, kind: type[Warning]) -> None:
-    """A line of the progress; or, where there is none, a warning to who called for the run."""
+    """Show a line in the progress display or, where there is none, give a Python warning."""
     if isinstance(progress, Progress) and not progress.hidden:
         progress.tell(f"warning:     {text}")
     else:

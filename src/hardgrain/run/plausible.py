@@ -7,14 +7,14 @@ A run is plausible as long as, in every step,
 - no grain is a thousand times faster than loads and drives could have made it. That pace is the
   largest speed at the start, plus the largest change of speed that forces alone gave in each step,
   plus the largest speed that was prescribed. Collisions pass speed on: a light grain between heavy
-  ones, or one squeezed out of a wedge, may be some times faster, not orders;
+  ones, or one squeezed out of a wedge, may be several times faster, but not by orders of magnitude;
 - all contacts together gave no energy, nor is there any that the ledger cannot account for, up to
   a tenth of all that came in or went out, or that loads would have given in each step if contacts
   had not taken it at once. (Contacts that few sweeps make elastic give back what
   they took, so that single steps tell nothing. Unequal restitution coefficients, and a shock law
   that pushes overlaps apart, may give any amount, by choice.)
 
-Numbers that are none end the step itself (`step.numbers`).
+NaN in a state ends the step that made it (`step.numbers`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def implausible(sim: Simulation, report: StepReport) -> str | None:
 
 
 def too_deep(sim: Simulation, share: float, i: int, j: int, at: str) -> str | None:
-    """Whether bodies i and j overlap beyond the promise."""
+    """What is wrong if bodies i and j overlap by more than is plausible, else None."""
     if share <= overlap_limit(sim):
         return None
     m = sim.model
@@ -105,7 +105,7 @@ def first_pace(model: Model, state: State, elastic: float) -> float:
 def take_as_it_is(sim: Simulation) -> None:
     """Velocities that someone has set since the last step are no jump: they count as the start."""
     t, report = sim.totals, sim.report
-    if report is None and sim.state.step > 0:  # read from a file
+    if report is None and sim.state.step > 0:  # the state was read from a file
         return
     known, now = t.kinetic_start if report is None else report.kinetic, sim.kinetic
     if abs(now - known) > SET * (now + known):
@@ -114,7 +114,7 @@ def take_as_it_is(sim: Simulation) -> None:
 
 
 def may_create(model: Model) -> str | None:
-    """Why contacts may create energy by choice; None: they must not."""
+    """The reason why contacts may create energy by definition, or None if they must not."""
     e = model.laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
     if e.min() != e.max():
         return "unequal restitution coefficients can create energy"

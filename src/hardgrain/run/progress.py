@@ -55,11 +55,11 @@ class Line:
 
     @property
     def width(self) -> int | None:
-        """Columns that a line may take; None: as many as it likes."""
+        """Width that a line may have, or None if any width will do."""
         return None if self._live is None else self._console.width
 
     def due(self, now: float) -> bool:
-        """Whether it is time for another look since the last."""
+        """Whether it is time to update the line."""
         if self.quiet:
             return False
         if self._began is None:
@@ -74,7 +74,7 @@ class Line:
         return True
 
     def show(self, line: str) -> None:
-        """Put another line in the place of the last; in a log, below it."""
+        """Replace the last line; in a log, add one below it."""
         from rich.text import Text
 
         if self._live is not None:
@@ -105,7 +105,7 @@ class Progress(Line):
         super().__init__(quiet)
         self.until = list(until)
         self.command = command
-        self.hidden = False  # quiet of its own accord, so that warnings take another way
+        self.hidden = False  # it is quiet by choice, so that warnings take another way
         self.pace = Pace()
 
     def __enter__(self) -> Self:
@@ -116,7 +116,7 @@ class Progress(Line):
         return self
 
     def __call__(self, sim: Simulation, report: StepReport) -> None:
-        """Take note of a step."""
+        """Take note of a step, and update the line if it is time."""
         now = time.perf_counter()
         self.pace.note(now, report.step)
         if self.due(now):
@@ -131,7 +131,7 @@ class Progress(Line):
             self.tell("compiling kernels, first run only (about half a minute)")
 
     def heard(self, count: int) -> None:
-        """Answer Ctrl-C or a polite kill at once, whatever the step in hand is doing."""
+        """Answer Ctrl-C or SIGTERM at once, whatever the present step is doing."""
         if count == 1:
             again = "; Ctrl-C again ends it at once" if self.command else ""
             self.tell(f"interrupted: the run ends after the step in hand{again}")
@@ -140,10 +140,10 @@ class Progress(Line):
             os._exit(130)
 
     def line(self, sim: Simulation, report: StepReport, width: int | None = None) -> str:
-        """The line after a step: in its order, as many figures as there is room for."""
+        """The line after a step, with as many figures as there is room for."""
         share, steps_left = self._left(sim)
-        sweeps = sim.engine.softness is None  # soft particles make none
-        parts = [  # (place in the line, text), the most telling first
+        sweeps = sim.engine.softness is None  # soft particles make no sweeps
+        parts = [  # pairs of place in the line and text, the most important first
             (0, "" if share is None else bar(share)),
             (1, f"step {report.step}"),
             (5, f"residual {report.residual:.0e}" if sweeps else ""),
@@ -169,7 +169,7 @@ class Progress(Line):
         return f"{span(*found)} left{'' if certain else ' unless at rest before'}"
 
     def _left(self, sim: Simulation) -> tuple[float | None, float | None]:
-        """Share of the run that is done and steps still to do, where a condition counts them."""
+        """Share of the run that is done, and steps still to do, if a stop condition counts them."""
         totals = [float(c.steps) for c in self.until if isinstance(c, Steps)]
         totals += [c.time / sim.dt for c in self.until if isinstance(c, Time)]
         if not totals or (total := min(totals)) <= 0:
@@ -178,7 +178,7 @@ class Progress(Line):
 
 
 class Pace:
-    """How long steps take, and so how long those to come may take.
+    """Measures how long steps take, and estimates how long those to come may take.
 
     Steps grow slower as grains meet: a mean over the run would promise too much. Three guesses are
     made, from the mean cost of a step so far, from its cost in the later half of the run, and from
@@ -186,10 +186,10 @@ class Pace:
     """
 
     MARKS = 256  # [marks] times in the past that are kept; of more, every second one is forgotten
-    LEAST = 1.0  # [s] of steps before anything is said
+    LEAST = 1.0  # [s] time that steps must have taken before an estimate is given
 
     def __init__(self) -> None:
-        self._marks: list[tuple[float, int]] = []  # clock and step
+        self._marks: list[tuple[float, int]] = []  # times and steps
         self._now: tuple[float, int] | None = None
 
     def note(self, now: float, step: int) -> None:
@@ -201,7 +201,8 @@ class Pace:
                 self._marks[1:-1] = self._marks[2:-1:2]
 
     def left(self, steps: float) -> tuple[float, float] | None:
-        """Least and most seconds that so many more steps may take; None: too early to say."""
+        """Least and greatest time that so many more steps may take [s], or None if it is too early
+        to say."""
         if self._now is None:
             return None
         (begin, first), (now, last) = self._marks[0], self._now
@@ -239,7 +240,7 @@ def duration(seconds: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """About how long, or from how long to how long where the two differ: 20 to 50 min."""
+    """A range of times in words, such as "20 to 50 min", or a single one if both ends agree."""
     if high <= 1.25 * low or duration(low) == duration(high):
         return f"about {duration(0.5 * (low + high))}"
     for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):

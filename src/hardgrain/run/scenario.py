@@ -24,17 +24,19 @@ __all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
 
 
 def _by_name(solver: Any, info: ValidationInfo) -> Any:
-    """A solver may be given by its kind alone, as a table without one: Gauss–Seidel, or not at all.
+    """Complete the solver: it may be given by its kind alone, as a table without a kind, or not at
+    all.
 
-    Then it is the one that keeps grains rigid without being told how: for disks the rigid solver,
-    which costs them little more than sweeps; sweeps up to a fine residual for spheres, of
-    which it would need seconds for a step in dense flow, and where it does not carry the laws.
+    A table without a kind is Gauss–Seidel. If none is given, it is one that keeps grains rigid: for
+    disks the rigid solver, which costs them little more than sweeps; for spheres, of which the
+    rigid solver may need seconds for a step of dense flow, and for laws that it refuses, sweeps up
+    to a fine residual.
     """
     if solver is None:
-        scene = info.data.get("scene")  # missing, if it was refused
+        scene = info.data.get("scene")  # it is missing if it was refused
         if scene is None or (scene.dimension == 2 and not any(_not_carried(scene))):
-            return RigidSolver(tolerance=1e-5)  # fine enough for clusters 150 grains long
-        return GaussSeidel(stop="residual", tolerance=1e-4, sweeps=20_000)  # and 50 grains
+            return RigidSolver(tolerance=1e-5)  # fine enough for clusters up to 150 grains long
+        return GaussSeidel(stop="residual", tolerance=1e-4, sweeps=20_000)  # up to 50
     if isinstance(solver, str):
         return {"kind": solver}
     return {"kind": "gauss-seidel", **solver} if isinstance(solver, dict) else solver
@@ -60,7 +62,8 @@ class Output(Spec):
     file: FileName | None = None  # where the run is written; default: the scenario's name with .h5
     every: Count = 100  # steps between two frames [1]
     contacts_every: Count = 1  # frames between two frames that hold contacts [1]
-    durable: Flag = True  # wait for the disk at frames with contacts, in view of a power cut
+    # whether frames with contacts are on the disk before the run goes on, for fear of a power cut
+    durable: Flag = True
     # walls by name and grains by number from 0 [1], whose position, velocity and force the history
     # keeps after every step
     track: list[Annotated[Whole, Field(ge=0)] | Name] = []
@@ -91,18 +94,19 @@ class Scenario(Spec):
 
     title: str = ""  # what the run is called in summaries, reports and pictures
     units: str = ""  # names of the units in words, for readers; any consistent units will do
-    # number that decides on all that is random: the same seed gives the same run [1]
+    # number that decides everything random: the same seed gives the same run [1]
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
     dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # length of a step [time]
     scene: Scene  # grains, walls, materials and what acts on them
-    engine: Engine = RigidGrains()  # how grains are stepped: as rigid ones, or as soft particles
-    # how contact dynamics finds the impulses of a step, soft particles need none; default: the
-    # rigid solver for disks where it carries the laws of the scene, else sweeps until these hold
+    # method that moves the grains: contact dynamics of rigid grains, or soft particles
+    engine: Engine = RigidGrains()
+    # how contact dynamics finds the impulses of a step; soft particles need none; default: the
+    # rigid solver for disks if it can handle the laws of the scene, otherwise Gauss–Seidel sweeps
     solver: Solver = Field(default=None, validate_default=True)
-    # takes the grains from a file; default: they are placed as the scene says
+    # file from which the grains are taken; default: they are placed as the scene says
     start: Start | None = None
     stop: Stop | None = None  # when the run ends; needed in a file
-    # what becomes of a run whose overlaps, speeds or energy cannot be: it ends, or is reported
+    # whether a run with impossible overlaps, speeds or energies is stopped, or only reported
     on_implausible: Literal["stop", "report"] = "stop"
     output: Output = Output()  # what is written, and how often
 
@@ -154,7 +158,7 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario
 
 
 def _change(data: dict[str, Any], field: str, value: Any) -> None:
-    """Put a value into nested tables and lists; tables on the way are made where there is none."""
+    """Put a value into nested tables and lists, making the tables on the way that are missing."""
     *way, last = field.split(".")
     here: Any = data
     for k, part in enumerate(way):

@@ -1,4 +1,4 @@
-"""How fast a run moves as a whole after each of its steps: whether it has come to rest."""
+"""The speed of a run as a whole after each step, by which it is decided whether it is at rest."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Speeds:
         self.weigh(model)
 
     def weigh(self, model: Model) -> None:
-        """Take note of the grains that are there now."""
+        """Take note of which grains are there now, and of their mass."""
         self._model = model
         self._pushed = _pushed(model)
         self.mass = float(model.mass[: model.n].sum())
 
     def note(self, state: State, kinetic: float) -> float:
-        """That after a step, which left the kinetic energy given."""
+        """Add the speed after a step that left the given kinetic energy."""
         self._past.append(self._of(state, kinetic))
         return self._past[-1]
 
@@ -41,7 +41,7 @@ class Speeds:
         self._past.pop()
 
     def recall(self, history: dict[str, Floats]) -> None:
-        """Those of the steps that a file tells of; earlier versions kept the energy alone."""
+        """Take the speeds of earlier steps from a file; earlier versions kept only the energy."""
         found = history.get("speed", np.zeros(0))
         if "speed" not in history:
             found = np.sqrt(2.0 * history["kinetic"] / self.mass)

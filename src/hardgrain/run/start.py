@@ -19,8 +19,9 @@ from hardgrain.step.numbers import farthest, refuse_unfit
 
 __all__ = ["Beginning", "beginning", "grains_of", "refuse_odd_numbers"]
 
-# Overlap that few digits, or a solver that stopped early, give to grains of a file that touch
-# [radius]. Rigid contacts keep it and do not push it out.
+# [radius] Overlap that few digits, or a solver that stopped early, give to touching grains of a
+# file. Rigid contacts keep it and do not push it out. If it is smaller, packings of other codes are
+# refused; if it is larger, true overlaps are let in.
 _ROUNDED = 1e-3
 
 
@@ -28,10 +29,11 @@ _ROUNDED = 1e-3
 class Beginning:
     """What a run begins with besides its scenario."""
 
-    scenario: Scenario  # with a set for grains that come from elsewhere
-    grains: GrainArrays | None = None  # those, and the scene's own new ones behind them
-    packed: int = 0  # how many come from elsewhere
-    state: State | None = None  # how they move and touch
+    scenario: Scenario  # the scenario, with a set for grains that come from elsewhere
+    # the grains from elsewhere, followed by the scene's own new ones
+    grains: GrainArrays | None = None
+    packed: int = 0  # number of grains that come from elsewhere
+    state: State | None = None  # velocities and contacts of these grains
     walls: list[tuple[str, int]] | None = None  # name and kind of each wall of that state
     dt: float | None = None  # step in which the impulses of that state were found
 
@@ -52,7 +54,7 @@ class Beginning:
         if old_dt is None and start.step > 0:
             old_dt = start.time / start.step
         share = 1.0 if old_dt is None else self.scenario.dt / old_dt
-        if abs(share - 1.0) < 1e-9:  # not to change a bit
+        if abs(share - 1.0) < 1e-9:  # the same step: do not change a bit
             share = 1.0
         n, many = model.n, self.count(model)
         walls = list(zip(model.wall_names, model.wall_kind.tolist()))
@@ -70,7 +72,8 @@ class Beginning:
         new = np.append(grains, [n + k for k in same]).astype(np.int64)
         for name in ("position", "velocity", "spin", "orientation"):
             getattr(state, name)[new] = getattr(start, name)[old]
-        state.velocity[model.inv_mass == 0.0] = 0.0  # locked, or to be prescribed
+        # axes that are locked, or whose velocity is prescribed
+        state.velocity[model.inv_mass == 0.0] = 0.0
         state.spin[model.inv_inertia == 0.0] = 0.0
         c = start.contacts
         kept = np.isin(c.second, old)
@@ -87,9 +90,10 @@ class Beginning:
     def refuse_overlaps(
         self, model: Model, state: State, known: int, new_walls: list[int] | None
     ) -> None:
-        """No grain may overlap others but the first, ``known`` ones of another state themselves."""
+        """Refuse overlaps, except among the first ``known`` grains, which come from another
+        state."""
         checked = model
-        if self.packed and self.state is None:  # a packing
+        if self.packed and self.state is None:  # the grains come from a packing
             slim = np.where(checked.id < self.packed, 1.0 - _ROUNDED, 1.0)
             checked = replace(checked, radius=slim * checked.radius)
         new = checked.id >= (0 if self.state is None else known)
@@ -117,7 +121,7 @@ def refuse_odd_numbers(model: Model, state: State, what: str) -> None:
 
 
 def grains_of(frame: Frame | Record, model: dict[str, Any]) -> GrainArrays:
-    """Of a frame those that are there, of a record all."""
+    """The grains of a frame that are there, or all grains of a record."""
     id = frame.id if isinstance(frame, Frame) else np.arange(model["radius"].size)
     n = id.size
     moving = (frame.velocity[:n], frame.spin[:n], model["group"][id])
@@ -178,7 +182,7 @@ def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainAr
 def _start_from(
     start: Start, dimension: int
 ) -> tuple[GrainArrays, State | None, list[tuple[str, int]] | None, float | None]:
-    """Grains, and of an earlier run the state, walls (name and kind) and dt."""
+    """Grains of a file and, if it is an earlier run, its state, walls (name and kind) and dt."""
     if is_packing(start.file):
         return read_packing(start.file, start.frame, dimension), None, None, None
     with RunFile(start.file) as file:

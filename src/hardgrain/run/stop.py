@@ -19,7 +19,7 @@ __all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions", "nam
 
 
 class Steps(Spec):
-    """After ``steps`` steps in all."""
+    """Ends a run after ``steps`` steps in all."""
 
     steps: Annotated[Whole, Field(ge=0)]  # steps from the start of the run, after which it ends [1]
 
@@ -28,7 +28,8 @@ class Steps(Spec):
 
 
 class Time(Spec):
-    """When the simulated time reaches ``time``; never before it, despite rounding."""
+    """Ends a run when the simulated time reaches ``time``, and never before it, despite
+    rounding."""
 
     time: NotNegative  # simulated time at which the run ends [time]
 
@@ -37,7 +38,8 @@ class Time(Spec):
 
 
 class AtRest(Spec):
-    """When the root-mean-square speed stays below ``speed`` for ``steps`` steps in a row.
+    """Ends a run when the root-mean-square speed stays below ``speed`` for ``steps`` steps in a
+    row.
 
     The speed is √(2 T / m) with T the kinetic and rotational energy and m the mass of the grains.
     Grains that nothing pushes, neither a contact nor gravity nor any other force, are left out as
@@ -107,7 +109,7 @@ def as_conditions(until: int | Condition | Stop | Sequence[int | Condition]) -> 
 
 
 def name_of(condition: Condition) -> str:
-    """Why a run has ended, in words."""
+    """The reason why a run has ended, in words."""
     return {"Steps": "all steps done", "Time": "time reached", "AtRest": "at rest"}.get(
         type(condition).__name__, getattr(condition, "__name__", "stop condition met")
     )

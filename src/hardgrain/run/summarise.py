@@ -76,7 +76,7 @@ def summarise(
 
 
 def _at_rest(sim: Simulation, conditions: list[Condition]) -> bool:
-    """As this run or its scenario has it, or as is usual under gravity."""
+    """The condition of rest of this run or its scenario, or the usual one under gravity."""
     stop = sim.scenario.stop
     known = [*conditions, *(stop.conditions() if stop else ())]
     if sim.model.gravity.any():

@@ -48,7 +48,8 @@ class Totals(Flow):
     kicked: float = 0.0  # energy that loads would have given in each step without contacts
 
     def add(self, report: StepReport, pace: Pace, mass: float, pushes: float) -> None:
-        """Count a step in: of grains with a mass in all, some pushed apart at a speed."""
+        """Add a step of grains with the given total mass, of which some were pushed apart at a
+        speed."""
         self.work_external += report.work_external
         self.work_driven += report.work_driven
         self.dissipated += report.dissipated
@@ -77,14 +78,14 @@ class Summary:
     steps: int
     time: float
     grains: int
-    contacts: int  # loaded, at the end
+    contacts: int  # number of contacts that bear a force at the end
     criterion: str
     residual: float  # residual of the last step
     worst_residual: float
     capped: int
     unsettled: int
     loose: int  # steps with a residual above CONVERGED
-    rigidity: Rigidity | None  # None: soft particles
+    rigidity: Rigidity | None  # None for soft particles
     implausible: str | None  # what cannot have happened, see run.plausible; None: nothing
     worst_overlap: float  # over the run and at its end, relative to the smaller grain's diameter
     mean_overlap: float  # mean overlap of the last step [mean diameter]
@@ -101,7 +102,7 @@ class Summary:
     updates: float = 0.0  # contact updates, or explicit steps of all grains, made by this process
     output: str | None = None
     softness: Softness | None = None  # None for rigid grains
-    unique: Uniqueness | None = None  # None: not at rest, or no contacts
+    unique: Uniqueness | None = None  # None if the run is not at rest or has no contacts
     warnings: tuple[str, ...] = ()
     flow: Flow = field(
         default_factory=Flow
@@ -150,7 +151,7 @@ class Summary:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """What it says, by name."""
+        """The lines of the summary, by name."""
         r = self.rigidity
         missed = "reached the cap on sweeps" if r is None or not r.at_once else "missed it"
         cap = f"; {self.capped} steps {missed}" if self.capped else ""
@@ -238,7 +239,7 @@ class Summary:
         return html_table("Summary", self.lines)
 
     def _traffic(self) -> str:
-        """Who came in and went out."""
+        """Words on the grains that came in and went out."""
         f = self.flow
         late = f", of which {f.waited:.0f} had waited for room" if f.waited else ""
         still = f"; {self.waiting} more wait for room" if self.waiting else ""

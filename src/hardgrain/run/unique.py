@@ -72,7 +72,7 @@ class Uniqueness:
 def _formula(p: Packing) -> str:
     """How components of forces less equations are counted: 2M − 3N, less 1 for a piston, say."""
     dofs = 3 * (p.dim - 1)
-    more = p.rows.size - dofs * p.grains  # less where grains cannot move freely
+    more = p.rows.size - dofs * p.grains  # negative where some grains cannot move freely
     rest = f" {'−' if more > 0 else '+'} {abs(more)}" if more else ""
     return f"{p.dim}M − {dofs}N{rest}"
 

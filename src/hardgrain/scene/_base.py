@@ -1,4 +1,4 @@
-"""Ground of all input models: a closed, frozen table, and the numbers that may stand in it."""
+"""What all tables of input are built on: a closed, frozen table, and the types of its values."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ else:
 
         @property
         def __doc__(cls):
-            """The class's own words, and then each field's."""
+            """The docstring of the class, followed by the meaning of each field."""
             from hardgrain.scene.fields import describe
 
             return describe(cls, vars(cls).get("__doc__") or "")
 
         def __dir__(cls):
-            """What is ours; pydantic's own names would fill pages of ``help()``."""
+            """Our own names; those of pydantic would fill pages of ``help()``."""
             ours = [c for c in cls.__mro__ if c.__module__.startswith("hardgrain.")]
             names = {name for c in ours for name in vars(c) if not name.startswith(("_", "model_"))}
             return sorted(names)
@@ -55,7 +55,7 @@ else:
     class _Table(BaseModel, metaclass=_Explained):
         @classmethod
         def __pydantic_init_subclass__(cls, **_):
-            """A signature that can be read: names and defaults."""
+            """Give the class a readable signature with names and defaults."""
             keyword, fields = inspect.Parameter.KEYWORD_ONLY, cls.model_fields.items()
             cls.__signature__ = inspect.Signature(
                 [
@@ -86,12 +86,12 @@ class Spec(_Table):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def changed(self, **fields: Any) -> Self:
-        """Another one with some fields changed, checked as a new one is."""
+        """A copy with some fields changed, checked like a new table."""
         return type(self)(**{**dict(self), **fields})
 
 
 def plain(value: Any) -> Any:
-    """Plain numbers and lists in place of NumPy's."""
+    """Replace numbers and arrays of NumPy by plain ones."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
@@ -110,9 +110,9 @@ def _file_name(text: str) -> str:
     return text
 
 
-_LONGEST_NAME = 255  # [byte], what file systems allow
+_LONGEST_NAME = 255  # [bytes] longest name that file systems allow
 
-# Strict: neither true nor "1" is a number, and neither 1 nor "yes" is true.
+# These types are strict: neither true nor "1" is a number, and neither 1 nor "yes" is true.
 _number = Field(strict=True, allow_inf_nan=False)
 Finite = Annotated[float, _number, BeforeValidator(plain)]
 Positive = Annotated[float, _number, Field(gt=0.0), BeforeValidator(plain)]

@@ -53,7 +53,7 @@ def unit(value: Sequence[float], dim: int, at: str) -> Floats:
     largest = float(np.abs(found).max())
     if largest == 0.0:
         raise InputError(f"{at} is the zero vector; give a direction")
-    found = found / largest  # so that no square leaves the range of numbers
+    found = found / largest  # so that no square overflows
     return found / float(np.linalg.norm(found))
 
 

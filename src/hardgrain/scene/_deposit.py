@@ -45,16 +45,16 @@ class Cells(NamedTuple):
     fixed beforehand can be on finer levels; these lie first, level by level.
     """
 
-    level: Longs  # (m,) of each grain, coarsest 0
-    largest: Floats  # (levels,) radius
-    edge: Floats  # (levels, dim) of the cells
-    number: Longs  # (levels, dim) of cells along a period, 0 where not periodic
-    held: Longs  # (levels,) grains in the cells by now
+    level: Longs  # (m,) level of each grain, the coarsest being 0
+    largest: Floats  # (levels,) largest radius
+    edge: Floats  # (levels, dim) edges of the cells
+    number: Longs  # (levels, dim) number of cells along a period, 0 where not periodic
+    held: Longs  # (levels,) number of grains in the cells so far
     fixed: Longs  # (levels + 1,) where the fixed grains of each level begin
     head: Longs  # (buckets,) first grain in a bucket, or −1
     after: Longs  # (m,) next grain in the same bucket, or −1
-    low: Longs  # (3,) scratch: first cell of a search
-    high: Longs  # (3,) and last
+    low: Longs  # (3,) scratch space for the first cell of a search
+    high: Longs  # (3,) scratch space for the last cell of a search
 
 
 def make_cells(radius: Floats, fixed: int, periodic: Floats) -> Cells:
@@ -165,10 +165,10 @@ def _search(
                 u -= period[a] * math.floor(u / period[a])
             u /= cells.edge[k, a]
             low[a], high[a] = _index(u - h), _index(u + h)
-            if number > 0 and high[a] - low[a] >= number:  # all of them, each once
+            if number > 0 and high[a] - low[a] >= number:  # all cells, each once
                 low[a], high[a] = 0, number - 1
             volume *= high[a] - low[a] + 1.0
-        if volume > 64.0 and volume > cells.held[k]:  # a large grain among fine fixed ones
+        if volume > 64.0 and volume > cells.held[k]:  # a large grain among small fixed ones
             for j in range(cells.fixed[k], cells.fixed[k + 1]):
                 work += 1
                 overlap = _overlap(x, radius, period, i, j, r, worst)

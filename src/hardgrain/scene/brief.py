@@ -1,4 +1,5 @@
-"""Arrays shown by their shape: a state or a frame of thousands of grains fits a screen."""
+"""Short printed forms: arrays are shown by their shape, so that thousands of grains fit a
+screen."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["brief", "html_table"]
 
 C = TypeVar("C", bound=type)
 
-SHORT = 6  # entries up to which an array is shown in full
+SHORT = 6  # [entries] longer arrays are shown by their shape
 
 
 def brief(cls: C) -> C:

@@ -28,12 +28,12 @@ __all__ = ["FUNCTIONS", "Table", "TimeFunction", "compile_function", "is_constan
 
 Function = Callable[[float], float]
 
-# Longest and deepest expression: far more than anyone writes by hand, far less than what the
-# parser could choke on.
+# [characters, levels] Longest and deepest expression: far more than anyone writes by hand, and far
+# less than what the parser could not handle.
 _LONGEST = 1000
 _DEEPEST = 200
 
-# What stands in a run file for a function that was given in Python.
+# Text that takes the place of a Python function in a run file.
 _PYTHON = "python:"
 
 
@@ -121,7 +121,7 @@ def _quote(text: str) -> str:
 
 
 def _parse(text: str) -> ast.Expression:
-    """Syntax tree of an expression, as deep as allowed and no deeper."""
+    """Syntax tree of an expression that is not deeper than allowed."""
     if len(text) > _LONGEST:
         raise InputError(
             f"{_quote(text)} has {len(text)} characters, but an expression may have {_LONGEST};"
@@ -144,7 +144,8 @@ def _parse(text: str) -> ast.Expression:
 
 
 class _Checker(ast.NodeTransformer):
-    """Lets through what is allowed; integers become floats, so that no power can run away."""
+    """Refuses what is not allowed, and makes floats of integers, so that no power grows without
+    limit."""
 
     def __init__(self, text: str) -> None:
         self.text = _quote(text)
@@ -176,7 +177,7 @@ class _Checker(ast.NodeTransformer):
         if isinstance(node.op, ast.BitXor):
             raise InputError(f"'^' in {self.text} is not allowed; write ** for powers")
         left, right = self.visit(node.left), self.visit(node.right)
-        if isinstance(node.op, ast.Pow):  # a function, since (−1.0)**0.5 would be complex
+        if isinstance(node.op, ast.Pow):  # it becomes a call, since (−1.0)**0.5 would be complex
             return ast.Call(ast.Name("_power", ast.Load()), [left, right], [])
         if not isinstance(node.op, _OPERATORS):
             self.generic_visit(node)
@@ -233,7 +234,7 @@ def _check_expression(text: str) -> str:
 
 
 def _guard(function: Callable[[float], Any], name: str) -> Function:
-    """The function, with an error in place of anything but a finite float."""
+    """The function, which raises an error in place of returning anything but a finite float."""
 
     def guarded(t: float) -> float:
         try:
@@ -303,7 +304,7 @@ def compile_function(f: TimeFunction) -> Function:
 
 
 def is_constant(f: TimeFunction) -> bool:
-    """Whether f is seen to be the same at all times; a Python function never is."""
+    """Whether f is known to be constant; of a Python function that is never known."""
     if isinstance(f, str):
         return not f.startswith(_PYTHON) and not _uses_time(f)
     if isinstance(f, Table):

@@ -12,7 +12,7 @@ from hardgrain.errors import InputError
 
 __all__ = ["explain"]
 
-# What pydantic's complaints ask for, in words; {…} are its own figures.
+# What pydantic's errors ask for, in words; {…} are figures that it gives.
 _WANTED = {
     "greater_than": "a number greater than {gt:g}",
     "greater_than_equal": "a number of at least {ge:g}",
@@ -37,7 +37,7 @@ _WANTED = {
     "too_short": "a list of at least {min_length}",
     "too_long": "a list of at most {max_length}",
 }
-# What stands in a required field.
+# What a required field should hold.
 _REQUIRED = {
     "dt": "give a time step greater than 0",
     "scene": "give a [scene] table with grains",
@@ -45,12 +45,12 @@ _REQUIRED = {
 
 
 def explain(error: ValidationError, model: type[BaseModel], data: Any) -> InputError:
-    """The most telling of pydantic's complaints as one sentence: field, value, what is valid."""
+    """The most helpful of pydantic's errors as one sentence: field, value, what is valid."""
     problems = error.errors(include_url=False)
-    # a misspelt key explains more than what is missing because of it
+    # A misspelt key explains more than the field that is missing because of it.
     problems.sort(key=lambda p: p["type"] != "extra_forbidden")
     paths = [_path(p["loc"], data, p["type"] in ("missing", "extra_forbidden")) for p in problems]
-    # Each member of a union complains; the one that got deepest is the one that was meant.
+    # Each member of a union gives an error; the one that got deepest is the one that was meant.
     related = [k for k, path in enumerate(paths) if path.startswith(paths[0])]
     best = max(related, key=lambda k: len(paths[k]))
     where, first = paths[best], problems[best]
@@ -94,7 +94,7 @@ def _short(value: Any) -> str:
         return "a table"
     try:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
-    except ValueError:  # Python writes no number with thousands of digits
+    except ValueError:  # Python does not write numbers with thousands of digits
         return "too large a number"
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -102,8 +102,9 @@ def _short(value: Any) -> str:
 def _path(loc: tuple[int | str, ...], data: Any, named: bool) -> str:
     """A path such as scene.grains[0].count, from a pydantic location.
 
-    A location also holds names of union members. They are found out by following it through the
-    data, where they do not lead anywhere; ``named``: its last part is a key, there or not.
+    A location also holds names of union members. They are recognised by following it through the
+    data, where they do not lead anywhere; ``named`` says that its last part is a key, present or
+    not.
     """
     text = ""
     for k, part in enumerate(loc):
@@ -118,7 +119,7 @@ def _path(loc: tuple[int | str, ...], data: Any, named: bool) -> str:
 
 
 def _key(name: str) -> str:
-    """A key as it can stand in a sentence."""
+    """A key in a form that fits a sentence."""
     return name if name.isprintable() and 0 < len(name) <= 60 else _short(name)
 
 

@@ -1,4 +1,4 @@
-"""What the fields of input tables are, read from their source: type, default, and the comment.
+"""The fields of input tables, read from the source: their type, default and comment.
 
 The comment behind a field, or on the lines above it, says what it means, with its unit in square
 brackets, [1] for a pure number:
@@ -31,11 +31,11 @@ class FieldText:
     type: str
     default: str | None  # the default as it is written; None if the field must be given
     meaning: str  # the comment, without its unit
-    unit: str  # "1" for pure numbers, "" for what has none
+    unit: str  # "1" for pure numbers, empty for what has no unit
 
 
 def field_texts(cls: type) -> list[FieldText]:
-    """The fields of a class and of those it is made from, without the key ``kind``."""
+    """The fields of a class and of its base classes, without the key ``kind``."""
     found: dict[str, FieldText] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("hardgrain."):
@@ -70,7 +70,7 @@ def _module(name: str) -> dict[str, tuple[FieldText, ...]]:
 
 
 def _comments(source: str) -> tuple[dict[int, str], set[int]]:
-    """Comments by their line, and the lines that hold nothing else."""
+    """Comments by their line, and the lines that hold only a comment."""
     comments, alone = {}, set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -100,7 +100,7 @@ def _field(
 
 
 def _default(value: ast.expr | None) -> str | None:
-    """A default as TOML has it, as far as TOML can."""
+    """A default as it would be written in TOML, as far as possible."""
     match value:
         case None:
             return None
@@ -140,7 +140,7 @@ _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 def _words(node: ast.expr, names: dict[str, Any]) -> str:
-    """A type in words; ``names`` are those of its module."""
+    """A type in words; ``names`` are the names that its module defines."""
     match node:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             sides = [side for side in (left, right) if not _is_none(side)]
@@ -172,7 +172,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _limits(extra: list[ast.expr], names: dict[str, Any]) -> list[str]:
-    """What Field(…) in an annotation asks for."""
+    """The limits that Field(…) in an annotation sets."""
     found = []
     for call in extra:
         if isinstance(call, ast.Call):

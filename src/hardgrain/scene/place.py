@@ -20,21 +20,21 @@ __all__ = [
 Floats = NDArray[np.float64]
 Walls = tuple[NDArray[np.int32], Floats, Floats, Floats, Floats]
 
-# Relative slack in the question of how many grains fit side by side.
+# [1] Relative tolerance in how many grains fit side by side, so that rounding does not cost one.
 _SLACK = 1e-12
 
-# Cells that are tried, beside a hundred for each grain, where walls cut most of them. A region far
-# larger than the room between the walls would take all memory, or for ever.
+# [cells] Number that is tried, besides a hundred for each grain, where walls cut most of them. A
+# region far larger than the room between the walls would take all memory, or for ever.
 _CELLS = 1_000_000
 
-# Share of its radius by which rounding may let a wall cut a grain that is meant to touch it.
+# [radius] Depth to which rounding may let a wall cut a grain that is meant to touch it.
 ROUNDING = 1e-9
 
-# Work (cells and grains looked at, some nanoseconds each) that deposition may cost: some
-# hundred vain tries per grain. Beyond, the packing is so near saturation that it hardly grows.
+# [cells and grains looked at, some nanoseconds each] Work that deposition may cost: some
+# hundred vain tries per grain. Beyond it, the packing is so near saturation that it hardly grows.
 _WORK = 10_000
 _WORK_AT_LEAST = 10_000_000
-_WORK_AT_ONCE = 300_000_000  # about a second, after which Ctrl-C is heard
+_WORK_AT_ONCE = 300_000_000  # work of about a second, after which Ctrl-C is answered
 
 
 class _Region(Spec):
@@ -57,31 +57,32 @@ class _Region(Spec):
 
 
 class Grid(_Region):
-    """A square or cubic lattice that fills the region from its lower end, last axis last.
+    """A square or cubic lattice that fills the region from its lower end, layer by layer.
 
-    Points at which a wall would cut the grain stay empty. Grains of other sets are not looked at.
+    Points at which a wall would cut the grain stay empty. Grains of other sets are not avoided.
     """
 
     kind: Literal["grid"] = "grid"
-    spacing: NotNegative = 0.05  # room between the largest grains [their diameter]
+    spacing: NotNegative = 0.05  # gap between the largest grains [their diameter]
     jitter: Share = 0.0  # random displacement [room that a grain has in its cell]
 
 
 class Deposit(_Region):
-    """Random sequential deposition: largest first, each at a random place that is still free.
+    """Random sequential deposition: the largest grains first, each at a random place that is still
+    free.
 
-    No wall cuts a grain, so in a cylinder or a hopper the region may well be larger than the room.
+    No wall cuts a grain, so the region may be larger than the inside of a cylinder or a hopper.
 
-    Saturates at a packing fraction near 0.55 in 2D and 0.38 in 3D for equal grains.
+    It saturates at a packing fraction near 0.55 in 2D and 0.38 in 3D for equal grains.
     """
 
     kind: Literal["deposit"] = "deposit"
 
 
 class Loose(_Region):
-    """Spread evenly over the region: each grain at random within a cell of its own.
+    """Grains spread evenly over the region, each at random within a cell of its own.
 
-    Cells that a wall cuts stay empty. Grains of other sets are not looked at.
+    Cells that a wall cuts stay empty. Grains of other sets are not avoided.
     """
 
     kind: Literal["loose"] = "loose"
@@ -98,7 +99,7 @@ class At(Spec):
 Placement = Annotated[Grid | Deposit | Loose | At, Field(discriminator="kind")]
 
 
-# Absurd lengths overflow to inf, which fits or fits not like any other.
+# Absurd lengths overflow to inf, which is then compared like any other length.
 @np.errstate(all="ignore")
 def place(
     placement: Placement,
@@ -159,7 +160,7 @@ def _cut(x: Floats, radius: Floats, periodic: Floats, walls: Walls) -> NDArray[n
 def entrances(placement: Placement, radius: Floats, dim: int) -> Floats:
     """Points (count, dim) where grains may come in later: given ones in turn, or the middle.
 
-    Refuses what they cannot come in by: regions that are too small, or filled at once.
+    Refuses regions that are too small for the grains, or that would be full at once.
     """
     if isinstance(placement, At):
         points = _points(placement, len(placement.positions), dim)
@@ -199,7 +200,7 @@ def _points(placement: At, count: int, dim: int) -> Floats:
 
 
 def _fitting(length: Floats, edge: float) -> list[int]:
-    """How many cells fit along each axis; at least one, and a number to count with."""
+    """How many cells fit along each axis, at least one and not too many to count."""
     return [int(min(max(n, 1.0), 2.0**40)) for n in np.floor(length / edge * (1.0 + _SLACK))]
 
 
@@ -241,7 +242,7 @@ def _on_grid(
             f"place.max leaves room for {math.prod(cells)} of {len(radius)} grains on a grid of"
             f" spacing {spacing:g}; enlarge the region, or lower count or place.spacing"
         )
-    edge = np.minimum(spacing, high - low)  # a single layer may be tight
+    edge = np.minimum(spacing, high - low)  # a single layer may have less room
     start = low + 0.5 * (high - low - edge * np.array(cells))  # the grid is centred,
     start[-1] = low[-1]  # but along the last axis it begins at the bottom
     share = np.full((len(radius), len(low)), 0.5)
@@ -302,7 +303,7 @@ def _loose(
     share = rng.random((count, len(low)))
     x = _in_cells(*_corners(low, length, cells, chosen), radius, share)
     while _cut(x, radius, periodic, walls).any():
-        # Only cells that no wall cuts, and smaller ones until there are enough of them.
+        # Only cells that no wall cuts are used, and smaller ones until there are enough of them.
         _refuse_waste(math.prod(cells), count)
         corner, edge = _corners(low, length, cells, np.arange(math.prod(cells)))
         around = np.full(len(corner), 0.5 * float(np.linalg.norm(edge)))
@@ -378,7 +379,7 @@ def _deposited(
 def worst_overlap(position: Floats, radius: Floats, periodic: Floats) -> tuple[float, int, int]:
     """Largest overlap of any pair of grains [length], and the pair i < j; 0, −1, −1 if none.
 
-    Among millions of overlaps the search ends with one that is bad enough.
+    Among millions of overlaps the search ends with a large one, which need not be the largest.
     """
     if len(radius) == 0:
         return 0.0, -1, -1

@@ -101,11 +101,11 @@ Region = Annotated[BlockRegion | BallRegion | TubeRegion, Field(discriminator="k
 
 
 def _wrapped(apart: Floats, period: Floats) -> Floats:
-    """Moved by whole periods into [0, period) along periodic axes."""
+    """Coordinates moved by whole periods into [0, period) along periodic axes."""
     turns = np.floor(apart / np.where(period > 0.0, period, np.inf))
     return apart - period * turns
 
 
 def _nearest(apart: Floats, period: Floats) -> Floats:
-    """Moved by whole periods as near to zero as possible."""
+    """Coordinates moved by whole periods as near to zero as possible."""
     return _wrapped(apart + 0.5 * period, period) - 0.5 * period

@@ -16,7 +16,7 @@ __all__ = ["Bidisperse", "Lognormal", "Normal", "PowerLaw", "Sieve", "Sizes", "U
 
 # [standard deviations] A bell curve is cut there by default; one grain in 370 would lie beyond.
 _CUT = 3.0
-# Beyond so many standard deviations the share of a bell curve has no digits left.
+# [standard deviations] Beyond so many the share of a bell curve has no digits left.
 _FAR = 30.0
 
 
@@ -60,7 +60,7 @@ class Bidisperse(Spec):
 
 
 class _Bell(Spec):
-    """Mean and standard deviation are those of the whole curve, before it is cut."""
+    """A bell curve; mean and standard deviation are those of the whole curve, before it is cut."""
 
     mean: Positive  # mean diameter [length]
     deviation: Positive  # standard deviation of the diameters [length]
@@ -79,7 +79,7 @@ class _Bell(Spec):
         raise NotImplementedError
 
     def height(self, diameter: float) -> float:
-        """The z of a diameter."""
+        """How many standard deviations a diameter lies from the middle of the bell."""
         raise NotImplementedError
 
     @model_validator(mode="after")
@@ -239,7 +239,7 @@ def _power_law(sizes: PowerLaw, u: NDArray[np.float64]) -> NDArray[np.float64]:
         diameter = sizes.min * np.exp(u * log_q)
     else:
         start, share = (sizes.min, u) if k < 0.0 else (sizes.max, 1.0 - u)
-        with np.errstate(divide="ignore"):  # steep laws: log 0, and d falls to min
+        with np.errstate(divide="ignore"):  # for steep laws log 0 occurs, and d falls to min
             diameter = start * np.exp(np.log1p(share * math.expm1(-abs(k) * log_q)) / k)
     return np.clip(diameter, sizes.min, sizes.max)
 
@@ -250,7 +250,8 @@ def _bell(sizes: _Bell, u: NDArray[np.float64]) -> NDArray[np.float64]:
 
     low, high = sizes.ends()
     start, end = sizes.height(low), sizes.height(high)
-    # Upper ends of bells are told apart from 1 no longer; their mirror images are from 0.
+    # Near its upper end the share of a bell rounds to 1; that of its mirror image does not round to
+    # 0.
     sign = -1.0 if start > 0.0 else 1.0
     first, last = ndtr(sign * start), ndtr(sign * end)
     z = sign * ndtri(first + u * (last - first))

@@ -56,11 +56,11 @@ class Material(Spec):
 class ContactLaw(Spec):
     """What happens where two materials touch. Without ``between`` it holds for every pair."""
 
-    # the two materials that this law is for; default: every pair
+    # the two materials for which this law holds; default: every pair
     between: tuple[str, str] | None = None
     # Coulomb's coefficient µ; that of contacts at rest, if friction_dynamic is given [1]
     friction: NotNegative = 0.3
-    # coefficient of contacts that slide, at most friction [1]; default: the same
+    # friction coefficient of sliding contacts, at most ``friction`` [1]; default: the same
     friction_dynamic: NotNegative | None = None
     # share of the normal velocity with which grains part after a collision, Newton's e_n in
     # Moreau's form [1]
@@ -93,12 +93,12 @@ class Insert(Spec):
     free point of the region, or waits for one. Grains of a set come in their order.
     """
 
-    time: NotNegative = 0.0  # when the first grain is due [time]
-    # grains a unit of time [1/time]; default: all are due at once
+    time: NotNegative = 0.0  # time at which the first grain is due [time]
+    # number of grains that come in per unit of time [1/time]; default: all are due at once
     rate: Positive | None = None
 
     def due(self, time: float, count: int) -> int:
-        """How many of a set's grains should be there at a time."""
+        """How many grains of the set are due by a given time."""
         if time < self.time:
             return 0
         if self.rate is None:
@@ -151,8 +151,8 @@ class Grains(Spec):
     # standard deviation of each component of random initial velocities, which are added
     # [length/time]
     speed: NotNegative = 0.0
-    # what cannot change: displacements along axes, all rotation, or rotation about an axis; with
-    # functions of time, what cannot change while its function is positive
+    # motions that are locked: along axes, all rotation, or rotation about an axis; with functions
+    # of time, each is locked while its function is positive
     lock: list[Lock] | dict[Lock, TimeFunction] = []
     # force on each grain besides gravity, a function of time for each axis [force]
     force: list[TimeFunction] | None = None
@@ -241,7 +241,7 @@ class Plane(_WallBase):
     kind: Literal["plane"] = "plane"
     point: Vector  # any point of the plane [length]
     normal: Vector  # direction towards the free side; its length does not matter [1]
-    # lets the wall move along its normal under a force or a pressure; default: it does not
+    # lets the wall move along its normal under a force or a pressure; default: it stands still
     piston: Piston | None = None
 
 
@@ -254,7 +254,8 @@ class Segment(_WallBase):
 
 
 class Rectangle(_WallBase):
-    """A flat rectangle without thickness (3D), with a round hole in its middle if so wished."""
+    """A flat rectangle without thickness (3D), with a round hole in its middle if ``hole`` is
+    given."""
 
     kind: Literal["rectangle"] = "rectangle"
     corner: Vector  # one corner [length]
@@ -270,7 +271,8 @@ class Triangle(_WallBase):
 
 
 class Disk(_WallBase):
-    """A flat round plate without thickness (3D), with a round hole in its middle if so wished."""
+    """A flat round plate without thickness (3D), with a round hole in its middle if ``hole`` is
+    given."""
 
     kind: Literal["disk"] = "disk"
     center: Vector  # centre of the plate [length]
@@ -303,17 +305,17 @@ class Box(Spec):
     open: list[str] = []  # sides without a wall, such as "top"
     # sides that move under a force or a pressure, by the name of the side
     pistons: dict[str, Piston] = {}
-    # prescribed velocity of all sides, a function of time for each axis; a piston is free along its
-    # own [length/time]; default: at rest
+    # prescribed velocity of all sides, a function of time for each axis; a piston is free along
+    # its own axis [length/time]; default: at rest
     velocity: list[TimeFunction] | None = None
     # what all sides are made of, a name in scene.materials; default: the first
     material: str | None = None
-    # prefix of the names of the sides, where a scene has several boxes; default: none
+    # prefix of the names of the sides, for scenes with several boxes; default: none
     name: Name | None = None
 
 
 class Drum(Spec):
-    """A turning drum: a circle in 2D, a cylinder in 3D, closed by planes where it has a length."""
+    """A rotating drum: a circle in 2D, a cylinder in 3D, closed by planes if it has a length."""
 
     kind: Literal["drum"] = "drum"
     center: Vector  # centre of the drum [length]

@@ -1,4 +1,4 @@
-"""What walls need of the room and of the grains around them."""
+"""Checks of walls against the periodic cell and the grains around them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["check_holes", "check_images"]
 
 
 def check_images(periodic: Floats, radius: Floats, walls: Sequence[WallRow]) -> None:
-    """No grain may touch two images of a wall, nor a wall turn across a period."""
+    """Refuse walls of which a grain could touch two images, and walls that rotate across a
+    period."""
     room = 4.0 * float(radius.max()) if radius.size else 0.0
     for k, period in enumerate(periodic):
         if period == 0.0:
@@ -37,7 +38,7 @@ def check_images(periodic: Floats, radius: Floats, walls: Sequence[WallRow]) -> 
                 if wall.kind != TRIANGLE and any(
                     abs(a[k]) >= period and np.count_nonzero(a) == 1 for a in sides
                 ):
-                    continue  # a straight floor without ends
+                    continue  # a straight floor has no ends that images could repeat
                 ends = np.array([0.0, wall.axis[k], wall.side[k]])
                 if wall.kind == RECTANGLE:
                     ends = np.append(ends, wall.axis[k] + wall.side[k])
@@ -56,7 +57,7 @@ def check_images(periodic: Floats, radius: Floats, walls: Sequence[WallRow]) -> 
 
 
 def check_holes(radius: Floats, walls: Sequence[WallRow]) -> None:
-    """No grain may sit in a round hole as a stopper: it touches the whole rim, not one point."""
+    """Refuse grains that could sit in a round hole as a stopper, touching the whole rim at once."""
     for wall in walls:
         if wall.kind in (RECTANGLE, DISK) and radius.size and 0.0 < wall.size < radius.max():
             raise InputError(

@@ -26,7 +26,7 @@ __all__ = ["Simple", "shape_of"]
 
 Simple = Plane | Segment | Rectangle | Triangle | Disk | Cylinder
 
-_RIGHT = 1e-9  # [rad] what rounding may leave of a right angle
+_RIGHT = 1e-9  # [rad] error of a right angle that is only rounding
 
 
 def shape_of(wall: Simple, dim: int, periodic: Floats, at: str) -> WallShape:

@@ -19,20 +19,20 @@ from hardgrain.scene.wall_kinds import DISK, FLAT, PLANE, ROUND, SEGMENT, TRIANG
 
 __all__ = ["EDGES", "Surface", "WallShape", "circle", "strips"]
 
-EDGES = 96  # of a circle, which is drawn as a polygon
-CLOSE = 1e-9  # [size of the box] what rounding may leave between a plane and a corner on it
+EDGES = 96  # number of edges of a circle, which is drawn as a polygon
+CLOSE = 1e-9  # [size of the box] distance between a plane and a corner on it that is only rounding
 
 
 @dataclass(frozen=True)
 class Surface:
-    """A wall of cells: lines in 2D, flat convex polygons in 3D."""
+    """The surface of a wall, made of cells: lines in 2D, flat convex polygons in 3D."""
 
     points: Floats  # (p, dim) [length]
-    cells: list[NDArray[np.int64]]  # the points of each, in order
+    cells: list[NDArray[np.int64]]  # the points of each cell, in order
 
     @property
     def triangles(self) -> NDArray[np.int64]:
-        """(f, 3) points of triangles that fill the polygons."""
+        """Points of triangles that fill the polygons, shape (f, 3)."""
         fans = [
             np.stack([np.full(len(cell) - 2, cell[0]), cell[1:-1], cell[2:]], axis=1)
             for cell in self.cells
@@ -51,7 +51,7 @@ class WallShape(NamedTuple):
 
     @classmethod
     def all(cls, walls: tuple[Any, ...]) -> list[WallShape]:
-        """Each of several walls, given as arrays of their fields."""
+        """The walls that arrays of their fields describe."""
         return [cls(*row) for row in zip(*walls, strict=True)]
 
     @property
@@ -59,9 +59,9 @@ class WallShape(NamedTuple):
         return len(self.point)
 
     def ends(self) -> Floats:
-        """(k, dim) points whose box holds the wall: none of a plane.
+        """Points whose bounding box holds the wall, shape (k, dim); a plane has none.
 
-        Of a cylinder in 3D they hold its section across the axis at its point.
+        For a cylinder in 3D the box holds its section across the axis at its point.
         """
         if self.kind == PLANE:
             return np.zeros((0, self.dim))
@@ -98,7 +98,7 @@ class WallShape(NamedTuple):
         return [outer, middle + size * out / np.linalg.norm(out, axis=1)[:, None]]
 
     def surface(self, low: Floats, high: Floats, edges: int = EDGES) -> Surface:
-        """The wall itself; of one without end what lies in a box, which may be nothing."""
+        """The surface of the wall; if it has no end, the part within a box, which may be empty."""
         if self.kind == PLANE:
             corners = _cut(self.point, self.axis, low, high)
             return Surface(corners, [np.arange(len(corners))] if len(corners) else [])
@@ -116,7 +116,7 @@ class WallShape(NamedTuple):
 
 
 def circle(axes: Floats, edges: int = EDGES) -> Floats:
-    """(edges, dim) points of the unit circle in the plane of two axes (2, dim)."""
+    """Points of the unit circle in the plane of two axes (2, dim), shape (edges, dim)."""
     angle = np.arange(edges) * (2.0 * np.pi / edges)
     points: Floats = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ axes
     return points
@@ -130,7 +130,7 @@ def strips(edges: int) -> list[NDArray[np.int64]]:
 
 
 def _corners(low: Floats, high: Floats) -> Floats:
-    """(2^dim, dim) corners of a box."""
+    """Corners of a box, shape (2^dim, dim)."""
     return np.array(list(product(*zip(low, high, strict=True))))
 
 
@@ -142,7 +142,8 @@ def _cut(point: Floats, normal: Floats, low: Floats, high: Floats) -> Floats:
     height[np.abs(height) < CLOSE * size] = 0.0
     pairs = [(i, i | 1 << k) for i in range(1 << dim) for k in range(dim) if not i >> k & 1]
     a, b = np.array(pairs).T
-    for above in (height > 0.0, height >= 0.0):  # of a plane on a face, one of the two misses it
+    # for a plane that lies in a face, one of the two misses it
+    for above in (height > 0.0, height >= 0.0):
         cut = above[a] != above[b]
         if cut.any():
             break

@@ -1,7 +1,7 @@
 """Walls as a user writes them, taken apart into rows: shape, motion along each axis, loads.
 
-Along each axis a wall stands, moves as prescribed, or is free: then it has a mass and forces move
-it. A piston is free along its normal. What is glued to a wall moves with it as one body.
+Along each axis a wall stands still, moves as prescribed, or is free: then it has a mass and forces
+move it. A piston is free along its normal. What is glued to a wall moves with it as one body.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WallRow:
     """One wall; the arrays are those of `hardgrain.scene.wall_kinds`."""
 
     name: str
-    at: str  # where it stands in the scenario
+    at: str  # its path in the scenario, for messages
     kind: int
     point: Floats
     axis: Floats
@@ -121,7 +121,7 @@ class Walls:
         return row
 
     def _move(self, row: WallRow, wall: Simple) -> None:
-        """How it moves along each axis: prescribed, or free under its loads."""
+        """Set how the wall moves along each axis: as prescribed, or free under its loads."""
         dim, at = self.dim, row.at
         velocity = ["0"] * dim if wall.velocity is None else list(wall.velocity)
         if len(velocity) != dim:
@@ -158,7 +158,7 @@ class Walls:
             row.locks.append(Lock(VELOCITY, slice(0), axis, compile_function(f)))
 
     def _piston(self, row: WallRow, wall: Simple, velocity: list[Any]) -> None:
-        """Frees a piston's normal and puts its force there."""
+        """Free a piston along its normal, and put its force there."""
         piston, at = row.piston, row.at
         assert piston is not None
         if wall.spin is not None:

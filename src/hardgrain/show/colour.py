@@ -33,8 +33,9 @@ Bytes = NDArray[np.uint8]
 PLAIN = "plain"
 NONE = "#d9d5cc"  # colour of grains whose value is not known, or that have no name
 OTHERS = "#969696"  # colour shared by the names that are too many for one of their own
-SEEN = (0.22, 1.0)  # part of viridis on which dark lines are seen
-TRIM = 0.99  # share of the values that the colours span; the few beyond would dwarf the rest
+SEEN = (0.22, 1.0)  # part of viridis that is bright enough for dark lines
+# share of the values that the colours span; the few beyond would hide differences of the rest
+TRIM = 0.99
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Field:
     unit: str
     kind: str  # "size": from zero; "value": as it comes; "signed": about zero; "name": a number
     compute: Callable[[Snapshot], Floats]
-    contacts: bool = False  # needs them
+    contacts: bool = False  # whether the field needs contacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,8 @@ def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField
 
 
 def _measured(quantity: Quantity, snap: Snapshot, run: Run | None) -> Any:
-    """A measurement of a frame; of motion, from the frame before (of the first: to the next)."""
+    """A measurement of a frame; motion is measured from the frame before, or from the first to the
+    next."""
     if not quantity.whole:
         return quantity.compute(snap)
     assert run is not None
@@ -191,7 +193,8 @@ def limits(field: GrainField, value: Floats) -> tuple[float, float]:
 
 
 def field_map(kind: str) -> Colormap:
-    """Viridis, or for what has a sign one from blue to red, pale in the middle."""
+    """The map of a kind of field: viridis, or blue to red with a pale middle for values with a
+    sign."""
     return colour_map("coolwarm") if kind == "signed" else colour_map("viridis", SEEN)
 
 
@@ -217,7 +220,8 @@ def as_bytes(colours: Colormap) -> Bytes:
 
 @cache
 def table_of(kind: str) -> Bytes:
-    """Colours of a kind of field, (k, 3): of its map, or of names; last that of no value."""
+    """Colours of a kind of field (k, 3), from its map or its names; the last is that of no
+    value."""
     from matplotlib.colors import to_rgb
 
     def rows(*names: str) -> Bytes:

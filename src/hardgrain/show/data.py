@@ -1,4 +1,4 @@
-"""Any measurement as a picture: what its labelled data are decides how they are drawn.
+"""Any measurement as a picture: the dimensions of its labelled data decide how they are drawn.
 
 Along ``time`` they are series; over two axes of space a map, vectors as arrows on their size; over
 any other coordinate a curve, with error bars where there is ``<name>_error``; a number for each
@@ -28,9 +28,9 @@ __all__ = ["draw_data", "over_time"]
 SPACE = ("x", "y", "z")
 MANY = ("grain", "contact")  # dimensions over which numbers are a distribution
 VECTOR = ("component", "direction", "about", "rank")  # dimensions of vectors and tensors
-INDEX = ("first", "second")  # numbers of bodies
-ARROWS = 24  # along the longer side of a map
-MAP_EDGE = 3.2  # the longer side of a map [inch]
+INDEX = ("first", "second")  # variables that are numbers of bodies
+ARROWS = 24  # number of arrows along the longer side of a map
+MAP_EDGE = 3.2  # [inch] length of the longer side of a map
 BINS = 40
 
 
@@ -61,7 +61,7 @@ def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str 
 
 
 def over_time(data: xr.Dataset, variable: str = "") -> list[Panel]:
-    """What of a dataset can be followed over time, a panel each."""
+    """The variables of a dataset that can be followed over time, a panel each."""
     chosen = _chosen(data, variable).items()
     return [
         measured(n, part)
@@ -72,7 +72,7 @@ def over_time(data: xr.Dataset, variable: str = "") -> list[Panel]:
 
 
 def _apart(values: Any) -> list[Any]:
-    """A vector of each of several things, such as walls, by component; all else as it is."""
+    """Split vectors of several things, such as walls, by component; leave all else as it is."""
     across = [d for d in values.dims if d in VECTOR]
     if len(across) != 1 or values.ndim != 3:
         return [values]
@@ -112,7 +112,7 @@ def _squeezed(values: Any) -> Any:
 
 
 def _few(values: Any) -> bool:
-    """A few numbers a frame, that may be followed over time."""
+    """Whether these are a few numbers a frame, which may be followed over time."""
     return bool(math.prod(n for d, n in values.sizes.items() if d != "time") <= 30)
 
 
@@ -121,12 +121,12 @@ def _space(values: Any) -> list[str]:
 
 
 def _simple(values: Any) -> bool:
-    """A scalar or a vector, not a tensor."""
+    """Whether this is a scalar or a vector, and not a tensor."""
     return len([d for d in values.dims if d not in SPACE and d != "time"]) <= 1
 
 
 def _is_distribution(values: Any) -> bool:
-    """A number for each grain or contact, in one frame or several."""
+    """Whether this is a number for each grain or contact, in one frame or several."""
     return values.dtype.kind != "b" and {d for d in values.dims if d != "time"} in (
         {name} for name in MANY
     )
@@ -140,7 +140,7 @@ def _is_curve(values: Any) -> bool:
 
 
 def _along(values: Any) -> Any:
-    """The numbers over which curves go, if there are any."""
+    """The numeric coordinate over which curves are drawn, if there is one."""
     found = [
         c
         for c in values.coords.values()
@@ -183,7 +183,7 @@ def _draw_curves(
 
 
 def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
-    """A curve, or one for each component or frame."""
+    """Draw a curve, or one for each component or frame."""
     along = _along(values)
     (rest,) = [d for d in values.dims if d not in along.dims] or [None]
     x, several = along.to_numpy(), rest is not None
@@ -212,14 +212,14 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
 
 
 def _theory(axes: Axes, values: Any) -> None:
-    """A law as a line, beside what it is held against."""
+    """Draw a law as a line beside the data that it is compared with."""
     words = str(values.attrs.get("long_name", "theory")).replace("_", " ")
     axes.plot(_along(values).to_numpy(), values.to_numpy(), color=COLOURS[0], lw=1.2, label=words)
     axes.legend()
 
 
 def _logarithmic(axes: Axes, y: Floats, bar: Floats | None) -> None:
-    """A density that falls by decades is seen on a logarithmic axis; bars end above zero."""
+    """Put a density that falls by decades on a logarithmic axis, with bars that end above zero."""
     some = y[y > 0.0]
     if some.size and some.max() > 30.0 * some.min():
         axes.set_yscale("log", nonpositive="mask" if bar is None else "clip")
@@ -227,7 +227,7 @@ def _logarithmic(axes: Axes, y: Floats, bar: Floats | None) -> None:
 
 
 def _distribution(axes: Axes, values: Any, known: dict[str, str]) -> None:
-    """Probability density of a number that each grain or contact has, with Poisson bars."""
+    """Draw the probability density of a number of each grain or contact, with Poisson errors."""
     some = values.to_numpy().astype(float)
     some = some[np.isfinite(some)]
     axes.set(xlabel=_words(values, known), ylabel=f"probability density over {values.dims[-1]}s")
@@ -249,7 +249,7 @@ def _distribution(axes: Axes, values: Any, known: dict[str, str]) -> None:
 
 # ---------------------------------------------------------------------- maps
 def _draw_maps(values: list[Any], title: str, units: str) -> Figure:
-    """Maps in their true proportions; of a grid in 3D the middle layer along y."""
+    """Draw maps in their true proportions; a grid in 3D is shown by its middle layer along y."""
     from matplotlib.figure import Figure
 
     known = symbols(units)
@@ -316,14 +316,14 @@ def _map(axes: Axes, values: Any, known: dict[str, str]) -> None:
         values = values.isel(y=values.sizes["y"] // 2)
     rest = [d for d in values.dims if d not in (across, up)]
     shown, arrows = values, None
-    if rest:  # a vector
+    if rest:  # it is a vector
         arrows = [values.sel({rest[0]: name}) for name in (across, up)]
         shown = np.sqrt((values**2).sum(rest[0], skipna=False))
     shown = shown.transpose(up, across)
     z = shown.to_numpy().astype(float)
     signed = bool(np.nanmin(z, initial=0.0) < -0.05 * np.nanmax(z, initial=1e-300))
     top = float(np.nanquantile(np.abs(z), 0.995)) if np.isfinite(z).any() else 1.0
-    # a map is a picture of pixels: thousands of cells as paths would be slow to open
+    # A map is drawn as pixels, since a file with thousands of paths would be slow to open.
     drawn = axes.pcolormesh(
         _edges(values[across].to_numpy()), _edges(values[up].to_numpy()), z,
         cmap=colour_map("coolwarm") if signed else colour_map("viridis"),

@@ -24,7 +24,7 @@ __all__ = ["draw_forces"]
 
 
 def draw_forces(source: Source, frames: Sequence[int] | None = None) -> Figure:
-    """Densities with one standard error, exponential tails, and the share that slides."""
+    """Draw densities with one standard error, exponential tails, and the share that slides."""
     forces = force_distribution(source, frames)
     try:
         friction = friction_mobilisation(source, frames)

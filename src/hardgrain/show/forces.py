@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_histograms", "draw_indeterminacy", "indeterminacy"]
 
-NONE = 1e-6  # an indeterminacy below is none: what linear programs may miss [unit of force]
+# [unit of force] a smaller indeterminacy is zero, up to the accuracy of linear programs
+NONE = 1e-6
 NORMAL, TANGENT, RANGE = "#0072b2", "#d55e00", "#c9c4b8"
 WEIGHT = r"\bar{m}g"  # the unit of force, in formulas
 
@@ -57,8 +58,8 @@ def draw_indeterminacy(
 def draw_histograms(
     space: ForceSpace, bounds: Bounds, path: str | Path | None = None, unit: str = WEIGHT
 ) -> Figure:
-    """Four panels: the range of each normal force; δ_R and δ_T; where forces are in their ranges;
-    δ_R against the force."""
+    """Draw four panels: the range of each normal force; δ_R and δ_T; where forces are in their
+    ranges; δ_R against the force."""
     from matplotlib.figure import Figure
 
     with style():
@@ -74,7 +75,7 @@ def draw_histograms(
 
 
 def _ranges(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
-    """Bars from R_min to R_max, in the order of the forces found."""
+    """Draw bars from R_min to R_max, in the order of the forces found."""
     found, low, high = (
         a / space.packing.unit
         for a in (space.packing.components[:, 0], bounds.normal_min, bounds.normal_max)
@@ -99,7 +100,7 @@ def _ranges(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
 
 
 def _places(axes: Axes, space: ForceSpace, bounds: Bounds) -> None:
-    """Distributions of R_* and T_*, (39) of McNamara and Herrmann; without those determined.
+    """Draw distributions of R_* and T_*, (39) of McNamara and Herrmann, without determined forces.
 
     R_* = (R − R_min)/(R_max − R_min), and T_* likewise.
     """
@@ -121,7 +122,7 @@ def _places(axes: Axes, space: ForceSpace, bounds: Bounds) -> None:
 
 
 def _widths(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
-    """Distributions of δ_R and δ_T; how many have none is told in words."""
+    """Draw distributions of δ_R and δ_T, and say in words how many are zero."""
     both = indeterminacy(space, bounds)
     some = [d[np.isfinite(d) & (d > 0.0)] for d in both]
     top = float(np.concatenate(some).max(initial=0.0)) or 1.0
@@ -157,7 +158,7 @@ def _chains(axes: Axes, space: ForceSpace, bounds: Bounds, unit: str) -> None:
 
 
 def _stairs(axes: Axes, values: Floats, edges: Floats, colour: str, label: str) -> None:
-    """A probability density; empty bins leave gaps."""
+    """Draw a probability density; empty bins leave gaps."""
     count = np.histogram(values, edges)[0]
     density = np.where(count > 0, count / max(values.size, 1) / np.diff(edges), np.nan)
     axes.stairs(density, edges, color=colour, linewidth=1.4, label=label)

@@ -31,10 +31,10 @@ __all__ = ["Film", "make_movie", "pace"]
 
 Image = NDArray[np.uint8]
 
-SAMPLE = 16  # frames that fix view and colours
+SAMPLE = 16  # number of frames from which view and colours are fixed
 KINDS = (".mp4", ".gif")
-LASTS = 10.0  # how long a film is unless told [s]
-SLOWEST, FASTEST = 5.0, 30.0  # frames a second that still look like motion, or no faster
+LASTS = 10.0  # [s] length of a film unless the user says another
+SLOWEST, FASTEST = 5.0, 30.0  # [1/s] fewer frames do not look like motion, and more are not seen
 
 
 class Film:
@@ -50,8 +50,8 @@ class Film:
         lines: str | None = None,
         box: Floats | None = None,
     ) -> None:
-        """``size``: the longer side [pixel]. ``lines``: by default "force" if contacts are stored
-        in all frames; else, frames without are refused."""
+        """``size`` is the longer side [pixel]. ``lines`` is "force" by default if contacts are
+        stored in all frames; if it is given, frames without contacts are refused."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         if not 120 <= size <= 8192:
@@ -90,7 +90,7 @@ class Film:
         still = canvas.copy_from_bbox(picture.figure.bbox)
         for snap in snapshots(self.run, self.frames):
             if picture.look.lines != "none" and not snap.stored:
-                _ = snap.candidates  # says what to do
+                _ = snap.candidates  # it raises an error that says what to do
             canvas.restore_region(still)
             picture.show(snap)
             for artist in moving:
@@ -109,8 +109,8 @@ def make_movie(
 ) -> int:
     """Write a film, .mp4 or .gif, and return its number of frames; ``options`` as of `Film`.
 
-    Without ``fps``, frames a second, it lasts about ten seconds (`pace`).
-    ``tell`` is called with the frames done and to do. An interruption leaves no half film.
+    Without ``fps``, frames a second, it lasts about ten seconds (`pace`). ``tell`` is called with
+    the frames done and all frames. An interruption leaves no incomplete film.
     """
     path = Path(path)
     kind = path.suffix.lower()

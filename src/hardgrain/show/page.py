@@ -1,4 +1,4 @@
-"""What the pages that we write have in common: their look, numbers for readers, whole files."""
+"""What all written pages share: their look, numbers for readers, and files written whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def number(value: float | None, error: float | None = None) -> str:
     if value is None or not math.isfinite(value):
         return "–" if value is None else "not a number"
     if error is None or not math.isfinite(error) or error <= 0.0:
-        return f"{value + 0.0:.5g}"  # 0, not −0
+        return f"{value + 0.0:.5g}"  # avoids −0
     top = max(abs(value), error)
     if not 1e-4 <= top < 1e6:
         return f"{value:.4g} ± {error:.2g}"
@@ -52,6 +52,6 @@ def as_html(plain: str) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Text as a file, whole or not at all."""
+    """Write text to a file, whole or not at all."""
     with whole(path) as part:
         part.write_text(text, encoding="utf-8")

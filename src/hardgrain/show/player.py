@@ -30,15 +30,16 @@ from hardgrain.show.style import colour_map
 
 __all__ = ["film_data"]
 
-ROOM = 2_300_000  # for all frames [bytes]
+ROOM = 2_300_000  # [bytes] room for all frames, so that a page can be mailed
 MOST = 200  # [frames] most that a page holds; more would make it too large to mail
-LEAST = 8  # frames that make a film; for less a picture will do
+LEAST = 8  # [frames] fewer do not make a film, and a picture is shown
 GRAIN_BYTES, LINE_BYTES = 9, 9
-WEAK = 0.02  # forces below that share of the strongest are not seen
+WEAK = 0.02  # [strongest force] lines of weaker forces could not be seen and are left out
 
 
 def film_data(run: RunFile) -> str | None:
-    """Data of the film as JSON; None: the run is too large for one, or has no frame to choose."""
+    """Data of the film as JSON, or None if the run is too large for one or has no frame to
+    choose."""
     known = set(range(len(run)))
     size = GRAIN_BYTES * run.model["radius"].size
     last = next(snapshots(run, [len(run) - 1]))
@@ -88,7 +89,7 @@ def _hex(name: str, part: tuple[float, float]) -> list[str]:
 
 
 def _tops(run: RunFile, frames: list[int]) -> tuple[float, float]:
-    """Speed and pressure that the ends of their colours mean."""
+    """Speed and pressure at the upper ends of their colour scales."""
     speed, pressure = [], []
     for snap in snapshots(run, frames):
         if not snap.n:

@@ -51,7 +51,7 @@ def draw(
     options: dict[str, Any] | None = None,
     **look: Any,
 ) -> Figure:
-    """The picture of that name; several names of what goes over time give one figure of panels.
+    """Draw the picture of that name; several quantities over time share one figure of panels.
 
     ``frame`` is for packings and measurements of one frame, ``frames`` for those of several;
     ``options`` are the measurement's, ``look`` (colour, lines, box) that of the packing.
@@ -91,7 +91,7 @@ def draw(
 
 
 def together(run: RunFile, names: Sequence[str]) -> list[list[str]]:
-    """The names by figure: those over time share the first."""
+    """The names grouped by figure; those over time share the first."""
     history = run.history
     shared = [n for n in names if _over_time(history, n)]
     return [*([shared] if shared else []), *([n] for n in names if n not in shared)]
@@ -107,7 +107,7 @@ def _known(history: dict[str, Any], name: str) -> None:
 
 
 def _over_time(history: dict[str, Any], name: str) -> bool:
-    """Series, columns, and measurements of a few numbers a frame."""
+    """Draw series, columns, and measurements of a few numbers a frame."""
     if name in PICTURES or name in history:
         return name in _SERIES or name in history
     quantity = quantities().get(name.partition(".")[0])
@@ -131,7 +131,7 @@ def _panels(
 
 
 def listing(run: RunFile | None = None) -> str:
-    """All there is to draw, one line each; of a run, with the columns of its history."""
+    """All that can be drawn, one line each; for a run, with the columns of its history."""
     columns = (
         series.COLUMNS if run is None else {c: series.COLUMNS.get(c, ("", "")) for c in run.history}
     )

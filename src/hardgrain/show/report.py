@@ -1,4 +1,4 @@
-"""A report of a run: one page that holds all it shows, to be mailed, printed and opened offline."""
+"""A report of a run: one self-contained page that can be mailed, printed and opened offline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_report"]
 
-# Measurements whose single numbers are in the table, of the last frame that stored contacts.
+# Measurements whose single numbers, in the last frame with contacts, are in the table.
 KEY = (
     "packing-fraction", "coordination", "clusters", "isostaticity", "fabric", "stress", "overlaps",
     "energy", "granular-temperature",
@@ -138,7 +138,7 @@ def _verdicts(run: RunFile) -> str:
 
 
 def _answer(name: str, text: str) -> str:
-    """The text, its first words marked where they are an answer."""
+    """The text, with its first words marked if they are an answer."""
     if name == "warning":
         return f'<span class="answer bad">{as_html(text)}</span>'
     if name not in ANSWERS:
@@ -176,7 +176,7 @@ def _film(run: RunFile, title: str) -> str:
 
 
 def _still(run: RunFile) -> str:
-    """The packing as pixels, in the page itself."""
+    """The packing as an image of pixels within the page."""
     last = run._last_with_contacts()
     figure, file = draw_network(run, last), io.BytesIO()
     with style():
@@ -210,7 +210,7 @@ def _numbers(snap: Snapshot, known: dict[str, str]) -> Iterator[tuple[str, str, 
     for name in (n for n in KEY if snap.n and n in quantities()):
         try:
             data = quantities()[name].compute(snap)
-        except HardgrainError:  # it has no meaning here
+        except HardgrainError:  # it has no meaning for this run
             continue
         for variable, value in data.data_vars.items():
             if value.ndim == 0 and value.dtype.kind in "iufb" and math.isfinite(float(value)):
@@ -237,7 +237,7 @@ def _plots(run: RunFile, scenario: Scenario) -> str:
 
 
 def _figure(draw: Any, run: RunFile, what: Any, words: str) -> str:
-    """An inline SVG with its caption; what cannot be drawn says why."""
+    """An inline SVG with its caption, or a sentence that says why it cannot be drawn."""
     try:
         drawn = _svg(draw(run, what), words)
     except InputError as refused:
@@ -246,12 +246,12 @@ def _figure(draw: Any, run: RunFile, what: Any, words: str) -> str:
 
 
 def _said(run: RunFile, refused: HardgrainError) -> str:
-    """A refusal that names the file, not our folders."""
+    """The text of an error, with the name of the file but not its folder."""
     return html.escape(str(refused).replace(str(run.path), run.path.name).rstrip("."))
 
 
 def _svg(figure: Figure, words: str) -> str:
-    """A figure as part of a page: its ink is the page's, its names are its own."""
+    """A figure as SVG for a page: text has the colour of the page, and ids are unique."""
     file = io.StringIO()
     with style():
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Many line segments for Matplotlib: one unit segment, moved and turned for each.
+"""Many line segments for Matplotlib: one unit segment, moved and rotated for each.
 
 `matplotlib.collections.LineCollection` makes a path of each line in Python, which at 10⁵ contacts
 takes longer than to draw them.
@@ -48,6 +48,6 @@ class Segments(Collection):
         if len(self._transforms) == 0:
             return
         matrix = self.axes.transData.get_affine().get_matrix().copy()
-        matrix[:2, 2] = 0.0  # the place comes with the offsets
+        matrix[:2, 2] = 0.0  # offsets give the position
         self.set_transform(Affine2D(matrix))
         super().draw(renderer)

@@ -33,9 +33,9 @@ __all__ = [
     "walls",
 ]
 
-MOST = 1600  # points of a curve; of longer ones the least and the greatest of each stretch
-COLUMN = 5  # panels above each other; more get two columns
-DECADES = 3.0  # above which a positive quantity gets a logarithmic axis
+MOST = 1600  # [points] longer curves are drawn by the least and the greatest value of each stretch
+COLUMN = 5  # [panels] most above each other; more get two columns
+DECADES = 3.0  # [decades] a positive quantity that spans more gets a logarithmic axis
 
 # Unit and meaning of the columns of a run's history.
 COLUMNS: dict[str, tuple[str, str]] = {
@@ -97,13 +97,13 @@ class Panel:
     title: str
     unit: str
     curves: Sequence[Curve]
-    level: float | None = None  # a line to hold them against
+    level: float | None = None  # a horizontal line to compare them with
     level_name: str = ""
-    log: bool | None = None  # None: if they span decades
+    log: bool | None = None  # whether the axis is logarithmic; None if the span decides
 
 
 def draw_panels(panels: Sequence[Panel], title: str = "", units: str = "") -> Figure:
-    """Panels above each other on one axis of time; many of them in two columns."""
+    """Draw panels above each other with one axis of time; many of them in two columns."""
     known = symbols(units)
     columns = 1 if len(panels) <= COLUMN else 2
     rows = -(-len(panels) // columns)
@@ -112,7 +112,8 @@ def draw_panels(panels: Sequence[Panel], title: str = "", units: str = "") -> Fi
         width = 6.4 if columns == 1 else 5.2
         figure, all_axes = new_figure(rows, columns, width, height, sharex=True, squeeze=False)
         figure.set_layout_engine("constrained", h_pad=0.08, wspace=0.04)
-        places = [*all_axes.T.flat]  # down the columns; where one place is free, it is the last top
+        # down the columns; if one place stays free, it is the last one at the top
+        places = [*all_axes.T.flat]
         if len(panels) < len(places):
             places.pop(rows).set_visible(False)
         for axes, panel in zip(places, panels, strict=True):
@@ -185,7 +186,8 @@ def measured(name: str, values: Any) -> Panel:
 
 
 def curve_name(dims: Sequence[Any], key: Sequence[Any]) -> str:
-    """A curve of several: xy of a tensor, major of principal values, else the words as they are."""
+    """The name of one of several curves: xy of a tensor, major of principal values, or its own
+    words."""
     if list(dims) == ["rank"]:
         return {1: "major", 2: "second", 3: "third"}.get(int(key[0]), str(key[0]))
     parts = [*map(str, key)]
@@ -218,7 +220,7 @@ def _curves(history: dict[str, Any], names: dict[str, str]) -> list[Curve]:
 
 
 def solver(run: RunFile) -> list[Panel]:
-    """How well the contact laws were solved, step by step."""
+    """Draw how well the contact laws were solved, step by step."""
     history = run.history
     scenario = stored_scenario(run.header, run.path)
     contacts = Panel(
@@ -240,7 +242,7 @@ def solver(run: RunFile) -> list[Panel]:
 
 
 def rigidity(run: RunFile) -> list[Panel]:
-    """How far forces spread in a step, and the slow waves of a packing that is soft."""
+    """Draw how far forces spread in a step, and the slow waves of a soft packing."""
     history = run.history
     if stored_scenario(run.header, run.path).engine.kind == "soft-particles":
         raise InputError(f"{run.path} has no rigidity to show: its particles are soft by choice")
@@ -278,7 +280,7 @@ def energy(run: RunFile) -> list[Panel]:
 
 
 def walls(run: RunFile) -> list[Panel]:
-    """The force of the grains on each wall."""
+    """Draw the force of the grains on each wall."""
     history, names = run.history, run.wall_names
     if not names:
         raise InputError(f"{run.path} has no walls, so no forces on them")

@@ -1,7 +1,7 @@
 """One look for all figures: one size of type, data as dots, theory as lines, colours for all eyes.
 
-Maps have even steps of lightness and are told apart by all eyes and in print. Labels name their
-unit in words, or by the symbols that a scenario gives in its ``units``.
+Maps have even steps of lightness, so that colour-blind readers and prints show them well. Labels
+name their unit in words, or by the symbols that a scenario gives in its ``units``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 GREY = "#8a8a8a"
 INK = "#1d2125"  # colour of text and axes
-POINT = 9.0  # size of all type [point]
-DPI = 200.0  # unless a figure says what it needs
+POINT = 9.0  # [point] size of all type
+DPI = 200.0  # [1/inch] resolution unless a figure needs another
 KINDS = ("png", "pdf", "svg", "eps", "jpg", "webp", "tif")
 
 _STYLE: Any = {
@@ -86,7 +86,8 @@ def plain_ticks(figure: Figure) -> None:
 
 
 def check(path: str | Path) -> str:
-    """The kind of picture that a file name asks for, before anything is drawn."""
+    """The kind of picture that a file name asks for; an unknown kind is refused before anything is
+    drawn."""
     path = Path(path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in KINDS:
@@ -96,7 +97,7 @@ def check(path: str | Path) -> str:
 
 
 def save(figure: Figure, path: str | Path, dpi: float | None = None) -> None:
-    """Write a figure, whole or not at all; what cannot be written is said in a sentence."""
+    """Write a figure, whole or not at all; an error says in a sentence why it cannot be written."""
     path, kind = Path(path), check(path)
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
     with whole(path) as part, style():
@@ -105,7 +106,7 @@ def save(figure: Figure, path: str | Path, dpi: float | None = None) -> None:
 
 # ---------------------------------------------------------------------- colours
 def colour_map(name: str, part: tuple[float, float] = (0.0, 1.0)) -> Colormap:
-    """Part of one of Matplotlib's maps."""
+    """A part of one of Matplotlib's colour maps."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -113,7 +114,7 @@ def colour_map(name: str, part: tuple[float, float] = (0.0, 1.0)) -> Colormap:
 
 
 def diverging() -> Colormap:
-    """Blue, grey, vermilion: seen on pale grains, so without white in the middle."""
+    """A map from blue over grey to vermilion, without white, so that it is seen on pale grains."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("friction", [COLOURS[1], "#a9a498", COLOURS[2]])
@@ -127,7 +128,7 @@ _SI = {
 
 
 def symbols(units: str) -> dict[str, str]:
-    """Units that a scenario names: {"length": "mm"} of "length: mm"; those of SI for "SI".
+    """Units that a scenario names: {"length": "mm"} for "length: mm", and the SI units for "SI".
 
     They may have several words, as in "length: mean grain diameter; time: period of the motor".
     """
@@ -139,7 +140,7 @@ def symbols(units: str) -> dict[str, str]:
 
 
 def label(name: str, unit: str = "", known: dict[str, str] | None = None) -> str:
-    """An axis' label, "velocity [length/time]"; a number, or a time in [time], has no brackets."""
+    """The label of an axis, such as "velocity [length/time]"; pure numbers have no brackets."""
     words = unit
 
     def named(word: re.Match[str]) -> str:

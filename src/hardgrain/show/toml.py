@@ -15,7 +15,7 @@ __all__ = ["scenario_text", "value_text"]
 
 
 def scenario_text(scenario: Scenario) -> str:
-    """TOML that gives the same scenario; that it does is checked."""
+    """TOML that gives the same scenario, which is checked."""
     import tomllib
 
     text = "\n".join(_table(_plain(scenario), "")).strip() + "\n"
@@ -23,14 +23,15 @@ def scenario_text(scenario: Scenario) -> str:
         same = scenario.stop is None or parse(tomllib.loads(text)) == scenario
     except (InputError, ValueError):
         same = False
-    if not same:  # a default that is not a default, say of a kind of wall: give all
+    if not same:  # some default depends on others, as for a kind of wall, so all fields are written
         whole = json.loads(scenario.model_dump_json(exclude_none=True))
         text = "\n".join(_table(whole, "")).strip() + "\n"
     return text
 
 
 def _plain(value: Any) -> Any:
-    """Models as tables of what was changed in them; the kind of a thing is always told."""
+    """Models as tables of the fields that differ from their defaults; ``kind`` is always
+    written."""
     if isinstance(value, BaseModel):
         fields = {name: getattr(value, name) for name in type(value).model_fields}
         return {

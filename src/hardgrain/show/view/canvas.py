@@ -6,7 +6,7 @@ single precision and cameras have their limits. Only centres and colours are sen
 
 Levels of detail: spheres and discs get fewer triangles the more there are (`shapes`). Instances
 cost the browser 1.5 µs each whenever they move, points a tenth of that. So beyond `SMOOTH`
-grains a film plays with points, round and of a few sizes, and spheres come back when it stands
+grains a run plays with points, round and of a few sizes, and spheres come back when it stands
 still; beyond `POINTS` only those next to the camera do.
 """
 
@@ -40,20 +40,20 @@ __all__ = ["Canvas", "light"]
 
 Singles = NDArray[np.floating[Any]]
 
-SIDE = 10.0  # the longest side of the scene as drawn
-SMOOTH = 50_000  # more grains than these are points while they move
-POINTS = 250_000  # more than these are always points,
-NEAR = 20_000  # but as many next to the camera are drawn in full
-MARKED = 50_000  # with more grains than these, none gets a mark
+SIDE = 10.0  # length of the longest side of the scene as drawn
+SMOOTH = 50_000  # [grains] more are drawn as points while they move
+POINTS = 250_000  # [grains] more are always drawn as points,
+NEAR = 20_000  # [grains] except for so many next to the camera
+MARKED = 50_000  # [grains] if there are more, none gets a mark
 FLAT, DEEP = 0.12, 0.6  # field of view in 2D, nearly parallel, and in 3D [rad]
 WALL, PICKED = (40, 44, 50), (190, 0, 90)
 FAR = 50.0 * SIDE  # half the side of the sheet that takes drags in 2D
-LAYER = 4e-3  # between discs, marks, lines and what is picked, in 2D
+LAYER = 4e-3  # distance between the layers of discs, marks, lines and the picked thing in 2D
 NONE = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def light(scene: viser.SceneApi, flat: bool) -> None:
-    """Lights of all clients: even in 2D, from above the eye in 3D."""
+    """Set the lights of all clients: even in 2D, from above the eye in 3D."""
     scene.configure_default_lights(enabled=False)
     scene.configure_environment_map(None)
     scene.world_axes.visible = False
@@ -86,7 +86,7 @@ class Canvas:
 
     @property
     def cloudy(self) -> bool:
-        """Whether grains are so many that most are points."""
+        """Whether there are so many grains that most are drawn as points."""
         return self.run.n > POINTS
 
     def place(self, x: Floats, layer: int = 0) -> Floats:
@@ -101,7 +101,8 @@ class Canvas:
         return np.asarray(origin) / self.unit + self.middle, np.asarray(direction, float)
 
     def fit(self) -> None:
-        """Look at all of it: along −z in 2D, along y and a little from above in 3D."""
+        """Let the camera see the whole scene: along −z in 2D, along y and a little from above in
+        3D."""
         camera, view = self.client.camera, FLAT if self.flat else DEEP
         back = np.array([0.0, 0.0, 1.0]) if self.flat else np.array([0.35, -1.0, 0.3])
         aspect = camera.aspect or 1.0
@@ -116,7 +117,7 @@ class Canvas:
         self._seat = seat, aspect
 
     def refit(self) -> None:
-        """Fit again if the window has changed and the camera stands where it was put."""
+        """Fit again if the window has changed and the user has not moved the camera."""
         seat, aspect = self._seat
         camera = self.client.camera
         still = np.allclose(camera.position, seat, atol=1e-3 * np.linalg.norm(seat))
@@ -126,7 +127,7 @@ class Canvas:
     def _hold_flat(self) -> None:
         """Let the left button move a scene in 2D, which must not rotate.
 
-        Drags go to a sheet behind it that is not seen.
+        Drags go to an invisible sheet behind the scene.
         """
         corners = FAR * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
         sheet = self.scene.add_mesh_simple(
@@ -147,11 +148,12 @@ class Canvas:
         start, seat = self._held
         tall = 2.0 * seat[2] * np.tan(0.5 * FLAT)
         x, y = (at - start) * tall * np.array([camera.aspect, -1.0])
-        camera.position = (seat[0] - x, seat[1] - y, seat[2])  # what it looks at moves along
+        # the point that it looks at moves along
+        camera.position = (seat[0] - x, seat[1] - y, seat[2])
 
     # ------------------------------------------------------------------ what is drawn
     def grains(self, snap: Snapshot, colours: Colours, marks: bool, moving: bool) -> None:
-        """All grains, where they are now."""
+        """Draw all grains where they are now."""
         x = self.place(centres(snap)).astype(np.float32)
         points = bool(self._classes) and (moving or self.cloudy)
         if points:
@@ -175,7 +177,7 @@ class Canvas:
             self._batch("/marks", shape, x, ink, radius, orientations(snap))
 
     def lines(self, net: ForceNetwork | None) -> None:
-        """The force network, or none."""
+        """Draw the force network, or none."""
         self._show("/lines", bool(net))
         if not net:
             return
@@ -188,7 +190,7 @@ class Canvas:
         self._batch("/lines", shape, x, rgb, size, from_x(net.along))
 
     def walls(self, snap: Snapshot) -> None:
-        """All walls, where they are now."""
+        """Draw all walls where they are now."""
         mesh = shapes.walls(snap, self.run.low, self.run.high)
         vertices = self.place(mesh.vertices).astype(np.float32)
         node = self._nodes.get("/walls")
@@ -211,7 +213,7 @@ class Canvas:
         )
 
     def cell(self, snap: Snapshot) -> None:
-        """Outline of the periodic cell, where there is one."""
+        """Draw the outline of the periodic cell, if there is one."""
         if not (snap.model.periodic > 0.0).any():
             return
         low, high = (np.pad(x, (0, 3 - snap.dim)) for x in (self.run.low, self.run.high))
@@ -245,7 +247,7 @@ class Canvas:
         self._show("/walls", shown)
 
     def see_through(self, opacity: float) -> None:
-        """Opacity of the grains, 0: none are drawn."""
+        """Set the opacity of the grains; 0 draws none."""
         self.opacity = opacity
         node = self._nodes.get("/grains")
         if node is not None:
@@ -270,7 +272,7 @@ class Canvas:
         size: Singles,
         orientation: Floats | None = None,
     ) -> None:
-        """Many copies of a shape; what has not changed is not sent again."""
+        """Draw many copies of a shape; what has not changed is not sent again."""
         node = self._nodes.get(name)
         if node is None:
             mesh: shapes.Mesh = shape()
@@ -298,7 +300,7 @@ class Canvas:
             node.batched_wxyzs = orientation.astype(np.float32)
 
     def _cloud(self, x: Singles, colours: Colours, snap: Snapshot) -> None:
-        """Points, a node for each class of sizes."""
+        """Draw grains as points, with a node for each class of sizes."""
         rgb = seen(colours.table)[colours.level]
         row = np.full(self.run.n, -1)
         row[snap.id] = np.arange(snap.n)
@@ -329,6 +331,6 @@ class Canvas:
 
 
 def _ink(rgb: Bytes) -> Bytes:
-    """Dark on bright colours, bright on dark ones, (k, 3)."""
+    """Colours of marks, dark on bright grains and bright on dark ones, shape (k, 3)."""
     light = rgb @ np.array([0.21, 0.72, 0.07])
     return np.where(light[:, None] < 110.0, 215, 60).repeat(3, axis=1).astype(np.uint8)

@@ -22,12 +22,12 @@ from hardgrain.show.colour import (
 
 __all__ = ["Colours", "Legend", "coloured", "names", "needs_contacts"]
 
-STONE = "#cec9be"  # grains without a field
+STONE = "#cec9be"  # colour of grains without a field
 
 
 @dataclass(frozen=True)
 class Legend:
-    """What the colours mean."""
+    """The legend: what the colours mean."""
 
     label: str = ""
     unit: str = ""
@@ -49,12 +49,12 @@ class Colours:
 
 
 def names(dim: int) -> tuple[str, ...]:
-    """What grains can be coloured by."""
+    """Names of the fields by which grains can be coloured."""
     return (PLAIN, *fields_of(dim))
 
 
 def needs_contacts(name: str) -> bool:
-    """Whether a field is only known where contacts are."""
+    """Whether a field is known only in frames with contacts."""
     return name != PLAIN and FIELDS[name].contacts
 
 
@@ -80,6 +80,6 @@ def coloured(snap: Snapshot, name: str, span: tuple[float, float] | None = None)
 
 
 def _even(snap: Snapshot, colour: str, note: str = "") -> Colours:
-    """One colour for all."""
+    """One colour for all grains."""
     table = np.array([list(bytes.fromhex(colour[1:]))], np.uint8)
     return Colours(np.zeros(snap.n, np.intp), table, Legend(note=note))

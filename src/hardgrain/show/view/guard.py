@@ -1,4 +1,4 @@
-"""Whom the viewer answers: its own page, and nobody else's.
+"""The viewer answers only its own pages.
 
 Any page that is open in a browser may ask an address of this machine for data. Two headers, which
 no script can forge, tell where it comes from:
@@ -47,7 +47,8 @@ def _of_this_machine(address: str, host: str) -> bool:
 
 @contextlib.contextmanager
 def guarded(host: str) -> Iterator[None]:
-    """A server of websockets that is started within turns others away, and long messages.
+    """Make a server of websockets that is started within this context refuse others and long
+    messages.
 
     viser has no setting for either, so the function by which it starts its server is replaced.
     """

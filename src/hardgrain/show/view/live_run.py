@@ -86,18 +86,18 @@ class LiveRun:
             return self._history[1]
 
     def look(self) -> bool:
-        """See what a run that goes on has added; whether there is anything new."""
+        """Read what a run that goes on has added, and return whether there is anything new."""
         with self._lock:
             if self.finished or time.monotonic() - self._looked < PATIENCE:
                 return False
             self._looked, before = time.monotonic(), (len(self), self.live)
-            if not (self.live or self._run.live):  # interrupted, and not resumed yet
+            if not (self.live or self._run.live):  # it was interrupted and has not been resumed
                 return False
             try:
                 self._run.refresh()
                 self.live, self.finished = self._run.live, self._run.finished
                 self.times = self._run.time
-            except InputError:  # replaced or cut short
+            except InputError:  # the file was replaced or cut short
                 self.live = False
             return (len(self), self.live) != before
 
@@ -107,7 +107,7 @@ class LiveRun:
             self._run.close()
 
     def _stage(self) -> tuple[Floats, Floats]:
-        """Corners of the box that the run plays in, (dim,) each [length]: what walls are cut to.
+        """Corners of the box to which walls are cut, shape (dim,) each [length].
 
         It holds the grains of the first and the last frame but for outliers, the walls that have
         an end, and the periodic cell.

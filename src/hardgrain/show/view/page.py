@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Page"]
 
-FASTEST = 60  # frames a second
-LASTS = 12.0  # how long a film lasts at the speed that is set first [s]
-REST = 0.3  # after so long a camera is at rest [s]
-SOON = 0.05  # the chart follows a moving scene no faster [s]
+FASTEST = 60  # [1/s] most frames a second
+LASTS = 12.0  # [s] time that a run plays at the speed that is set first
+REST = 0.3  # [s] time after which a camera that has not moved is at rest
+SOON = 0.05  # [s] shortest time between two updates of the chart
 TALL = 1440  # [pixels] height of a screenshot
 AUTO, FIXED = "each frame", "fixed"
 
@@ -69,7 +69,7 @@ class Page:
         threading.Thread(target=self._loop, daemon=True).start()
 
     def close(self) -> None:
-        """The client has left."""
+        """End the page, since its client has left."""
         self._timer.cancel()
         self._closed.set()
         self._wake.set()
@@ -92,8 +92,8 @@ class Page:
             except (HardgrainError, OSError) as error:
                 self.status.content = words.small(str(error))
                 self._pause()
-            except Exception as error:  # whatever it is, the page must not freeze
-                if self._closed.is_set():  # a control of a page that is closed
+            except Exception as error:  # the page must not freeze, whatever the error is
+                if self._closed.is_set():  # it belongs to a page that is closed
                     return
                 _LOG.exception("a frame could not be drawn")
                 self.status.content = words.small(f"This could not be drawn: {error}")
@@ -115,7 +115,8 @@ class Page:
         return True
 
     def _advance(self) -> bool:
-        """The frame that is due while it plays; those for which there was no time are left out."""
+        """Go to the frame that is due while it plays; frames for which there was no time are
+        skipped."""
         if not self.playing:
             return False
         begun, first = self._begun
@@ -129,7 +130,7 @@ class Page:
         return changed
 
     def _moved(self) -> None:
-        """The camera has moved; of very many grains, others are next to it now."""
+        """Take note that the camera has moved, so that other grains may be next to it now."""
         self.canvas.refit()
         if self.canvas.cloudy and not self.playing:
             self._timer.cancel()
@@ -165,7 +166,7 @@ class Page:
         self.client.flush()
 
     def _span(self) -> tuple[float, float] | None:
-        """The range of colours if it is fixed, and makes sense."""
+        """The range of colours if the user has fixed it and it makes sense."""
         if self.range.value != FIXED:
             return None
         try:
@@ -175,7 +176,7 @@ class Page:
         return (low, high) if -np.inf < low < high < np.inf else None
 
     def _tell(self, snap: Snapshot, legend: Legend) -> None:
-        """Slider, time, legend, panels."""
+        """Update slider, time, legend and panels."""
         self.slider.value = self.frame
         last = len(self.run) - 1
         self.clock.content = words.row(
@@ -315,7 +316,7 @@ class Page:
         self.canvas.cell(run.at(0, contacts=False))
 
     def _note(self, control: Any) -> Any:
-        """A control of which the next drawing takes note."""
+        """Make every change of a control lead to a new drawing."""
         control.on_update(self._by_user)
         return control
 

@@ -13,8 +13,8 @@ from hardgrain.show.view.picture import ForceNetwork, centres
 __all__ = ["Facts", "contact_at", "contact_facts", "find_contact", "grain_at", "grain_facts"]
 
 Facts = list[tuple[str, str]]
-NEAR = 0.5  # how far from its point a contact can be picked along its line [lesser radius]
-LEAST = 0.06  # half the width of a thin line for the pointer [mean diameter]
+NEAR = 0.5  # [smaller radius] distance along its line at which a contact can be picked
+LEAST = 0.06  # [mean diameter] distance from a thin line at which it can be picked
 
 
 def grain_at(snap: Snapshot, origin: Floats, direction: Floats) -> int | None:
@@ -103,7 +103,8 @@ def grain_facts(snap: Snapshot, number: int) -> Facts:
 
 
 def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
-    """Numbers of a contact, with names; those that change only if it still is one."""
+    """Figures of a contact, with names; those that change are given only if the contact still
+    exists."""
     facts = [("contact", f"{body_name(snap, pair[0])}, {body_name(snap, pair[1])}")]
     if not snap.stored:
         return [*facts, ("state", "not stored in this frame")]

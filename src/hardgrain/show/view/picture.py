@@ -23,10 +23,10 @@ __all__ = [
     "size_classes",
 ]
 
-MOST = 60_000  # lines that are drawn, the strongest; more would hide one another
-WIDEST = 0.32  # width of the strongest lines [mean diameter]
-STRONG = 0.99  # quantile of the forces that are drawn so wide
-FORCE_MAP = ("inferno_r", (0.22, 0.95))  # the part that is seen on pale grains
+MOST = 60_000  # [lines] only the strongest are drawn; more would hide one another
+WIDEST = 0.32  # [mean diameter] width of the strongest lines
+STRONG = 0.99  # quantile of the forces from which on lines have that width
+FORCE_MAP = ("inferno_r", (0.22, 0.95))  # the part of the map that is seen on pale grains
 TENSION = (0, 114, 178)
 
 
@@ -128,7 +128,7 @@ def from_x(along: Floats) -> Floats:
 
 
 def size_classes(radius: Floats, classes: int = 6) -> list[tuple[float, NDArray[np.int64]]]:
-    """Grains by size: (radius, which) of a few classes, for points that share one size each."""
+    """Classes of grains by size, as pairs of a radius and the grains of the class."""
     edges = np.unique(np.quantile(radius, np.linspace(0.0, 1.0, classes + 1)[1:-1]))
     number = np.searchsorted(edges, radius, side="right")
     found = (np.flatnonzero(number == k) for k in range(len(edges) + 1))

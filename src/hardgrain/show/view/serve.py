@@ -25,7 +25,7 @@ from hardgrain.show.view.page import Page
 __all__ = ["HOST", "PORT", "Viewer"]
 
 HOST, PORT = "127.0.0.1", 8080
-TRIED = 50  # ports from PORT on, where none is asked for
+TRIED = 50  # [ports] how many are tried, from PORT on, if the user asks for none
 
 
 class Viewer:
@@ -51,7 +51,7 @@ class Viewer:
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """The address to open in a browser."""
         anywhere = self.host in ("0.0.0.0", "::", "")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{'localhost' if anywhere else host}:{self.port}"
@@ -72,7 +72,8 @@ class Viewer:
 
     def _came(self, client: Any) -> None:
         page = self.pages[client.client_id] = Page(client, self.run)
-        if client.client_id not in self._server.get_clients():  # has left in the meantime
+        # the client has left in the meantime
+        if client.client_id not in self._server.get_clients():
             page.close()
             self.pages.pop(client.client_id, None)
 
@@ -84,12 +85,12 @@ class Viewer:
 
 def _start(host: str, port: int, run: LiveRun) -> Any:
     viser = needed("viser")
-    # a browser that opens a connection and does not use it, a page that is closed: no news
+    # Connections that a browser opens and does not use, and closed pages, are not worth a message.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", "Queued a .* on a closed connection")
     with _quiet(), guarded(host):
         server = viser.ViserServer(host=host, port=port, label=run.path.name, verbose=False)
-    if server.get_port() != port:  # taken by another since
+    if server.get_port() != port:  # another program has taken it since
         with _quiet():
             server.stop()
         raise InputError(f"port {port} is in use; choose another with --port")

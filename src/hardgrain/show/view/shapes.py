@@ -1,4 +1,4 @@
-"""Triangles of what is drawn: grains, their marks, lines, walls. Lengths as they are given."""
+"""Triangles of all that is drawn: grains, their marks, lines and walls, in the lengths given."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from hardgrain.scene.wall_shape import WallShape, circle
 
 __all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]
 
-BAND = 0.35  # thickness of a wall in 2D as drawn [mean diameter]
+BAND = 0.35  # [mean diameter] thickness of a wall in 2D as drawn
 EDGES = 64  # number of edges of a round wall
 TEETH = 12  # teeth of a hollow cylinder in 2D, by which its rotation is seen
-# Up to how many grains a sphere has 20 · 4^k triangles. Of more grains each is smaller on the
-# screen, and all together stay below four million, which a laptop's GPU draws 30 times a second.
+# Pairs of a number of grains and k: up to so many, a sphere has 20 · 4^k triangles. Of more grains
+# each is smaller on the screen, and all together stay below four million, which a laptop's GPU
+# draws 30 times a second.
 LEVELS = ((50_000, 1), (5_000, 2), (30, 3))
-SPOT = 0.32  # half the angle of a spot on a sphere [rad]
+SPOT = 0.32  # [rad] half the angle of a spot on a sphere
 CORNERS = 2e6  # corners of all discs together, for the same reason
 
 
@@ -67,12 +68,12 @@ def disc(grains: int) -> Mesh:
 
 
 def mark() -> Mesh:
-    """A radius of the disc, which shows how it is turned."""
+    """A radius of the disc, which shows its orientation."""
     return _mesh(np.array([[0.0, -0.05], [0.92, -0.05], [0.92, 0.05], [0.0, 0.05]]), _fan(4))
 
 
 def spots() -> Mesh:
-    """Round spots at both ends of a sphere's first axis, which show how it is turned."""
+    """Round spots at both ends of a sphere's first axis, which show its orientation."""
     sides, above = 16, 1.015
     rings = [
         np.column_stack([np.full(sides, np.cos(a)), np.sin(a) * _circle(sides)])
@@ -82,7 +83,8 @@ def spots() -> Mesh:
     inner = np.arange(sides)
     fan = np.stack([np.full(sides, 2 * sides), inner, (inner + 1) % sides], axis=1)
     faces = np.vstack([fan, _strip(sides, sides)[:, ::-1]])
-    other = one * np.array([-1.0, -1.0, 1.0])  # turned by half about z, so it faces outwards too
+    # rotated by half a turn about z, so that it faces outwards, too
+    other = one * np.array([-1.0, -1.0, 1.0])
     return _mesh(np.vstack([one, other]), np.vstack([faces, faces + len(one)]))
 
 
@@ -96,12 +98,13 @@ def sphere(grains: int) -> Mesh:
 
 
 def ring() -> Mesh:
-    """Around a disc that was picked."""
+    """A ring around a disc that was picked."""
     inner, outer = 1.0 * _circle(48), 1.22 * _circle(48)
     return _mesh(np.vstack([outer, inner]), _strip(48, 48))
 
 
-# ---------------------------------------------------------------------- lines, from 0 to x̂, width 1
+# ---------------------------------------------------------------------- lines, from 0 to x̂, width
+# 1
 def bar() -> Mesh:
     """A flat bar that faces +z."""
     return _mesh(np.array([[0.0, -0.5], [1.0, -0.5], [1.0, 0.5], [0.0, 0.5]]), _fan(4))
@@ -143,7 +146,7 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
 
 
 def _thick(ends: Floats, band: float) -> Mesh:
-    """A segment, with a width."""
+    """A segment drawn with a width."""
     along = ends[1] - ends[0]
     side = 0.3 * band * np.array([-along[1], along[0]]) / np.linalg.norm(along)
     return _mesh(np.vstack([ends - side, ends[::-1] + side]), _fan(4))

@@ -27,7 +27,7 @@ def small(text: str) -> str:
 
 
 def row(*parts: str) -> str:
-    """Texts side by side."""
+    """A row of texts side by side."""
     return _block("".join(f"<span>{html.escape(part)}</span>" for part in parts), SPREAD)
 
 
