@@ -35,7 +35,8 @@ from hardgrain.cli.info import describe
 from hardgrain.errors import HardgrainError
 from hardgrain.io import fclib
 from hardgrain.io.packings import read_packing
-from hardgrain.io.runfile import RunFile, RunWriter
+from hardgrain.io.runfile import RunFile
+from hardgrain.io.runwriter import RunWriter
 from hardgrain.run.scenario import Output, Scenario
 from hardgrain.solve.matrices import LocalForm
 

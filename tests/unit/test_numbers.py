@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.io.runfile import RunWriter
+from hardgrain.io.runwriter import RunWriter
 from hardgrain.run.observers import Recorder
 from hardgrain.scene.scene import GrainArrays
 

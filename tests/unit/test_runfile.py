@@ -24,8 +24,9 @@ import numpy as np
 import pytest
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.io import layout, runfile
-from hardgrain.io.runfile import Record, RunFile, RunWriter, Steps
+from hardgrain.io import layout, runwriter
+from hardgrain.io.runfile import Record, RunFile
+from hardgrain.io.runwriter import RunWriter, Steps
 from hardgrain.scene.lawtable import N_PARAMETERS
 from hardgrain.scene.model import Contacts
 
@@ -166,7 +167,7 @@ def main(path: Path, frames: int, action: str) -> None:
             resumable = False
     writer = RunWriter.resume(path)[0] if resumable else start(path, overwrite=True)
     if action == "blind":
-        runfile.reserve = lambda file, size: None
+        runwriter.reserve = lambda file, size: None
     if action in ("limit", "blind"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (750_000, 750_000))
     try:
@@ -486,14 +487,14 @@ def test_a_frame_that_can_be_resumed_is_on_the_disk(
     counts: list[int] = []
     with start(tmp_path / "run.h5") as writer:
         count = writer._committed["frames"]
-        monkeypatch.setattr(runfile, "sync", lambda file: counts.append(int(count[()])))
-        monkeypatch.setattr(runfile, "WAIT", np.inf)
+        monkeypatch.setattr(runwriter, "sync", lambda file: counts.append(int(count[()])))
+        monkeypatch.setattr(runwriter, "WAIT", np.inf)
         add(writer, 4)  # the first and the last have contacts
         assert counts == [0, 1, 3, 4]
-        monkeypatch.setattr(runfile, "WAIT", -1.0)
+        monkeypatch.setattr(runwriter, "WAIT", -1.0)
         add(writer, 3)
         assert counts == [0, 1, 3, 4]
-        monkeypatch.setattr(runfile, "WAIT", np.inf)
+        monkeypatch.setattr(runwriter, "WAIT", np.inf)
         writer.durable = False
         add(writer, 3)
         assert counts == [0, 1, 3, 4]

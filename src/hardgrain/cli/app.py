@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,22 +17,16 @@ from hardgrain.cli.options import (
     Changes,
     LastFrame,
     Overwrite,
-    Quiet,
     RunFileArgument,
     changes_of,
 )
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
+from hardgrain.cli.run import demo, resume, run
+from hardgrain.cli.terminal import tell_of_decisions
 from hardgrain.cli.view import view
-from hardgrain.errors import InputError
 from hardgrain.io.json_text import json_text
-
-if TYPE_CHECKING:
-    from hardgrain.run.scenario import Scenario
-    from hardgrain.run.simulation import Simulation
-    from hardgrain.run.stop import Condition
-    from hardgrain.run.summary import Summary
 
 __all__ = ["app"]
 
@@ -44,15 +38,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Cores for the coloured order; the result does not depend on it. Default: all.",
-    ),
-]
 
 
 def _version(asked: bool) -> None:
@@ -66,6 +51,16 @@ def _hardgrain(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            help="Tell on the way what is decided: kernels compiled, frames written, looks at the"
+            " contact network; -vv: pair lists and stages of the solver as well.",
+        ),
+    ] = 0,
 ) -> None:
     """Contact dynamics of rigid grains, in 2D and 3D.
 
@@ -82,96 +77,11 @@ def _hardgrain(
       hardgrain report silo.h5         all of it in one page, to be mailed
       hardgrain forces silo.h5         which other forces would do as well?
     """
+    tell_of_decisions(verbose)
 
 
-@app.command()
-def run(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Run file. Default: SCENARIO's name with .h5, here."),  # noqa: E501
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the run file if there is one already.")
-    ] = False,
-    changes: Changes = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
-) -> None:  # fmt: skip
-    """Run a scenario and write a run file.
-
-    Ctrl-C ends the run cleanly after the step in hand, a second one at once; `hardgrain resume`
-    goes on with it.
-
-    \b
-    Examples:
-      hardgrain run silo.toml -o silo-a.h5
-      hardgrain run silo.toml --set scene.contacts.0.friction=0.3 --set seed=7 -o silo-b.h5
-    """
-    from hardgrain.run.scenario import load
-
-    loaded = load(scenario, changes_of(changes))
-    path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
-    if path.is_file() and not overwrite:
-        raise InputError(
-            f"{path} exists already; add --overwrite to replace it, choose another name with -o, or"
-            f" go on with it: hardgrain resume {path}"
-        )
-    _set_threads(threads)
-    summary = _run(loaded, path, overwrite=overwrite, quiet=quiet)
-    _close(summary, path, quiet)
-
-
-@app.command()
-def resume(
-    file: RunFileArgument,
-    steps: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Stop after N steps in all, from the start."),
-    ] = None,
-    time: Annotated[
-        float | None,
-        typer.Option(min=0.0, metavar="T", help="Stop at the simulated time T."),
-    ] = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
-) -> None:
-    """Go on with a run that was stopped or killed, or make a finished one longer.
-
-    The result has the same bits as if the run had never stopped. --steps and --time replace the
-    stop conditions that the file holds.
-
-    \b
-    Examples:
-      hardgrain resume silo.h5
-      hardgrain resume silo.h5 --time 200
-    """
-    from hardgrain.io.runfile import RunFile
-    from hardgrain.run.progress import Progress
-    from hardgrain.run.scenario import stored_scenario
-    from hardgrain.run.simulation import Simulation
-    from hardgrain.run.stop import Steps, Time
-
-    with RunFile(file) as opened:
-        stored = stored_scenario(opened.header, file)
-        finished = opened.finished
-    until: list[Condition] = []
-    if steps is not None:
-        until.append(Steps(steps=steps))
-    if time is not None:
-        until.append(Time(time=time))
-    if not until:
-        if finished:
-            print(f"{file} has reached its end; to make it longer, give --steps or --time")
-            return
-        if stored.stop is None:
-            raise InputError(f"{file} holds no stop condition; give --steps or --time")
-        until = stored.stop.conditions()
-    _set_threads(threads)
-    with Progress(until, quiet, command=True) as progress:
-        progress.tell(f"going on with {file}")
-        _, summary = Simulation.resume(file, until, progress=progress)
-    _close(summary, file, quiet)
+app.command()(run)
+app.command()(resume)
 
 
 @app.command()
@@ -234,43 +144,7 @@ def new(
     print(f"run it:  hardgrain run {path}")
 
 
-@app.command()
-def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go.")
-    ] = Path("results/demo"),
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
-    """Settle 1000 disks of many sizes under gravity, and draw their force network.
-
-    \b
-    Example:
-      hardgrain demo -o my-folder
-    """
-    from hardgrain.cli import starter
-    from hardgrain.io.whole import check_target
-    from hardgrain.run.scenario import load
-    from hardgrain.show.network import draw_network
-
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{output} cannot be made a folder: {error.strerror}") from None
-    toml, h5, picture, figures = (
-        output / name for name in ("demo.toml", "demo.h5", "network.png", "summary.json")
-    )
-    for path in (toml, h5, picture, figures):
-        check_target(path, overwrite=overwrite)
-    starter.write("demo", toml, overwrite=True)
-    summary = _run(load(toml), h5, overwrite=True, quiet=quiet)
-    _write_text(figures, json_text(summary.as_dict()) + "\n")
-    if summary.finished:
-        draw_network(h5, path=picture)
-    _close(summary, h5, quiet)
-    if not quiet:
-        print(f"\nscenario:    {toml}\nrun file:    {h5}\nsummary:     {figures}")
-        print(f"picture:     {picture}")
+app.command()(demo)
 
 
 @app.command()
@@ -358,56 +232,3 @@ app.command()(view)
 app.command()(report)
 app.command()(export)
 app.command()(reproduce)
-
-
-# ---------------------------------------------------------------------- shared by the commands
-def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Summary:
-    """Run a scenario from its start, with a start line and progress."""
-    from hardgrain.run.progress import Progress
-    from hardgrain.run.simulation import Simulation
-
-    until = scenario.stop.conditions() if scenario.stop else ()
-    with Progress(until, quiet, command=True) as progress:
-        sim = Simulation(scenario)
-        progress.tell(f"{scenario.title or path.stem}: {_bodies(sim)}, to {path}")
-        return sim.run(output=path, overwrite=overwrite, progress=progress)
-
-
-def _bodies(sim: Simulation) -> str:
-    """How many grains and walls there are, where they come from, and who is still to come."""
-    n, walls, dim = sim.model.n, len(sim.model.wall_names), sim.model.dim
-    start, more = sim.scenario.start, sim.exchange.everyone.n - n
-    old = f" ({sim.from_start} from {start.file})" if start else ""
-    late = f" and {more} more to come in" if more else ""
-    many = f"{n} grain{'s' * (n != 1)}{old}{late}"
-    return f"{many}, {walls} wall{'s' * (walls != 1)}, {dim}D"
-
-
-def _close(summary: Summary, path: Path, quiet: bool) -> None:
-    """Print the summary; exit code 130 after an interruption, 1 if the run is not plausible."""
-    if not quiet:
-        print(summary)
-    if summary.implausible is not None:
-        typer.echo(f"error: the run is not plausible: {summary.implausible}", err=True)
-        raise typer.Exit(1)
-    if not summary.finished:
-        typer.echo(f"to go on:    hardgrain resume {path}", err=True)
-        raise typer.Exit(130)
-
-
-def _set_threads(threads: int | None) -> None:
-    if threads is None:
-        return
-    import numba
-
-    most = numba.config.NUMBA_NUM_THREADS
-    if threads > most:
-        raise InputError(f"--threads is {threads}; this machine has {most} cores")
-    numba.set_num_threads(threads)
-
-
-def _write_text(path: Path, text: str) -> None:
-    from hardgrain.io.whole import whole
-
-    with whole(path) as part:
-        part.write_text(text)

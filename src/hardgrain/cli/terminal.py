@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import logging
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ import threading
 import unicodedata
 from types import FrameType
 
-__all__ = ["Terminal"]
+__all__ = ["Terminal", "tell_of_decisions"]
 
 # Replacements of signs that a terminal cannot show, where Unicode has no simpler form of them.
 _PLAIN = {
@@ -29,6 +30,25 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
     text = unicodedata.normalize("NFKD", error.object[error.start : error.end])
     plain = "".join(_PLAIN.get(sign, sign) for sign in text)
     return plain.encode("ascii", "ignore").decode() or "?", error.end
+
+
+class _Lines(logging.Handler):
+    """Writes what is logged to the error stream of the moment, beside a progress line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr)
+
+
+def tell_of_decisions(verbose: int) -> None:
+    """Show what the package logs: nothing, what a user may want to know, or all of it."""
+    log = logging.getLogger("hardgrain")
+    log.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
+    for old in [handler for handler in log.handlers if isinstance(handler, _Lines)]:
+        log.removeHandler(old)
+    if verbose:
+        lines = _Lines()
+        lines.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+        log.addHandler(lines)
 
 
 class Terminal:

@@ -8,6 +8,7 @@ depend on when it was made.
 
 from __future__ import annotations
 
+import logging
 from typing import NoReturn
 
 import numpy as np
@@ -18,6 +19,8 @@ from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats, Ints
 from hardgrain.scene.model import Model, State
 
 __all__ = ["PairList", "Walls", "rotate", "wall_geometry"]
+
+_log = logging.getLogger(__name__)
 
 # [radius] How far a grain may travel before the list of pairs is made anew. If it is larger, lists
 # are longer and made less often; if it is smaller, they are shorter and made more often. It changes
@@ -92,6 +95,7 @@ class PairList:
             meet = free[first] | free[second]
             first, second = first[meet], second[meet]
         self.first, self.second = first, second
+        _log.debug("Made the pair list anew: %d pairs of %d grains.", first.size, n)
         return True
 
     def _refuse(self, reach: Floats) -> NoReturn:

@@ -21,7 +21,7 @@ def closing_word(run: RunFile) -> Summary:
 
     All is as at the end of the run, except for the time spent, which no file keeps.
     """
-    last = run._last_with_contacts()
+    last = run.last_with_contacts()
     checkpoint = run.checkpoint(last)
     assert checkpoint is not None
     sim = from_checkpoint(Simulation, checkpoint, None, run.path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardgrain.errors import RunError
-from hardgrain.io.runfile import Steps
+from hardgrain.io.runwriter import Steps
 from hardgrain.run.exchange import FLOWS
 from hardgrain.run.monitor import COLUMNS
 from hardgrain.scene.model import Floats

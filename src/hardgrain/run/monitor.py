@@ -9,6 +9,7 @@ at the same steps whenever it is repeated or resumed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
@@ -27,6 +28,8 @@ from hardgrain.solve.solver import Solver
 from hardgrain.step.report import StepReport
 
 __all__ = ["COLUMNS", "SCALARS", "Monitor", "look_work"]
+
+_log = logging.getLogger(__name__)
 
 # [1] Share of a run's work that looks may cost. If it is larger, runs become slower; if it is
 # smaller, a run that turns soft is noticed later.
@@ -136,6 +139,7 @@ class Monitor:
             t.last_steps, t.last_inverse, t.last_worst = t.steps, t.inverse, t.worst
             t.steps = t.inverse = t.worst = 0.0
         self._judge()
+        _log.info("Looked at the contact network at step %d: %s.", state.step, self.found)
         if self.found.rigid or t.soft_at:
             return None
         t.soft_at = float(state.step)

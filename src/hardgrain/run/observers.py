@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import hardgrain
+from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
-from hardgrain.io.runfile import Record, RunWriter
+from hardgrain.io.runwriter import RunWriter
 from hardgrain.run.history import Row, columns, row, stacked
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import SCALARS

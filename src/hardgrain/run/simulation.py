@@ -14,7 +14,8 @@ import numpy as np
 
 from hardgrain.contact.detect import deepest_overlap
 from hardgrain.errors import ImplausibleRunWarning, InputError, RunError, SoftRunWarning
-from hardgrain.io.runfile import Frame, RunWriter
+from hardgrain.io.frame import Frame
+from hardgrain.io.runwriter import RunWriter
 from hardgrain.kernels import compile_seconds
 from hardgrain.run.checkpoint import Moment, from_checkpoint, recall, refuse_stopped
 from hardgrain.run.driven import refuse_driven_together

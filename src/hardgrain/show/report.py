@@ -177,7 +177,7 @@ def _film(run: RunFile, title: str) -> str:
 
 def _still(run: RunFile) -> str:
     """The packing as an image of pixels within the page."""
-    last = run._last_with_contacts()
+    last = run.last_with_contacts()
     figure, file = draw_network(run, last), io.BytesIO()
     with style():
         dpi = 1100.0 / float(figure.get_size_inches()[0])
@@ -187,7 +187,7 @@ def _still(run: RunFile) -> str:
 
 # ---------------------------------------------------------------------- measurements
 def _measurements(run: RunFile, scenario: Scenario) -> str:
-    last = run._last_with_contacts()
+    last = run.last_with_contacts()
     snap, known = snapshot(run, last), symbols(scenario.units)
     rows = "".join(
         f"<tr><td>{as_html(words)}</td><td class=n>{value}</td><td>{as_html(unit)}</td>"

@@ -26,6 +26,7 @@ decisions are made from numbers and never from clocks, so the same input gives t
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from hardgrain.solve.response import Response
 
 __all__ = ["RigidSolver"]
+
+_log = logging.getLogger(__name__)
 
 # All constants below decide only which method is tried, and for how long. None of them can make a
 # wrong result pass: that is judged by the residual alone. A poor value costs time, or leaves a step
@@ -283,6 +286,7 @@ class _Search:
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
         self.history.append(Stage(method, number, float(residual), seconds))
+        _log.debug("Step %d: %s (%d) left the residual %.2g.", self.step, method, number, residual)
 
     def _sweep(self, impulse: Floats, most: int) -> Any:
         """Sweep at most ``most`` times from given impulses, and keep the best of all results."""
