@@ -31,7 +31,8 @@ from hardgrain.show.colour import (
 )
 from hardgrain.show.data import draw_data
 from hardgrain.show.movie import Film, make_movie
-from hardgrain.show.network import Look, draw_network, scale
+from hardgrain.show.network import draw_network
+from hardgrain.show.network_look import Look, scale
 from hardgrain.show.plane import force_lines, see
 from hardgrain.show.player import film_data
 from hardgrain.show.report import write_report

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,19 +15,15 @@ from hardgrain.scene import lawtable as table
 from hardgrain.scene._base import Finite, Flag, Name
 from hardgrain.scene._checks import (
     AXES,
-    as_spin,
-    components,
     material_number,
     spin_vector,
     spins,
     vector,
 )
 from hardgrain.scene.brief import brief
-from hardgrain.scene.drive import compile_function
+from hardgrain.scene.grain_rules import check_glue, drives_of, locks_of, material_of_plate
 from hardgrain.scene.model import (
-    FORCE,
     SPIN,
-    TORQUE,
     VELOCITY,
     Contacts,
     Drive,
@@ -40,6 +35,7 @@ from hardgrain.scene.model import (
 )
 from hardgrain.scene.place import entrances, place
 from hardgrain.scene.region import Region
+from hardgrain.scene.scene_checks import check_memory, check_periods, check_sizes, is_lean
 from hardgrain.scene.sizes import draw
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
 from hardgrain.scene.wall_checks import check_holes, check_images
@@ -47,8 +43,6 @@ from hardgrain.scene.walls import Walls
 
 __all__ = ["GrainArrays", "Scene"]
 
-_PER_GRAIN = 2048  # memory that a run needs for each grain and its contacts [byte]
-_SMALLEST = 1e-100  # diameter [length]: squares, and cells of that size, are still numbers
 _COHESION_RANGE = 1e-4  # of the mean diameter: far above rounding, far below any gap that matters
 
 
@@ -116,7 +110,7 @@ class Scene(Spec):
                 )
             try:
                 diameters = draw(spec.diameter, spec.size, rng, dim)
-                _check_sizes(diameters)
+                check_sizes(diameters)
                 around = None if self.allow_overlaps or spec.glued_to else walls
                 if spec.insert is None:
                     taken = position[there], radius[there]
@@ -147,11 +141,11 @@ class Scene(Spec):
         self._check_removals()
         names = list(self.materials)
         if grains is None:
-            _check_memory(sum(spec.count or 0 for spec in self.grains))
+            check_memory(sum(spec.count or 0 for spec in self.grains))
         g = self.place_grains(seed) if grains is None else grains
         walls = Walls(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
-        _check_periods(periodic, g.radius)
+        check_periods(periodic, g.radius)
         check_images(periodic, g.radius, walls.rows)
         check_holes(g.radius, walls.rows)
 
@@ -167,7 +161,7 @@ class Scene(Spec):
             m = material_number(spec.material, names, f"{at}.material")
             if spec.glued_to is not None:
                 plate = walls.carrier(spec.glued_to, at)
-                m = _material_of_plate(spec, at, names, walls.rows[plate].material)
+                m = material_of_plate(spec, at, names, walls.rows[plate].material)
                 carrier[mine] = n + plate
             r = g.radius[mine]
             density = self.materials[names[m]].density
@@ -186,8 +180,8 @@ class Scene(Spec):
             bodies: slice | np.ndarray = mine
             if mine.size and mine[-1] - mine[0] + 1 == mine.size:
                 bodies = slice(int(mine[0]), int(mine[-1]) + 1)
-            locks.extend(_locks(spec, dim, at, bodies, inv_mass, inv_inertia))
-            for drive in _grain_drives(spec, dim, at, bodies):
+            locks.extend(locks_of(spec, dim, at, bodies, inv_mass, inv_inertia))
+            for drive in drives_of(spec, dim, at, bodies):
                 drives.append(drive)
                 if drive.what == VELOCITY:
                     inv_mass[mine, drive.axis] = 0.0
@@ -214,8 +208,8 @@ class Scene(Spec):
         for k, row in enumerate(walls.rows):  # a body weighs as much as all that is glued to it
             inv_mass[n + k, row.free] = 1.0 / mass[n + k] if row.free else 0.0
         if glued.size:
-            _check_glue(laws, law_entry)
-        lean = _is_lean(laws, inv_mass[:n], inv_inertia[:n]) and not any(
+            check_glue(laws, law_entry)
+        lean = is_lean(laws, inv_mass[:n], inv_inertia[:n]) and not any(
             row.free and (not row.slides or n + k in carrier[glued])
             for k, row in enumerate(walls.rows)
         )
@@ -322,115 +316,3 @@ class Scene(Spec):
                 laws[a, b] = laws[b, a] = row
                 entry[a, b] = entry[b, a] = k
         return laws, entry
-
-
-# ---------------------------------------------------------------------- grains
-def _locks(
-    spec: Grains, dim: int, at: str, bodies: Any, inv_mass: Floats, inv_inertia: Floats
-) -> Iterator[Lock]:
-    """Holds for good what has no function of time; yields the rest."""
-    for name in spec.lock:
-        if dim == 2 and name in ("z", "rx", "ry", "rz"):
-            raise InputError(f"{at}.lock holds {name!r}; in 2D it takes 'x', 'y' and 'rotation'")
-        what, inverse, axes = SPIN, inv_inertia, [AXES.find(name[-1])]
-        if name == "rotation":
-            axes = list(range(spins(dim)))
-        elif not name.startswith("r"):
-            what, inverse = VELOCITY, inv_mass
-        for axis in axes:
-            if isinstance(spec.lock, dict):
-                yield Lock(what, bodies, axis, compile_function(spec.lock[name]))
-            else:
-                inverse[bodies, axis] = 0.0
-
-
-# What grains glued to a wall have from it.
-_OF_PLATE = (
-    "velocity", "spin", "speed", "lock", "force", "torque", "driven_velocity", "driven_spin",
-    "insert",
-)  # fmt: skip
-
-
-def _material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -> int:
-    """The material of glued grains, that of their wall; says what they cannot have of their own."""
-    for name in _OF_PLATE:
-        if getattr(spec, name):
-            raise InputError(
-                f"{at}.{name} is given, but grains glued to a wall move as it does; leave out"
-                f" {name} or glued_to"
-            )
-    if spec.material not in (None, names[plate]):
-        raise InputError(
-            f"{at}.material is {spec.material!r}, but grains glued to wall {spec.glued_to!r} are"
-            f" one body with it, of {names[plate]!r}; give that, or leave material out"
-        )
-    return plate
-
-
-def _check_glue(laws: Floats, entry: Ints) -> None:
-    """Rolling resistance depends on the curvature of both surfaces, which a body has not one of."""
-    for column, name in ((table.ROLLING, "rolling"), (table.TORSION, "torsion")):
-        found = np.argwhere(laws[..., column] > 0.0)
-        if found.size:
-            raise InputError(
-                f"scene.contacts[{entry[tuple(found[0])]}].{name} is"
-                f" {laws[(*found[0], column)]:g} but must be 0 where anything is glued to a wall"
-            )
-
-
-def _grain_drives(spec: Grains, dim: int, at: str, bodies: Any) -> Iterator[Drive]:
-    ns = spins(dim)
-    for what, values, count, name in (
-        (FORCE, spec.force, dim, "force"),
-        (TORQUE, as_spin(spec.torque, dim, f"{at}.torque"), ns, "torque"),
-        (VELOCITY, spec.driven_velocity, dim, "driven_velocity"),
-        (SPIN, as_spin(spec.driven_spin, dim, f"{at}.driven_spin"), ns, "driven_spin"),
-    ):
-        for drive in components(values, count, f"{at}.{name}", what):
-            yield replace(drive, bodies=bodies)
-
-
-# ---------------------------------------------------------------------- small checks
-def _check_memory(count: int) -> None:
-    """Refuse at once what would end in a machine that swaps for hours."""
-    if not hasattr(os, "sysconf"):  # Windows
-        return
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if count * _PER_GRAIN > memory:
-        raise InputError(
-            f"scene.grains has counts of {count} in all; this machine's memory,"
-            f" {memory / 2**30:.3g} GiB, is enough for about {memory // _PER_GRAIN}"
-        )
-
-
-def _check_sizes(diameters: Floats) -> None:
-    least, most = float(diameters.min()), float(diameters.max())
-    if least < _SMALLEST or most > 1.0 / _SMALLEST:
-        raise InputError(
-            f"diameter is {least if least < _SMALLEST else most:g}; give a number from"
-            f" {_SMALLEST:g} to {1.0 / _SMALLEST:g}, in other units if need be"
-        )
-
-
-def _check_periods(periodic: Floats, radius: Floats) -> None:
-    """The nearest image must be the only one that can touch."""
-    if radius.size == 0:
-        return
-    least = 4.0 * float(radius.max())
-    for k, period in enumerate(periodic):
-        if 0.0 < period < least:
-            raise InputError(
-                f"scene.periodic.{AXES[k]} spans {period:g}; with the largest diameter"
-                f" {0.5 * least:g} it must span at least {least:g}"
-            )
-
-
-def _is_lean(laws: Floats, inv_mass: Floats, inv_inertia: Floats) -> bool:
-    """Whether every contact has a diagonal W and plain laws (see `hardgrain.solve.lean`)."""
-    special = (table.E_TANGENT, table.COHESION, table.ROLLING, table.TORSION)
-    return bool(
-        (laws[..., table.MU_STATIC] == laws[..., table.MU_DYNAMIC]).all()
-        and not any(laws[..., column].any() for column in special)
-        and (inv_mass == inv_mass[:, :1]).all()
-        and (inv_inertia == inv_inertia[:, :1]).all()
-    )

@@ -12,7 +12,8 @@ from hardgrain.forces.space import ForceSpace
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.model import Floats
-from hardgrain.show.network import KNOWN, UNBOUNDED, Shade, draw_network
+from hardgrain.show.network import KNOWN, UNBOUNDED, draw_network
+from hardgrain.show.network_look import Shade
 from hardgrain.show.style import save, style
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from hardgrain.measure.snapshot import snapshots
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.scene.model import Floats
 from hardgrain.show.colour import PLAIN
-from hardgrain.show.network import Look, Picture, about, scale
+from hardgrain.show.network import Picture, about
+from hardgrain.show.network_look import Look, scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

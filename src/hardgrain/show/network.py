@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hardgrain.errors import InputError
-from hardgrain.forces.packing import Packing
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.scenario import stored_scenario
@@ -21,12 +19,10 @@ from hardgrain.show.colour import (
     PLAIN,
     GrainField,
     field_map,
-    grain_field,
-    limits,
     name_key,
     paint,
 )
-from hardgrain.show.plane import Circle, Lines, Plane, Shape
+from hardgrain.show.plane import Circle, Plane, Shape
 from hardgrain.show.style import COLOURS, DPI, colour_map, diverging, label, save, style, symbols
 
 if TYPE_CHECKING:
@@ -34,8 +30,9 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.path import Path as Outline
+from hardgrain.show.network_look import Look, Scale, Shade, scale
 
-__all__ = ["LINES", "Look", "Picture", "Scale", "Shade", "draw_network", "scale"]
+__all__ = ["Picture", "draw_network"]
 
 GRAIN, RIM, WALL, TENSION = "#e9e6df", "#b3aea3", "#3b4048", COLOURS[1]
 LINE = "#22262b"  # of forces on coloured grains
@@ -44,100 +41,13 @@ SHADE_MAP = (0.12, 1.0)  # part of viridis, reversed, likewise
 KNOWN, UNBOUNDED = "#9b968c", COLOURS[2]  # in place of a colour of the map: zero, infinite
 WIDEST = 0.45  # width of the strongest lines [mean diameter]
 SLIM = 0.14  # the same on coloured grains, whose colours must be seen beside them
-STRONG = 0.99  # quantile of the forces drawn that wide; the few beyond would dwarf the rest
+
 THINNEST = 0.02  # width of contacts without force that are drawn for their colour [mean diameter]
 EDGE = 7.5  # the longer side of the packing on paper [inch]
 NARROWEST = 5.6  # of the whole picture, so that the title finds room [inch]
 BAR = 1.05  # room for a colour bar with its label [inch]
 FINE = 2.5  # diameter below which grains have no rim [point]
 DRAWN = 10_000  # grains or lines that a vector file draws one by one; more become pixels in it
-
-LINES = {
-    "force": "width and colour give the normal force",
-    "friction": "width gives the normal force, colour friction over its limit, with its sign in 2D",
-    "none": "no lines",
-}
-
-
-@dataclass(frozen=True)
-class Shade:
-    """Contacts, all of them, in the colour of something other than the force that they bear."""
-
-    packing: Packing
-    value: Floats  # (m,) zero and infinity have colours of their own
-    label: str
-    zero: str  # what a value of zero means
-    infinite: str
-
-    def lines(self) -> Lines:
-        p = self.packing
-        reach = p.radius[p.first]
-        grains = p.second < p.radius.size
-        reach[grains] += p.radius[p.second[grains]]
-        return Lines(
-            p.first.astype(np.int32), reach[:, None] * p.normal, p.components[:, 0], self.value
-        )
-
-
-@dataclass(frozen=True)
-class Look:
-    """What colours and lines tell."""
-
-    colour: str = PLAIN  # field of the grains, see `hardgrain.show.colour`
-    lines: str = "force"  # one of LINES
-    shade: Shade | None = None
-    run: RunFile | None = None  # for colours that tell of motion, from frame to frame
-
-    def __post_init__(self) -> None:
-        if self.lines not in LINES:
-            raise InputError(f"lines is {self.lines!r}; known are: {', '.join(LINES)}")
-
-    def seen(self, snap: Snapshot) -> Lines | None:
-        if self.shade is not None:
-            return self.shade.lines()
-        return None if self.lines == "none" else plane.force_lines(snap, self.lines == "friction")
-
-    def field(self, snap: Snapshot) -> GrainField | None:
-        return None if self.colour == PLAIN else grain_field(snap, self.colour, self.run)
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """What stays the same from frame to frame: the view, and what widths and colours mean."""
-
-    box: Floats  # (2, 2) lower and upper corner of the view [length]
-    force: float  # of the widest lines
-    value: float  # at the end of the lines' colours
-    field: tuple[float, float]  # at the ends of the grains' colours
-
-
-def scale(snaps: Iterable[Snapshot], look: Look, box: Floats | None = None) -> Scale:
-    """The scale that fits these frames; of each no more is kept than its values.
-
-    Forces are scaled for the typical frame, as impacts would make all others thin.
-    """
-    corners, forces, values, fields = [], [], [], []
-    field: GrainField | None = None
-    for snap in snaps:
-        corners.append(np.array(plane.bounds(snap)) if box is None else box)
-        lines = look.seen(snap) if snap.stored else None
-        if lines is not None and lines.force.size:
-            forces.append(_strong(lines.force))
-            values.append(_strong(lines.value))
-        if (field := look.field(snap)) is not None:
-            fields.append(field.value)
-    low, high = np.min([c[0] for c in corners], axis=0), np.max([c[1] for c in corners], axis=0)
-    return Scale(
-        np.array([low, high]),
-        float(np.median(forces)) if forces else 0.0,
-        1.0 if look.lines == "friction" else float(np.median(values)) if values else 0.0,
-        (0.0, 1.0) if field is None else limits(field, np.concatenate(fields)),
-    )
-
-
-def _strong(values: Floats) -> float:
-    size = np.abs(values[np.isfinite(values)])
-    return float(np.quantile(size, STRONG)) if size.size else 0.0
 
 
 def draw_network(

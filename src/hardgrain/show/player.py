@@ -25,7 +25,8 @@ from hardgrain.measure.snapshot import Snapshot, snapshots
 from hardgrain.scene.model import Floats
 from hardgrain.show import plane
 from hardgrain.show.colour import SEEN, grain_field
-from hardgrain.show.network import FORCE_MAP, GRAIN, RIM, Look, Scale, scale
+from hardgrain.show.network import FORCE_MAP, GRAIN, RIM
+from hardgrain.show.network_look import Look, Scale, scale
 from hardgrain.show.style import colour_map
 
 __all__ = ["film_data"]

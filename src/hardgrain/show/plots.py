@@ -18,7 +18,8 @@ from hardgrain.show import series
 from hardgrain.show.colour import FIELDS, PLAIN
 from hardgrain.show.data import draw_data, over_time
 from hardgrain.show.distributions import draw_forces
-from hardgrain.show.network import LINES, about, draw_network
+from hardgrain.show.network import about, draw_network
+from hardgrain.show.network_look import LINES
 from hardgrain.show.series import Panel, draw_panels
 
 if TYPE_CHECKING:

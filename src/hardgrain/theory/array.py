@@ -58,10 +58,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
-from hardgrain.theory._arguments import Valid, checked
+from hardgrain.theory.array_rolling import (
+    Floats,
+    behind,
+    checked_array,
+    exponent,
+    growth,
+    inertia_of_rolling,
+    least_drive,
+    rolling_array,
+    rolling_end,
+    rolling_friction,
+    rolling_inertia,
+    rolling_length,
+    rolling_mobilisation,
+    rolling_normals,
+)  # fmt: skip
 
 __all__ = [
     "counter_rotation",
@@ -84,203 +98,20 @@ __all__ = [
     "spike",
 ]
 
-Floats = NDArray[np.float64]
 
-_COUNT = 0, 1_000_000, "a number from 0 to 1000000"
-_FORCE = 0.0, 1e12, "a number from 0 to 1e12"
-_COEFFICIENT = 0.0, 0.99, "a coefficient of friction from 0 to 0.99"
-_SIGNED = -1e12, 1e12, "a number from -1e12 to 1e12"
-_VALID: dict[str, Valid] = {
-    "particles": (1, 1_000_000, "a number from 1 to 1000000"),
-    "rolling": _COUNT,
-    "sliding": _COUNT,
-    "acceleration": _FORCE,
-    "brake": _FORCE,
-    "mu": _COEFFICIENT,
-    "mu_plane": _COEFFICIENT,
-    "mu_block": _COEFFICIENT,
-    "inertia": (1e-6, 1e6, "a number from 1e-6 to 1e6"),
-    "block": (-1, 1, "1 or -1"),
-    "first": _SIGNED,
-    "last": _SIGNED,
-}
-_checked = checked(_VALID)
-
-
-@_checked
-def growth(mu: float) -> float:
-    """λ = (1 + µ)/(1 − µ): by how much forces grow from one rolling disk to the next [1]."""
-    return (1.0 + mu) / (1.0 - mu)
-
-
-def _exponent(mu: float, disks: float) -> float:
-    """disks · ln λ, if λ^disks is a number at all."""
-    x = 2.0 * math.atanh(mu) * disks
-    if x > 600.0:
-        raise InputError(
-            f"{disks:g} disks with coefficient of friction {mu:g} carry forces beyond all numbers;"
-            " give fewer disks or less friction"
-        )
-    return x
-
-
-# ---------------------------------------------------------------------- mode 1: rolling
-@_checked
-def rolling_inertia(particles: float, mu: float, inertia: float = 0.5) -> float:
-    """m_e of rolling disks (7) [mass]; to first order in µ, (1 + I) L.
-
-    Exact for a domain with more disks behind it, whatever µ''; for a whole array if µ'' = µ.
-    """
-    return _rolling_inertia(particles, mu, inertia)
-
-
-def _rolling_inertia(k: float, mu: float, inertia: float) -> float:
-    x = _exponent(mu, k)
-    return (1.0 + inertia) * (math.expm1(x) / (2.0 * mu) if mu > 0.0 else k)
-
-
-@_checked
-def rolling_friction(particles: float, brake: float, mu: float) -> float:
-    """µ_e of rolling disks as printed (8) [1]; to first order in µ, 2 µ N_0.
-
-    Exact for a whole array if µ'' = µ.
-    """
-    return brake * math.expm1(_exponent(mu, particles)) / particles
-
-
-@_checked
-def rolling_array(
-    particles: float, brake: float, mu: float, mu_block: float, inertia: float = 0.5
-) -> tuple[float, float]:
-    """m_e [mass] and µ_e [1] of an array in which all disks roll, exactly."""
-    inner = _rolling_inertia(particles - 1, mu, inertia)
-    m = ((1.0 + mu) * inner + 1.0 + inertia) / (1.0 - mu_block)
-    return m, (least_drive(particles, brake, mu, mu_block) - brake) / particles
-
-
-@_checked
-def least_drive(particles: float, brake: float, mu: float, mu_block: float) -> float:
-    """N_L at which an array of rolling disks begins to move [weight of a disk]."""
-    outer = (1.0 + mu_block) / (1.0 - mu_block)
-    return brake * outer * math.exp(_exponent(mu, particles - 1))
-
-
-@_checked
-def rolling_normals(
-    particles: int,
-    acceleration: float,
-    brake: float,
-    mu: float,
-    mu_block: float,
-    inertia: float = 0.5,
-) -> Floats:
-    """N_0 … N_L of an array in which all disks roll (L + 1,) [weight of a disk]."""
-    count = int(particles)
-    n = np.empty(count + 1)
-    n[0] = brake
-    for i in range(1, count):
-        n[i] = _behind(i, brake, mu, mu_block) + _rolling_inertia(i, mu, inertia) * acceleration
-    before = (1.0 + mu) * n[-2] if count > 1 else (1.0 + mu_block) * brake
-    n[-1] = (before + (1.0 + inertia) * acceleration) / (1.0 - mu_block)
-    return n
-
-
-def _behind(k: float, brake: float, mu: float, mu_block: float) -> float:
-    """N_k behind k rolling disks at v̇ = 0, with another disk behind them."""
-    if k == 0:
-        return brake
-    return brake * (1.0 + mu_block) / (1.0 - mu) * math.exp(_exponent(mu, k - 1))
-
-
-def _plane(normal: Floats, acceleration: float, mu: float, mu_block: float) -> tuple[Floats, ...]:
-    """T' and N' of rolling disks between the forces ``normal``."""
-    pressed = np.full(normal.size, mu)
-    pressed[[0, -1]] = mu_block
-    return np.diff(normal) - acceleration, 1.0 + np.diff(pressed * normal)
-
-
-@_checked
-def rolling_mobilisation(
-    particles: int,
-    acceleration: float,
-    brake: float,
-    mu: float,
-    mu_plane: float,
-    mu_block: float,
-    inertia: float = 0.5,
-) -> Floats:
-    """η = T'/µ'N' of an array in which all disks roll (L,) [1]; they do as long as all η ≤ 1."""
-    n = rolling_normals(particles, acceleration, brake, mu, mu_block, inertia)
-    tangential, pressed = _plane(n, acceleration, mu, mu_block)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        eta: Floats = tangential / (mu_plane * pressed)
-    return eta
-
-
-@_checked
-def rolling_end(
-    particles: int,
-    brake: float,
-    mu: float,
-    mu_plane: float,
-    mu_block: float,
-    inertia: float = 0.5,
-) -> float:
-    """The greatest v̇ at which all disks of an array roll; 0 if it does not begin to move so."""
-
-    def room(acceleration: float) -> Floats:  # linear in v̇
-        n = rolling_normals(particles, acceleration, brake, mu, mu_block, inertia)
-        tangential, pressed = _plane(n, acceleration, mu, mu_block)
-        left: Floats = mu_plane * pressed - tangential
-        return left
-
-    rest = room(0.0)
-    slope = room(1.0) - rest
-    ends = np.divide(-rest, slope, out=np.full(rest.size, math.inf), where=slope < 0.0)
-    return max(0.0, float(ends.min())) if (rest >= 0.0).all() else 0.0
-
-
-@_checked
-def rolling_length(
-    acceleration: float,
-    brake: float,
-    mu: float,
-    mu_plane: float,
-    mu_block: float,
-    inertia: float = 0.5,
-) -> float:
-    """L_1^c: how many disks roll in a long array [1]; inf if friction never stops them.
-
-    At v̇ = 0 the static limit, the greatest L_1^c there is.
-    """
-    n = np.array([brake, 0.0, 0.0])
-    for i in (1, 2):
-        n[i] = _behind(i, brake, mu, mu_block) + _rolling_inertia(i, mu, inertia) * acceleration
-    tangential, pressed = n[1] - brake - acceleration, 1.0 + mu * n[1] - mu_block * brake
-    if tangential > mu_plane * pressed:
-        return 0.0
-    most, second = (mu_plane + acceleration) / (1.0 - mu * mu_plane), n[2] - n[1]
-    if second > most:
-        return 1.0
-    if second <= 0.0 or mu == 0.0:
-        return math.inf
-    return 2.0 + math.floor(math.log(most / second) / (2.0 * math.atanh(mu)))
-
-
-# ---------------------------------------------------------------------- mode 2: sliding
-@_checked
+@checked_array
 def sliding_inertia(particles: float, mu: float, mu_plane: float) -> float:
     """m_e of disks that slide at all contacts (9) [mass]."""
     return particles / (1.0 - mu * mu_plane)
 
 
-@_checked
+@checked_array
 def sliding_friction(mu: float, mu_plane: float) -> float:
     """µ_e of disks that slide at all contacts (10) [1]."""
     return mu_plane / (1.0 - mu * mu_plane)
 
 
-@_checked
+@checked_array
 def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: float = 0.5) -> float:
     """L_2^c of a long array, to within two disks [1]: I ω̇ falls from I v̇ to 0 by 2 µ s a disk.
 
@@ -295,7 +126,7 @@ def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: flo
 
 
 # ---------------------------------------------------------------------- mode 3, and all together
-@_checked
+@checked_array
 def counter_rotation(
     particles: int, first: float, last: float, mu_plane: float, inertia: float = 0.5
 ) -> tuple[Floats, float]:
@@ -322,8 +153,8 @@ def _front(
     """N = front · (1, v̇) behind the rolling disks, and µ of the contact there."""
     if not rolling < particles:
         raise InputError(f"rolling is {rolling:g}; give less than all {particles:g} particles")
-    force = _behind(rolling, brake, mu, mu_block)
-    front = np.array([force, _rolling_inertia(rolling, mu, inertia)])
+    force = behind(rolling, brake, mu, mu_block)
+    front = np.array([force, inertia_of_rolling(rolling, mu, inertia)])
     return front, mu if rolling else mu_block
 
 
@@ -332,7 +163,7 @@ def _effective(total: Floats, brake: float, particles: float) -> tuple[float, fl
     return float(total[1]), float(total[0] - brake) / particles
 
 
-@_checked
+@checked_array
 def moving_array(
     particles: float,
     rolling: float,
@@ -355,7 +186,7 @@ def moving_array(
     return _effective(total, brake, particles)
 
 
-@_checked
+@checked_array
 def rolling_last(
     particles: float,
     rolling: float,
@@ -373,7 +204,7 @@ def rolling_last(
     return _effective(total, brake, particles)
 
 
-@_checked
+@checked_array
 def spike(
     particles: float,
     rolling: float,
@@ -395,30 +226,30 @@ def spike(
         rear = (1.0 - side * mu_plane) * front + sliding * plane
         begin = mu * rear / (1.0 - mu * mu_plane)
     middle = np.array([0.5 * mu_plane, 0.0])
-    swing = math.exp(_exponent(mu_plane, n)) * (-1.0 if n % 2 else 1.0)
+    swing = math.exp(exponent(mu_plane, n)) * (-1.0 if n % 2 else 1.0)
     end = middle + swing * (begin - middle)
     total = (1.0 - side * mu_plane) * front + (particles - rolling) * plane + mu_plane * end
     return _effective(total, brake, particles)
 
 
-@_checked
+@checked_array
 def opening_drive(particles: int, brake: float, mu_plane: float, mu_block: float) -> float:
     """N_c [weight of a disk], at which driving lifts disk 2⌊L/2⌋ off the plane; inf if none does.
 
     True where all disks counter-rotate by then, as they do if µ'' is small enough.
     """
     disk = particles - particles % 2  # the last one whose swing is upward
-    growth = math.exp(_exponent(mu_plane, 1.0))
-    reach = math.exp(_exponent(mu_plane, disk - 1.0)) * (1.0 + growth)
+    growth = math.exp(exponent(mu_plane, 1.0))
+    reach = math.exp(exponent(mu_plane, disk - 1.0)) * (1.0 + growth)
     tau = mu_block * brake - 0.5 * mu_plane
     if disk == 0 or mu_block == 0.0 or -tau * reach < 1.0:
         return math.inf
     swing = -(1.0 + 2.0 * tau) / (reach - 2.0)
-    last = tau + swing * math.expm1(_exponent(mu_plane, particles))
+    last = tau + swing * math.expm1(exponent(mu_plane, particles))
     return abs(0.5 * mu_plane + (-last if particles % 2 else last)) / mu_block
 
 
-@_checked
+@checked_array
 def mixed_friction(
     particles: float, rolling: float, brake: float, mu: float, mu_plane: float
 ) -> float:
@@ -426,5 +257,5 @@ def mixed_friction(
 
     Approximate: `moving_array` is exact, with the factor 1 − µ µ' and the blocks' µ''.
     """
-    force = brake * math.expm1(_exponent(mu, rolling))
+    force = brake * math.expm1(exponent(mu, rolling))
     return (force + (particles - rolling) * mu_plane) / particles

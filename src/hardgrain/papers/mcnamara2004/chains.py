@@ -12,7 +12,7 @@ from hardgrain.forces.packing import Packing
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
-from hardgrain.papers.mcnamara2004.indeterminacy import extremal_states
+from hardgrain.papers.mcnamara2004.indeterminacy_extremal import extremal_states
 from hardgrain.papers.mcnamara2004.judge import ENOUGH, judged_only, over_packings, statement
 from hardgrain.papers.mcnamara2004.pipeline import FAMILIES, families
 

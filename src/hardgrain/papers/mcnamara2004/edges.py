@@ -17,8 +17,8 @@ from hardgrain.forces.space import ForceSpace
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import mean_and_error
-from hardgrain.papers.mcnamara2004.dimension import HUES
-from hardgrain.papers.mcnamara2004.indeterminacy import PEAK, ROOM
+from hardgrain.papers.mcnamara2004.dimension_figures import HUES
+from hardgrain.papers.mcnamara2004.indeterminacy_extremal import PEAK, ROOM
 from hardgrain.papers.mcnamara2004.pipeline import (
     FAMILIES,
     Arrays,

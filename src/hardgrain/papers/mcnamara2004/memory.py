@@ -10,7 +10,7 @@ from hardgrain.forces.compare import density, distance, starred, tail
 from hardgrain.papers.experiment import Claim, Experiment, Outcome
 from hardgrain.papers.figures import new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
-from hardgrain.papers.mcnamara2004.dimension import HUES
+from hardgrain.papers.mcnamara2004.dimension_figures import HUES
 from hardgrain.papers.mcnamara2004.indeterminacy import exponential
 from hardgrain.papers.mcnamara2004.judge import (
     ENOUGH,

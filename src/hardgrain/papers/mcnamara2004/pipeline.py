@@ -194,6 +194,7 @@ _SOURCES = {
     ),
     "forces": (
         "forces/*.py", "papers/mcnamara2004/indeterminacy.py",
+        "papers/mcnamara2004/indeterminacy_extremal.py",
         "papers/mcnamara2004/sampling.py", "papers/mcnamara2004/edges.py",
     ),
 }  # fmt: skip

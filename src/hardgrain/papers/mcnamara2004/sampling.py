@@ -13,7 +13,7 @@ from hardgrain.forces.space import SLIDES
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
-from hardgrain.papers.mcnamara2004.indeterminacy import ROOM
+from hardgrain.papers.mcnamara2004.indeterminacy_extremal import ROOM
 from hardgrain.papers.mcnamara2004.judge import statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     Arrays,

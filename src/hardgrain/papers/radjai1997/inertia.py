@@ -6,31 +6,31 @@ the paper are exact polygons and staircases. 30 disks, N_0 = 0.01, µ = 0.04, µ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
-from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.fit import power_law
 from hardgrain.papers.radjai1997.array import pieces, steady_state
 from hardgrain.papers.radjai1997.exact.array import STICKS, Array, Floats
 from hardgrain.papers.radjai1997.exact.drive import Pieces
+from hardgrain.papers.radjai1997.inertia_case import FIG9, HIGH, modes_of
+from hardgrain.papers.radjai1997.inertia_figures import fig8, fig9
+from hardgrain.papers.radjai1997.spikes import (
+    figure_spikes,
+    find_spikes,
+    judge_blocks,
+    judge_spikes,
+)
 from hardgrain.theory import array as theory
 
-FIG9: dict[str, Any] = {
-    "particles": 30, "brake": 0.01, "mu": 0.04, "mu_plane": 0.1, "mu_block": 0.001,
-}  # fmt: skip
-HIGH = 10.0  # N_L of the right end; no disk rolls there any more
+__all__ = ["EXPERIMENT"]
 
 
 def run(quick: bool) -> Outcome:
     """All pieces, what changes between them, the spikes, and the formulas (7) to (10)."""
     outcome = Outcome(text=_TEXT)
     lines = pieces(low=0.0, high=HIGH, **FIG9)
-    modes = _modes(lines, FIG9)
+    modes = modes_of(lines, FIG9)
     outcome.tables["pieces"] = {
         "drive": lines.drive[:-1], "drive_end": lines.drive[1:],
         "acceleration": lines.acceleration[:-1], "acceleration_end": lines.acceleration[1:],
@@ -41,18 +41,12 @@ def run(quick: bool) -> Outcome:
     _ends(outcome, lines, modes)
     _changes(outcome, lines)
     _forms(outcome, lines, modes)
-    spikes = _spikes(outcome, lines, modes)
-    _blocks(outcome, (0.0, 0.0005, 0.001) if quick else (0.0, 0.00025, 0.0005, 0.001, 0.002))
-    outcome.figures["fig8"] = _fig8(lines)
-    outcome.figures["fig9"] = _fig9(lines, modes, outcome.tables["changes"])
-    outcome.figures["spikes"] = _figure_spikes(spikes)
+    spikes = judge_spikes(outcome, lines, modes)
+    judge_blocks(outcome, (0.0, 0.0005, 0.001) if quick else (0.0, 0.00025, 0.0005, 0.001, 0.002))
+    outcome.figures["fig8"] = fig8(lines)
+    outcome.figures["fig9"] = fig9(lines, modes, outcome.tables["changes"])
+    outcome.figures["spikes"] = figure_spikes(spikes)
     return outcome
-
-
-def _modes(lines: Pieces, case: dict[str, Any]) -> NDArray[np.int_]:
-    """L_1, L_2 and L_3 in the middle of each piece (n, 3)."""
-    middle = 0.5 * (lines.drive[1:] + lines.drive[:-1])
-    return np.array([steady_state(drive=float(d), **case).modes for d in middle])
 
 
 _TEXT = (
@@ -84,8 +78,8 @@ def _ends(outcome: Outcome, lines: Pieces, modes: NDArray[np.int_]) -> None:
     printed = theory.rolling_inertia(n, mu), theory.rolling_friction(n, brake, mu)
     leaves = int(np.flatnonzero(lines.states[:, -2] != STICKS)[0])
     far = pieces(low=HIGH, high=10.0 * HIGH, **FIG9)
-    far_modes = _modes(far, FIG9)
-    late = _find_spikes(far, far_modes, FIG9).drive.size
+    far_modes = modes_of(far, FIG9)
+    late = find_spikes(far, far_modes, FIG9).drive.size
     rubs = (1.0 + 1e-9) * mu_plane * mu_block / (1.0 - mu_plane * mu_block)
     # dµ_g/dv̇ = m_e/L − 1
     falls = int((lines.inertia < n).sum())
@@ -342,212 +336,6 @@ def _closed(lines: Pieces, k: int, rolling: int, sliding: int) -> tuple[float, f
     if block == STICKS:
         return theory.spike(rolling=rolling, sliding=sliding, **FIG9)
     return theory.moving_array(rolling=rolling, block=block, **FIG9)
-
-
-# ---------------------------------------------------------------------- spikes
-@dataclass(frozen=True)
-class Spikes:
-    """Stretches of the drive in which disk L sticks to the driving block (n,)."""
-
-    drive: Floats  # N_L in the middle
-    acceleration: Floats  # v̇ in the middle
-    width: Floats  # width of each spike in v̇
-    height: Floats  # height of m_e above its value for a block without friction
-    area: Floats  # area of m_e over v̇
-    turned: Floats  # whether disk L slides the other way behind it
-
-
-def _find_spikes(lines: Pieces, modes: NDArray[np.int_], case: dict[str, Any]) -> Spikes:
-    """All spikes of a staircase; one may have a step within."""
-    held = np.flatnonzero(lines.states[:, -1] == STICKS)
-    # m_e as it would be with a block without friction
-    level = np.array([
-        theory.moving_array(rolling=int(modes[k, 0]), **case | {"mu_block": 0.0})[0] for k in held
-    ])  # fmt: skip
-    above, width = lines.inertia[held] - level, np.diff(lines.acceleration)[held]
-    rows = []
-    for each in np.split(np.arange(held.size), np.flatnonzero(np.diff(held) > 1) + 1):
-        if each.size:
-            begin, end = int(held[each[0]]), int(held[each[-1]]) + 1
-            rows.append((
-                0.5 * (lines.drive[begin] + lines.drive[end]),
-                0.5 * (lines.acceleration[begin] + lines.acceleration[end]),
-                width[each].sum(), above[each[width[each].argmax()]], above[each] @ width[each],
-                lines.states[begin - 1, -1] == -lines.states[end, -1],
-            ))  # fmt: skip
-    return Spikes(*np.array(rows, dtype=float).reshape(-1, 6).T)
-
-
-def _spikes(outcome: Outcome, lines: Pieces, modes: NDArray[np.int_]) -> Spikes:
-    found = _find_spikes(lines, modes, FIG9)
-    outcome.tables["spikes"] = dict(vars(found))
-    size = np.abs(found.height)
-    in_mu_e = size * found.acceleration / FIG9["particles"]
-    fits = {
-        name: power_law(x, y)
-        for name, x, y in (
-            ("width", found.drive, found.width),
-            ("m_e", found.drive, size),
-            ("mu_e", found.acceleration, in_mu_e),
-        )
-    }
-    unit = 2.0 * FIG9["mu_plane"] * FIG9["mu_block"] * found.drive
-    area = np.abs(found.area) / unit
-    # From before a spike to behind it, without a step in between, the factor is 1/(1 ∓ µ'µ'').
-    stair = lines.inertia
-    held = np.flatnonzero((lines.states[:, -1] == STICKS)[:-1])
-    single = [k for k in held if lines.states[k - 1, -1] and lines.states[k + 1, -1]]
-    back = np.array([stair[k + 1] / stair[k - 1] for k in single])
-    rubs, count = FIG9["mu_plane"] * FIG9["mu_block"], found.drive.size
-    nearer = "nearer to linear than to constant or quadratic; spikes scatter about a power law"
-    outcome.claims += [
-        Claim(
-            "spikes", found.drive.size, paper="every time mode 3 turns the other way",
-            note=f"{int((found.height > 0).sum())} up and {int((found.height < 0).sum())} down in"
-            " m_e, by turns",
-        ),
-        Claim(
-            "spikes behind which disk L, and with it mode 3, does not turn the other way",
-            int((found.turned == 0).sum()),
-            paper=Expected.exact(0.0, "every time the direction is reversed"),
-        ),
-        Claim(
-            "height in m_e times width in v̇ over 2 µ'µ'' N_L: greatest distance from 1",
-            float(np.abs(area - 1.0).max()),
-            theory=Expected(
-                0.0, 1e-9, "rounding of differences", "T_L goes from one Coulomb limit to the other"
-            ),
-        ),
-        Claim(
-            "exponent of the spikes' width in v̇ against N_L", fits["width"].exponent,
-            fits["width"].exponent_error, count,
-            paper=Expected(1.0, 0.5, nearer, "increases linearly with the drive"),
-        ),
-        Claim(
-            "exponent of the spikes' height in m_e against N_L", fits["m_e"].exponent,
-            fits["m_e"].exponent_error, count,
-            paper=Expected(1.0, 0.5, nearer, "increases linearly with the drive"),
-            differs="cannot be, if the width does: their product is 2 µ'µ''N_L",
-        ),
-        Claim(
-            "exponent of the spikes' height in µ_e against v̇", fits["mu_e"].exponent,
-            fits["mu_e"].exponent_error, count,
-            paper=Expected(1.0, 0.5, nearer, "increases linearly with the drive"),
-            note="Δµ_e = −v̇ Δm_e/L",
-        ),
-        Claim(
-            "m_e behind a spike over that before it: greatest distance from 1",
-            float(np.abs(back - 1.0).max()),
-            paper=Expected(0.0, 0.01, "would not show in Fig. 9", "almost to the same level"),
-            theory=Expected(
-                2.0 * rubs / (1.0 - rubs), 1e-11, "rounding of a ratio near 1",
-                "2 µ'µ''/(1 − µ'µ'')",
-            ),
-        ),
-    ]  # fmt: skip
-    return found
-
-
-def _blocks(outcome: Outcome, coefficients: tuple[float, ...]) -> None:
-    """Spikes against the friction of the blocks."""
-    table: dict[str, list[float]] = {"mu_block": [], "spikes": [], "width": [], "height": []}
-    for mu_block in coefficients:
-        case = FIG9 | {"mu_block": mu_block}
-        lines = pieces(low=0.0, high=HIGH, **case)
-        found = _find_spikes(lines, _modes(lines, case), case)
-        last = found.width.size > 0
-        for name, value in (
-            ("mu_block", mu_block), ("spikes", found.width.size),
-            # the last spike is there for every µ'', at about the same drive
-            ("width", float(found.width[-1]) if last else 0.0),
-            ("height", float(found.height[-1]) if last else 0.0),
-        ):  # fmt: skip
-            table[name].append(value)
-    outcome.tables["blocks"] = dict(table)
-    rough = np.array(table["mu_block"]) > 0.0
-    mu, width, height = (np.array(table[k])[rough] for k in ("mu_block", "width", "height"))
-    outcome.claims += [
-        Claim("spikes at µ'' = 0", table["spikes"][0], paper=Expected.exact(0.0, "disappear")),
-        Claim(
-            f"exponent of the last spike's width against µ'', from {mu.min():g} to {mu.max():g}",
-            power_law(mu, width).exponent,
-            theory=Expected(1.0, float(mu.max()), "the next order in µ''", "in proportion to it"),
-            note="its height in m_e does not depend on µ'':"
-            f" {height.min():.4f} to {height.max():.4f}",
-        ),
-    ]  # fmt: skip
-
-
-# ---------------------------------------------------------------------- figures
-def _fig8(lines: Pieces) -> Any:
-    figure, (left, right) = new_figure(1, 2, width_ratios=[1.4, 1.0])
-    for axes in (left, right):
-        axes.axhline(FIG9["mu_plane"], color=GREY, lw=0.8, ls=":")
-        axes.plot([FIG9["brake"], lines.drive[0]], [0.0, lines.friction[0]], color=GREY, lw=1)
-        axes.plot(lines.drive, lines.friction, color=COLOURS[1])
-        axes.plot(lines.drive[1:-1], lines.friction[1:-1], ".", ms=3.5, color=COLOURS[0],
-                  label="a contact changes its state")  # fmt: skip
-        axes.set(xlabel="driving force $N_L$ [weight of a disk]")
-    left.annotate("µ'", (0.2, FIG9["mu_plane"]), (0, 3), textcoords="offset points", color=GREY)
-    left.set(ylabel="global friction $µ_g$", xlim=(0, HIGH), ylim=(0, 0.108))
-    left.legend(loc="lower right")
-    right.set(xlim=(6.5, HIGH), ylim=(0.0985, 0.10022), title="the end, enlarged")
-    return figure
-
-
-def _fig9(lines: Pieces, modes: NDArray[np.int_], changes: dict[str, Any]) -> Any:
-    figure, panels = new_figure(2, 2, width_ratios=[1.4, 1.0], height=2.9)
-    slides = lines.states[:, -2] != STICKS
-    # the curve without spikes, for a block without friction
-    smooth = np.full((slides.size, 2), np.nan)
-    smooth[slides] = [
-        theory.moving_array(rolling=int(k), **FIG9 | {"mu_block": 0.0}) for k in modes[slides, 0]
-    ]
-    for row, (values, label) in enumerate((
-        (lines.effective_friction, "effective friction $µ_e$"),
-        (lines.inertia, "effective inertia $m_e$ [mass of a disk]"),
-    )):  # fmt: skip
-        for axes in panels[row]:
-            axes.stairs(values, lines.acceleration, baseline=None, color=COLOURS[1], lw=1.2)
-            axes.stairs(smooth[:, 1 - row], lines.acceleration, baseline=None, color=COLOURS[2],
-                        lw=1, ls="--", label="closed form for µ'' = 0")  # fmt: skip
-            axes.set(xlabel="acceleration v̇ [g]")
-        panels[row, 0].set(ylabel=label, xlim=(0.0, float(lines.acceleration[-1])))
-        panels[row, 1].set(xlim=(0.046, 0.068))
-    panels[0, 0].legend(loc="lower right")
-    panels[1, 0].legend(loc="upper right")
-    panels[1, 0].axhline(FIG9["particles"], color=GREY, lw=0.8, ls=":")
-    panels[0, 0].axhline(FIG9["mu_plane"], color=GREY, lw=0.8, ls=":")
-    panels[0, 1].set(ylim=(0.062, 0.092), title="enlarged: steps and spikes")
-    panels[1, 1].set(ylim=(29.0, 47.0))
-    v, kind = changes["acceleration"], np.array(changes["kind"])
-    handles = []
-    for what, marker, colour, label in (
-        ("plane", "^", COLOURS[0], "change at the plane"),
-        ("disks", "o", COLOURS[3], "between disks"),
-        ("block", "s", COLOURS[4], "at the block"),
-    ):
-        x = v[kind == what]
-        handles += panels[1, 1].plot(x, np.full(x.size, 29.8), marker, color=colour, label=label)
-    panels[1, 1].legend(handles=handles, loc="upper right")
-    return figure
-
-
-def _figure_spikes(found: Spikes) -> Any:
-    figure, (left, right) = new_figure(1, 2)
-    left.plot(found.drive, found.width * 1e4, "o", color=COLOURS[1], label="width in v̇ [10⁻⁴ g]")
-    left.plot(found.drive, np.abs(found.height), "s", color=COLOURS[2], label="height in $m_e$")
-    left.set(xlabel="driving force $N_L$ [weight of a disk]", ylabel="spikes", ylim=(0, None))
-    left.legend(loc="upper left")
-    unit = 2.0 * FIG9["mu_plane"] * FIG9["mu_block"]
-    x = np.array([0.0, found.drive.max()])
-    right.plot(x, unit * x * 1e3, color=COLOURS[2], lw=1, label="2 µ'µ'' $N_L$")
-    right.plot(found.drive, np.abs(found.area) * 1e3, "o", color=COLOURS[1],
-               label="height in $m_e$ × width in v̇")  # fmt: skip
-    right.set(xlabel="driving force $N_L$ [weight of a disk]", ylabel="area of a spike [10⁻³]",
-              xlim=(0, None), ylim=(0, None))  # fmt: skip
-    right.legend(loc="upper left")
-    return figure
 
 
 EXPERIMENT = Experiment("inertia", "Figs 8 and 9: effective inertia and friction", run)

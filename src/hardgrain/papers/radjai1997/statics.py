@@ -9,27 +9,29 @@ from typing import Any
 import numpy as np
 
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
-from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import evolve, pieces, steady_state
-from hardgrain.papers.radjai1997.exact.array import STICKS, Array
+from hardgrain.papers.radjai1997.exact.array import STICKS
 from hardgrain.papers.radjai1997.exact.indeterminacy import all_states
-from hardgrain.papers.radjai1997.indeterminate import drive_range
+from hardgrain.papers.radjai1997.statics_cases import (
+    BOTH,
+    DYNAMIC,
+    EXACT,
+    HIGH,
+    INERTIA,
+    PER_DISK,
+    PROGRAMS,
+    ROUGH,
+    STATIC,
+    Case,
+    greatest_at_rest,
+    rows_of,
+)
+from hardgrain.papers.radjai1997.statics_figures import figure_difference, figure_limits
+from hardgrain.papers.radjai1997.statics_hysteresis import hysteresis, two_coefficients
 from hardgrain.parallel import pmap
 from hardgrain.theory import array as theory
 
-Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
-
-# Fig. 3's array, with its dynamic and with its static coefficients
-DYNAMIC: Case = (0.01, 0.1, 0.2, 0.001)
-STATIC: Case = (0.01, 0.3, 0.6, 0.001)
-ROUGH: Case = (0.01, 0.3, 0.3, 0.01)  # the case of Figs 10 and 11
-INERTIA = 0.5
-PER_DISK = 0.25  # N_L/L of Fig. 3 [m g]
-EXACT = 1e-11  # relative error that rounding leaves
-PROGRAMS = "rounding of the linear programs"
-# the branch over the drive must not turn back to where it is followed from, as at 1.25 it does
-HIGH = 3.0  # [greatest drive at rest]
-BOTH = 10  # disks; the shortest array of ROUGH in which rest and motion were found to coexist
+__all__ = ["EXPERIMENT"]
 
 
 def run(quick: bool) -> Outcome:
@@ -40,7 +42,7 @@ def run(quick: bool) -> Outcome:
     jobs = [partial(_both)]
     jobs += [partial(_limits, n, case) for n in sorted(sizes, reverse=True)
              for case in (DYNAMIC, STATIC)]  # fmt: skip
-    jobs += [partial(_hysteresis, n) for n in runs]
+    jobs += [partial(hysteresis, n) for n in runs]
     made = list(zip(jobs, pmap(call, jobs)))
 
     def table(f: Any) -> dict[str, Any]:
@@ -49,27 +51,20 @@ def run(quick: bool) -> Outcome:
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
     outcome.tables["limits"] = table(_limits)
-    outcome.tables["hysteresis"] = table(_hysteresis)
+    outcome.tables["hysteresis"] = table(hysteresis)
     _rolling(outcome)
     _longer(outcome, table(_both))
     _one_more(outcome)
     _length(outcome, quick)
-    _two_coefficients(outcome, quick)
-    outcome.figures["limits"] = _figure_limits(outcome.tables)
-    outcome.figures["difference"] = _figure_difference(outcome.tables)
+    two_coefficients(outcome, quick)
+    outcome.figures["limits"] = figure_limits(outcome.tables)
+    outcome.figures["difference"] = figure_difference(outcome.tables)
     return outcome
-
-
-def _rest(size: int, case: Case) -> float:
-    """The greatest driving force at which an array can rest: all contacts stick."""
-    array = Array(size, 0.0, case[0])
-    states = np.full(array.contacts, STICKS, dtype=np.int8)
-    return drive_range(array, states, array.coefficients(*case[1:]))[1]
 
 
 def _limits(size: int, case: Case) -> dict[str, float]:
     """The greatest drive at rest, the least in motion, and the states as motion begins."""
-    greatest = _rest(size, case)
+    greatest = greatest_at_rest(size, case)
     path = pieces(size, *case, 0.0, HIGH * greatest)
     sticks = path.states[0] == STICKS
     rolls, sides = sticks[1::2], sticks[0:-1:2] | sticks[2::2]
@@ -93,15 +88,11 @@ def _mixed(size: int, case: Case) -> tuple[float, float]:
     return printed, theory.moving_array(size, rolling, *case)[1]
 
 
-def _of(table: dict[str, Any], case: Case) -> dict[str, Any]:
-    return {name: column[table["mu"] == case[1]] for name, column in table.items()}
-
-
 def _rolling(outcome: Outcome) -> None:
     """Arrays in which all disks roll: three ways to the threshold, and (7), (8)."""
     every: list[float] = []
     for case in (DYNAMIC, STATIC):
-        t = _of(outcome.tables["limits"], case)
+        t = rows_of(outcome.tables["limits"], case)
         brake, mu, _, block = case
         for n, rest, motion in zip(t["particles"], t["rest"], t["motion"]):
             if n <= theory.rolling_length(0.0, *case) - 1.0:
@@ -183,7 +174,7 @@ def _longer(outcome: Outcome, both: dict[str, Any]) -> None:
     limits: dict[str, Any] = outcome.tables["limits"]
     outcome.tables["rest_or_motion"] = both
     for case in (DYNAMIC, STATIC):
-        t, coherent = _of(limits, case), theory.rolling_length(0.0, *case)
+        t, coherent = rows_of(limits, case), theory.rolling_length(0.0, *case)
         long = t["particles"] > coherent + 1.0
         gap = 1.0 - t["motion"][long] / t["rest"][long]  # the path may miss even lower ones
         # forces in units of one disk's friction
@@ -353,95 +344,6 @@ def _length(outcome: Outcome, quick: bool) -> None:
     ]
 
 
-# ---------------------------------------------------------------------- two coefficients
-def _moves(size: int, drive: float, velocity: float) -> bool:
-    """Whether disks that roll with ``velocity`` go on under C2, or begin to, with 0."""
-    end = evolve(
-        size, drive, *DYNAMIC, np.full(size, velocity), velocity, "C2",
-        mu_static=STATIC[1], mu_plane_static=STATIC[2], keep_closed=True,
-    )  # fmt: skip
-    if velocity == 0.0:
-        return end.steady.acceleration > 1e-12
-    return bool(end.velocity[-1] > 0.5 * velocity)
-
-
-def _hysteresis(size: int) -> dict[str, float]:
-    """The drive that starts an array under C2, and that at which it stops."""
-    found = {}
-    for name, velocity in (("start", 0.0), ("stop", 1.0)):
-        low, high = 0.0, 1.2 * STATIC[2] * size
-        while high - low > 1e-9 * high:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if _moves(size, middle, velocity) else (middle, high)
-        found[name] = high
-    start, stop = (theory.least_drive(size, *case[:2], case[3]) for case in (STATIC, DYNAMIC))
-    return {"particles": size, **found, "start_theory": start, "stop_theory": stop}
-
-
-def _two_coefficients(outcome: Outcome, quick: bool) -> None:
-    h: dict[str, Any] = outcome.tables["hysteresis"]
-    limits: dict[str, Any] = outcome.tables["limits"]
-    fast, slow = _of(limits, STATIC), _of(limits, DYNAMIC)
-    n = fast["particles"]
-    difference = fast["friction_rest"] - slow["friction_beginning"]
-    outcome.tables["difference"] = {
-        "particles": n, "difference": difference,
-        "difference_11": fast["friction_11"] - slow["friction_11"],
-    }  # fmt: skip
-    coherent = theory.rolling_length(0.0, *STATIC)
-    short = h["particles"] <= coherent - 1.0
-    last = int(n[n <= coherent][-1])
-    total = dict(zip(n, difference * n))
-    closed = [
-        theory.least_drive(k, *STATIC[:2], STATIC[3])
-        - theory.least_drive(k, *DYNAMIC[:2], DYNAMIC[3])
-        for k in (last, last - 1)
-    ]
-    also = (
-        "also beyond L_1^c of µ_d: what rolls sticks to the plane with µ'_s, so that all disks go"
-        " on rolling, and (11) with µ'_d does not apply"
-    )
-    most = 200 if quick else 1000
-    longest = (_rest(most, STATIC) - _rest(most, DYNAMIC)) / most
-    outcome.claims += [
-        *(
-            Claim(
-                f"C2, all disks roll: drive at which runs {word}, worst relative difference from"
-                f" the closed form with µ_{index}",
-                float(np.abs(h[name][mine] / h[f"{name}_theory"][mine] - 1.0).max()),
-                paper=f"(8) with µ_{index}",
-                theory=Expected(0.0, 1e-8, "ten times that of the bisection", "with µ'' of blocks"),
-                note=note,
-            )
-            for name, word, index, mine, note in (
-                ("start", "begin to move from rest", "s", short, ""),
-                ("stop", "stop, when rolling", "d", slice(None), also),
-            )
-        ),
-        Claim(
-            f"(µ_g^s − µ_g^d) L of {last} disks over that of {last - 1}",
-            float(total[last] / total[last - 1]),
-            paper="increases exponentially with L_1",
-            theory=Expected.within(
-                closed[0] / closed[1],
-                1e-9,
-                PROGRAMS,
-                f"of λ_s^(L−1) − λ_d^(L−1); λ_s is {theory.growth(STATIC[1]):.3f}",
-            ),
-        ),
-        Claim(
-            f"µ_g^s − µ_g^d at L = {most}, both the greatest at rest",
-            longest,
-            paper=Expected(
-                STATIC[2] - DYNAMIC[2],
-                theory.rolling_length(0.0, *DYNAMIC) * DYNAMIC[2] / most,
-                "what the rolling disks can bear less, µ'_d L_1/L",
-                "approaches µ'_s − µ'_d",
-            ),
-        ),
-    ]
-
-
 _TEXT = (
     "While all disks roll, the greatest driving force at which the array can rest (a linear"
     " program over all forces that friction allows) is also the least at which it moves, and both"
@@ -463,65 +365,5 @@ _TEXT = (
     " stop at forces that (11) with µ'_d does not give. That µ_g^s − µ_g^d approaches µ'_s − µ'_d"
     " is true of (11) and of the limits of rest."
 )
-
-
-def _figure_limits(tables: dict[str, Any]) -> Any:
-    figure, (left, right) = new_figure(1, 2, width=4.8)
-    for case, colour, marker in ((DYNAMIC, COLOURS[1], "o"), (STATIC, COLOURS[2], "s")):
-        t = _of(tables["limits"], case)
-        name = f"µ = {case[1]:g}, µ' = {case[2]:g}"
-        left.loglog(t["particles"], t["friction_rest"], marker, color=colour, mfc="none",
-                    label=f"{name}: greatest at rest")  # fmt: skip
-        left.loglog(
-            t["particles"], t["friction_beginning"], ".", color=colour, label="as motion begins"
-        )
-        left.loglog(
-            t["particles"], t["friction_11"], color=colour, lw=0.8, label="(8), (11) as printed"
-        )
-        left.axhline(case[2], color=GREY, lw=0.8, ls=":")
-    left.set(xlabel="L", ylabel="µ$_g$ at v̇ = 0")
-    left.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
-    t = tables["length"]
-    right.semilogx(
-        t["particles"], t["friction"], "o", color=COLOURS[3], label=f"N$_L$ = {PER_DISK:g} L"
-    )
-    t = _of(tables["limits"], DYNAMIC)
-    right.semilogx(t["particles"], t["friction_rest"], "o", color=COLOURS[1], mfc="none",
-                   label="greatest at rest")  # fmt: skip
-    right.axhline(DYNAMIC[2], color=GREY, lw=0.8, ls=":")
-    right.annotate("µ'", (2.0, DYNAMIC[2]), (0, -10), textcoords="offset points", color=GREY)
-    right.set(xlabel="L", ylabel="µ$_g$")
-    right.legend()
-    return figure
-
-
-def _figure_difference(tables: dict[str, Any]) -> Any:
-    figure, (left, right) = new_figure(1, 2, width=4.8)
-    h, d = tables["hysteresis"], tables["difference"]
-    n = np.arange(2, 31)
-    brake, mu, _, block = DYNAMIC
-    for name, coefficient, colour, marker in (
-        ("start", STATIC[1], COLOURS[2], "s"),
-        ("stop", mu, COLOURS[1], "o"),
-    ):
-        left.semilogy(
-            h["particles"], h[name], marker, color=colour, mfc="none", label=f"runs {name}"
-        )
-        line = np.array([theory.least_drive(int(k), brake, coefficient, block) for k in n])
-        left.semilogy(n[line < 20], line[line < 20], color=colour, lw=0.8,
-                      label=f"all roll, µ = {coefficient:g}")  # fmt: skip
-    left.set(xlabel="L", ylabel="N$_L$ [m g]")
-    left.legend()
-    right.loglog(d["particles"], d["difference"], "o", color=COLOURS[0], label="exact", mfc="none")
-    right.loglog(
-        d["particles"], d["difference_11"], color=COLOURS[3], lw=0.8, label="(8), (11) as printed"
-    )
-    right.axhline(STATIC[2] - DYNAMIC[2], color=GREY, lw=0.8, ls=":")
-    right.annotate("µ'$_s$ − µ'$_d$", (2.0, STATIC[2] - DYNAMIC[2]), (0, -12),
-                   textcoords="offset points", color=GREY)  # fmt: skip
-    right.set(xlabel="L", ylabel="µ$_g^s$ − µ$_g^d$")
-    right.legend(loc="lower right")
-    return figure
-
 
 EXPERIMENT = Experiment("statics", "The static limit, and µ_g against L", run)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hardgrain.papers.experiment import Experiment, Outcome
-from hardgrain.papers.unger2002.piston import Plan, study
+from hardgrain.papers.unger2002.piston import study
+from hardgrain.papers.unger2002.piston_ringing import Plan
 
 __all__ = ["EXPERIMENT"]
 

@@ -8,11 +8,9 @@ tangents are coupled (28–32) is solved here by another method: a search over t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse import block_diag, csr_array
 
@@ -20,122 +18,25 @@ from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.fit import Floats
 from hardgrain.papers.unger2002.stability import Kept
+from hardgrain.papers.unger2003.shock_pairs import (
+    APART,
+    DT,
+    GRAVITY,
+    MU,
+    ONE,
+    ROUNDING,
+    Pairs,
+    shock_law,
+    to_rounding,
+)
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
-from hardgrain.scene.spec import ContactLaw, Cylinder, Drum, Grains, Material, Piston, Plane
-from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.scene.spec import Cylinder, Drum, Grains, Piston, Plane
 from hardgrain.solve.matrices import LocalForm, global_form
 from hardgrain.step.contact_dynamics import ContactDynamics
 
 __all__ = ["EXPERIMENT"]
-
-DT = 0.05
-MU = 0.4
-GRAVITY = (0.3, -0.2, -1.0)
-APART = 10.0  # distance from pair to pair; diameters and speeds of grains are about one
-ONE = GaussSeidel(sweeps=1)  # each pair is solved by one update
-ROUNDING = 1e-11  # relative: some ten operations, on places of the order of 10³
-
-
-def _rounding(value: float, words: str, scale: float = 1.0) -> Expected:
-    return Expected(value, ROUNDING * scale, "rounding", words)
-
-
-# ---------------------------------------------------------------------- pairs of spheres
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of unequal spheres, far from each other; sphere 2i meets sphere 2i + 1."""
-
-    radius: Floats  # (pairs, 2)
-    mass: Floats  # (pairs, 2)
-    position: Floats  # (pairs, 2, 3)
-    normal: Floats  # (pairs, 3), from the first to the second
-    gap: Floats  # (pairs,)
-
-    @classmethod
-    def draw(cls, count: int, gap: tuple[float, float], seed: int) -> Pairs:
-        """Draw pairs at random, with gaps in the given range."""
-        rng = np.random.default_rng(seed)
-        radius = rng.uniform(0.3, 0.7, (count, 2))
-        density = np.array([1.0, 3.0])  # density of the first and of the second sphere of each pair
-        normal = rng.normal(size=(count, 3))
-        normal /= np.linalg.norm(normal, axis=1)[:, None]
-        gaps = rng.uniform(*gap, count)
-        at = np.zeros((count, 3))
-        at[:, 0] = APART * np.arange(count)
-        between = radius.sum(axis=1) + gaps
-        position = np.stack([at, at + between[:, None] * normal], axis=1)
-        return cls(radius, density * 4.0 / 3.0 * math.pi * radius**3, position, normal, gaps)
-
-    def simulation(self, velocity: Floats, spin: Floats, **scene: Any) -> Simulation:
-        """A simulation of all pairs, with velocities and spins of shape (pairs, 2, 3)."""
-        grains = [
-            Grains(
-                diameter=tuple(2.0 * self.radius[:, i]),
-                place=At(positions=tuple(map(tuple, self.position[:, i].tolist()))),
-                material=name,
-            )
-            for i, name in enumerate(("light", "heavy"))
-        ]
-        whole = Scene(
-            dimension=3,
-            gravity=list(GRAVITY),
-            materials={"light": Material(density=1.0), "heavy": Material(density=3.0)},
-            contacts=[ContactLaw(friction=MU)],
-            grains=grains,
-            allow_overlaps=True,
-            **scene,
-        )
-        sim = Simulation(whole, dt=DT, solver=ONE)
-        # all first spheres come first
-        sim.state.velocity[:] = np.concatenate([velocity[:, 0], velocity[:, 1]])
-        sim.state.spin[:] = np.concatenate([spin[:, 0], spin[:, 1]])
-        return sim
-
-    def both(self, of_bodies: Floats) -> Floats:
-        """Values of bodies (bodies, …) as values of pairs (pairs, 2, …)."""
-        half = len(self.radius)
-        return np.stack([of_bodies[:half], of_bodies[half:]], axis=1)
-
-    @property
-    def normal_mass(self) -> Floats:
-        """The effective mass m_n along the normal (17)."""
-        m: Floats = 1.0 / (1.0 / self.mass).sum(axis=1)
-        return m
-
-    @property
-    def tangential_mass(self) -> Floats:
-        """The effective mass m_t along the tangents (18); solid spheres have l²/I = 5/(2m)."""
-        m: Floats = 1.0 / (1.0 / self.normal_mass + (2.5 / self.mass).sum(axis=1))
-        return m
-
-    def contact_velocity(self, velocity: Floats, spin: Floats) -> Floats:
-        """V of (3), shape (pairs, 3); arms end at the surfaces."""
-        arm = self.radius[:, :, None] * self.normal[:, None, :] * np.array([1.0, -1.0])[:, None]
-        at = velocity + np.cross(spin, arm)
-        v: Floats = at[:, 1] - at[:, 0]
-        return v
-
-    def impulses(self, sim: Simulation) -> Floats:
-        """What the engine found, on the second sphere; shape (pairs, 3)."""
-        c, found = sim.state.contacts, np.zeros_like(self.normal)
-        found[c.first] = c.impulse
-        return found
-
-
-def shock_law(pairs: Pairs, u: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The review's scheme (34): impulses R dt, shape (pairs, 3), and which of them slide."""
-    n, mn, mt = pairs.normal, pairs.normal_mass[:, None], pairs.tangential_mass[:, None]
-    u_n = np.sum(u * n, axis=1, keepdims=True)
-    closing = u_n + np.maximum(pairs.gap, 0.0)[:, None] / DT
-    r_n = -mn * closing
-    r_t = -mt * (u - u_n * n)
-    size = np.linalg.norm(r_t, axis=1, keepdims=True)
-    slides = size > MU * r_n
-    r_t = np.where(slides, MU * r_n * r_t / size, r_t)
-    open_ = closing > 0.0
-    return np.where(open_, 0.0, r_n * n + r_t), (slides & ~open_)[:, 0]
 
 
 def _of_pairs(count: int) -> tuple[list[Claim], dict[str, Any]]:
@@ -168,7 +69,7 @@ def _of_pairs(count: int) -> tuple[list[Claim], dict[str, Any]]:
         Claim(
             f"{what}impulse, largest deviation from the scheme (34) [largest impulse]",
             float(np.abs(found - expected).max()) / scale,
-            paper=_rounding(0.0, "(17), (18), (22)–(34)"),
+            paper=to_rounding(0.0, "(17), (18), (22)–(34)"),
             note=kinds,
         ),
         Claim(
@@ -179,22 +80,22 @@ def _of_pairs(count: int) -> tuple[list[Claim], dict[str, Any]]:
         Claim(
             f"{what}largest slip of contacts inside the cone",
             float(np.linalg.norm(v_t[sticks], axis=1).max()),
-            paper=_rounding(0.0, "no slip (27)"),
+            paper=to_rounding(0.0, "no slip (27)"),
         ),
         Claim(
             f"{what}cosine of friction and slip of sliding contacts, the largest",
             float(cosine.max()),
-            paper=_rounding(-1.0, "parallel, of opposite direction (31)"),
+            paper=to_rounding(-1.0, "parallel, of opposite direction (31)"),
         ),
         Claim(
             f"{what}|R_t| / (µ R_n) of sliding contacts, the smallest",
             float((tangential / (MU * np.where(closed, p_n, 1.0)))[slides].min()),
-            paper=_rounding(1.0, "(32)"),
+            paper=to_rounding(1.0, "(32)"),
         ),
         Claim(
             f"{what}change of momentum beside gravity's, the largest",
             float(np.abs(momentum - before).max()),
-            theory=_rounding(0.0, "reaction forces (6)", scale),
+            theory=to_rounding(0.0, "reaction forces (6)", scale),
         ),
     ]
     table = {"normal_impulse": p_n, "tangential_impulse": tangential, "slides": slides}
@@ -232,28 +133,28 @@ def _of_steps(count: int) -> list[Claim]:
         Claim(
             f"free fall over {steps} steps, largest deviation from g dt² n (n + 1)/2",
             float(np.abs(free.state.position[0] - g * DT**2 * steps * (steps + 1) / 2).max()),
-            paper=_rounding(0.0, "implicit Euler (1), (2)"),
+            paper=to_rounding(0.0, "implicit Euler (1), (2)"),
         ),
         Claim(
             f"{what}gap after the first step, the largest",
             float(np.abs(gap).max()),
             # on places of the order of the row's length
-            paper=_rounding(0.0, "the gap closes (26)", APART * count),
+            paper=to_rounding(0.0, "the gap closes (26)", APART * count),
         ),
         Claim(
             f"{what}normal velocity after the first step, largest deviation from −g/dt",
             float(np.abs(speed + pairs.gap / DT).max()),
-            paper=_rounding(0.0, "reduced, not set to zero (28)", APART * count),
+            paper=to_rounding(0.0, "reduced, not set to zero (28)", APART * count),
         ),
         Claim(
             f"{what}relative velocity after the second step, the largest",
             float(np.abs(relative).max()),
-            paper=_rounding(0.0, "vanishes completely: no restitution", APART * count / DT),
+            paper=to_rounding(0.0, "vanishes completely: no restitution", APART * count / DT),
         ),
         Claim(
             f"{what}velocity after the second step, largest deviation from the common one",
             float(np.abs(after - joint[:, None, :]).max()),
-            theory=_rounding(0.0, "momentum is conserved", APART * count / DT),
+            theory=to_rounding(0.0, "momentum is conserved", APART * count / DT),
         ),
     ]
 
@@ -276,7 +177,7 @@ def _of_overlaps(count: int) -> list[Claim]:
                 f"{count} overlaps at rest, one step with {name}: gap, largest deviation from"
                 f" {'the old one' if shock == 'g+' else 'zero'}",
                 float(np.abs(gap - kept).max()),
-                paper=_rounding(0.0, words, APART * count),
+                paper=to_rounding(0.0, words, APART * count),
             )
         )
         speed = np.sum((v[:, 1] - v[:, 0]) * pairs.normal, axis=1)
@@ -287,7 +188,7 @@ def _of_overlaps(count: int) -> list[Claim]:
                 f"{count} overlaps at rest, one step with {name}: kinetic energy of the pairs,"
                 f" largest deviation from {'zero' if shock == 'g+' else '½ m_n (g/dt)²'}",
                 float(np.abs(pumped - expected).max()),
-                paper=_rounding(
+                paper=to_rounding(
                     0.0, "rid of the correcting impulses" if shock == "g+" else
                     "pumps kinetic energy into the system", APART * count,
                 ),
@@ -395,7 +296,7 @@ def _of_walls() -> list[Claim]:
             Claim(
                 f"a sphere and {name}: m_n and m_t, largest relative deviation",
                 float(off.max()),
-                paper=_rounding(0.0, "(17), (18) without the term l₁²/I₁"),
+                paper=to_rounding(0.0, "(17), (18) without the term l₁²/I₁"),
             )
         )
     piston = Plane(**floor, piston=Piston(mass=heavy, force=0.0))
@@ -405,15 +306,15 @@ def _of_walls() -> list[Claim]:
         Claim(
             f"a sphere and a piston of {heavy / mass:.3g} times its mass: m_n [mass of the sphere]",
             float(found[0]) / mass,
-            paper=_rounding(m_n / mass, "(17)"),
+            paper=to_rounding(m_n / mass, "(17)"),
         )
     )
     claims.append(
         Claim(
             f"a sphere and a piston of {heavy / mass:.3g} times its mass: m_t [mass of the sphere]",
             float(found[1]) / mass,
-            paper=_rounding(1.0 / (mass / m_n + 2.5), "(18) without the term l₁²/I₁"),
-            theory=_rounding(wall_mt / mass, "a piston moves along its normal alone"),
+            paper=to_rounding(1.0 / (mass / m_n + 2.5), "(18) without the term l₁²/I₁"),
+            theory=to_rounding(wall_mt / mass, "a piston moves along its normal alone"),
             differs="(18) takes the wall as free to move sideways; a piston moves along its normal"
             " alone, so that across it the sphere's mass and inertia are all there is",
         )
