@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# public name -> module that defines it
+# For each public name, the module that defines it.
 _PUBLIC = {"ForceSpace": "space", "Packing": "packing", "force_space": "space"}
 
 __all__ = [*_PUBLIC]

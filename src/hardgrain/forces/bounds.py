@@ -1,12 +1,12 @@
-"""The least and the greatest that each component of each contact force can be.
+"""The least and the greatest value that each component of each contact force can have.
 
-Four linear programs for a contact in 2D, six in 3D, all over the same constraints. Each starts from
-the best of the extremal members found before. Contacts that share a grain have their extremes near
-each other: they are taken along the network (reverse Cuthill–McKee) and dealt out in shares, which
-all begin with the same first member. The shares do not depend on the number of processes, nor do
-the results.
+There are four linear programs for a contact in 2D and six in 3D, all over the same constraints.
+Each starts from the best of the extremal members found before. Contacts that share a grain have
+their extremal members near each other, so they are taken along the network (reverse Cuthill–McKee)
+and dealt out in shares, which all begin with the same first member. The shares do not depend on the
+number of processes, nor do the results.
 
-Not to be solved:
+These need not be solved:
 - components that no self-balanced state changes: they are those of the first member;
 - what grows without limit: known from the self-balanced states alone;
 - the least normal force of a contact that is open in any member found so far: 0;
@@ -51,7 +51,7 @@ _EDGE = 1e-12  # [unit of force] a contact that is so near to sliding slides
 class Bounds:
     """Bounds of all components [force]: ±inf without limit, nan if no forces balance the load."""
 
-    low: Floats  # (m, dim) R first, then T
+    low: Floats  # (m, dim) least value of R, then of T
     high: Floats  # (m, dim)
     programs: int  # number of programs that had to be solved
     pivots: int  # number of pivots of the simplex method, or iterations of the conic solver
@@ -113,7 +113,8 @@ def bounds(
 
 
 def along_network(p: Packing) -> NDArray[np.intp]:
-    """All contacts, those that share something movable near each other (m,)."""
+    """An order of all contacts in which those that share a movable body are near each other, shape
+    (m,)."""
     touching = csr_array(abs(p.matrix))
     pairs = (touching.T @ touching).tocoo()
     m = p.contacts
@@ -122,7 +123,8 @@ def along_network(p: Packing) -> NDArray[np.intp]:
 
 
 def blocks(g: csr_array, dim: int, k: int) -> Floats:
-    """What each generator of a contact gives to each of its components (m, dim, k)."""
+    """The part that each generator of a contact gives to each of its components, shape (m, dim,
+    k)."""
     entries = g.tocoo()
     weights = np.zeros((g.shape[1] // k, dim, k))
     weights[entries.col // k, entries.row % dim, entries.col % k] = entries.data
@@ -130,12 +132,12 @@ def blocks(g: csr_array, dim: int, k: int) -> Floats:
 
 
 def still(a: csc_array, g: csr_array, dim: int) -> NDArray[np.bool_]:
-    """Components that no self-balanced state changes (m, dim)."""
+    """Which components no self-balanced state changes, shape (m, dim)."""
     return np.asarray(np.abs(g @ null_vectors(a)[:, 0]) < _FIXED).reshape(-1, dim)
 
 
 def without_limit(a: csc_array, weights: Floats) -> NDArray[np.bool_]:
-    """Components that self-balanced states lower or raise without limit (m, dim, 2)."""
+    """Which components self-balanced states lower or raise without limit, shape (m, dim, 2)."""
     program, (m, dim, k) = rays(a), weights.shape
     limitless = np.zeros((m, dim, 2), dtype=bool)
     for contact in np.flatnonzero((program.x > UNBOUNDED).reshape(m, k).any(axis=1)):
@@ -155,7 +157,8 @@ def _share(
     high: Floats,
     contacts: NDArray[np.intp],
 ) -> tuple[Floats, Floats, int, int]:
-    """What is nan in the bounds of some contacts, and how many programs and pivots it took."""
+    """Find the bounds of some contacts that are still NaN; also returns the number of programs and
+    pivots."""
     program = Program(a, b, start=basis)
     program.feasible()
     low, high = low.copy(), high.copy()
@@ -164,7 +167,8 @@ def _share(
     programs = pivots = 0
     for contact in contacts:
         columns = np.arange(k * contact, k * (contact + 1))
-        # greatest first: what makes R great makes T great; then least
+        # The greatest R comes first, since a member with a great R often has a great T; then the
+        # least.
         for extreme, sign in ((high, 1.0), (low, -1.0)):
             for e, w in enumerate(weights[contact]):
                 if not np.isnan(extreme[contact, e]):
@@ -191,7 +195,7 @@ class Members:
         self._x[0] = program.x
 
     def add(self) -> Floats:
-        """Keep where the program is now, and tell it."""
+        """Keep the member at which the program is now, and return it."""
         x = self._x[len(self._bases)] = self._program.x
         self._bases.append(self._program.basis)
         return x

@@ -1,8 +1,8 @@
 """States compared: with their bounds, with each other, and by the distribution of their forces.
 
-Contacts of one packing are not independent of each other, packings are. Where values of several
-packings are given, one array for each, errors are therefore those between packings (jackknife:
-leave out one after the other); for a single one they are those of independent values.
+Contacts of one packing depend on each other, while packings are independent. Where values of
+several packings are given, one array for each, errors are therefore those between packings
+(jackknife: leave out one after the other); for a single one they are those of independent values.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _FIXED = 1e-6  # [unit of force] a force whose range is smaller counts as determ
 
 # ---------------------------------------------------------------------- one state
 def starred(state: Floats, bounds: Bounds, unit: float = 1.0) -> Floats:
-    """R_* and T_* of (39), (m, dim): 0 at the least value possible, 1 at the greatest.
+    """The places R_* and T_* of (39), shape (m, dim): 0 at the least possible value, 1 at the
+    greatest.
 
-    nan where there is no choice, a range below 10⁻⁶ of the unit of force, or no limit.
+    They are NaN where the range is below 10⁻⁶ of the unit of force, or has no limit.
     """
     width = bounds.high - bounds.low
     some = np.isfinite(width) & (width > _FIXED * unit)
@@ -40,7 +41,7 @@ def starred(state: Floats, bounds: Bounds, unit: float = 1.0) -> Floats:
 
 
 def strong(state: Floats) -> NDArray[np.bool_]:
-    """Contacts whose normal force is above the mean, (m,); the others are weak."""
+    """Which contacts have a normal force above the mean, shape (m,); the others are weak."""
     normal = state[:, 0]
     return np.asarray(normal > normal.mean()) if normal.size else np.zeros(0, dtype=bool)
 
@@ -58,13 +59,14 @@ def matched(a: Packing, b: Packing) -> tuple[Floats, Floats]:
     rows = [np.array([numbers.setdefault(k, len(numbers)) for k in _keys(p)], int) for p in (a, b)]
     forces = np.zeros((2, len(numbers), a.dim))
     for force, p, row in zip(forces, (a, b), rows):
-        # on the body with the larger number
+        # Forces are those on the body with the larger number.
         force[row] = np.where((p.first < p.second)[:, None], p.force, -p.force)
     return forces[0], forces[1]
 
 
 def _keys(p: Packing) -> list[tuple[int, int, int]]:
-    """The two bodies of each contact, the smaller number first, and which one between them."""
+    """The two bodies of each contact, the smaller number first, and its rank among those between
+    them."""
     seen: dict[tuple[int, int], int] = {}
     keys = []
     for i, j in zip(p.first.tolist(), p.second.tolist()):
@@ -88,7 +90,7 @@ class Density:
     edges: Floats  # (bins + 1,)
     value: Floats  # (bins,) [1/unit of the values]
     error: Floats  # (bins,) standard error
-    count: NDArray[np.intp]  # (bins,) values in each
+    count: NDArray[np.intp]  # (bins,) number of values in each bin
 
     @property
     def middle(self) -> Floats:
@@ -96,9 +98,10 @@ class Density:
 
 
 def density(values: Sequence[ArrayLike] | Floats, edges: ArrayLike) -> Density:
-    """The density of values, an array or one for each packing; those outside the edges count too.
+    """The density of values, given as one array or one for each packing; all values count in the
+    norm.
 
-    That is, its integral is the share of the values within the edges.
+    Its integral is therefore the share of the values within the edges.
     """
     groups, bounds = _groups(values), np.asarray(edges, dtype=float)
     counts = np.array([np.histogram(g, bounds)[0] for g in groups])
@@ -132,7 +135,7 @@ class Tail:
 def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
     """The exponential that fits values beyond ``start`` best, by maximum likelihood.
 
-    No bins: the excess of an exponential is an exponential with the same length.
+    No bins are needed, since the excess of an exponential is an exponential with the same length.
     """
     excess = [g[g > start] - start for g in _groups(values)]
     excess = [g for g in excess if g.size]
@@ -166,7 +169,7 @@ def _groups(values: Sequence[ArrayLike] | Floats) -> list[Floats]:
 
 
 def _all_but_one(groups: list[Floats]) -> NDArray[np.bool_]:
-    """Which groups are left as each is left out in turn, shape (n, n)."""
+    """Which groups are left if one after the other is left out, shape (n, n)."""
     return ~np.eye(len(groups), dtype=bool)
 
 

@@ -1,10 +1,10 @@
 """Coulomb's cone by generators, so that all forces of a contact are sums with weights x ≥ 0.
 
-In 2D the two edges of the cone, n + µ t and n − µ t, generate it exactly: R = x₁ + x₂ and
-T = µ (x₁ − x₂); up to a factor x₁ and x₂ are µ R ± T of the paper. In 3D the cone is round, and
-k edges n + µ ρ (cos θ_j t + sin θ_j s) generate a pyramid: inscribed for ρ = 1, circumscribed for
-ρ = 1/cos(π/k). What holds for both bounds the truth from either side. Each pyramid is turned so
-that an edge lies along the tangential force found there: what slides is in the inscribed one too.
+In 2D the two edges of the cone, n + µ t and n − µ t, generate it exactly: R = x₁ + x₂ and T = µ (x₁
+− x₂); up to a factor x₁ and x₂ are µ R ± T of the paper. In 3D the cone is round, and k edges n + µ
+ρ (cos θ_j t + sin θ_j s) generate a pyramid: inscribed for ρ = 1, circumscribed for ρ = 1/cos(π/k).
+The results of both bound the truth from either side. Each pyramid is rotated so that an edge lies
+along the tangential force found there, so that sliding contacts lie in the inscribed one, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact bounds of forces in 3D, where Coulomb's cones are round: Clarabel (interior points).
 
 With y = (R, T/µ) of each contact the set of possible forces is {c y = load, y₁ ≥ |y₂₃|}: cones of
-second order. Nothing is handed on from one program to the next but its structure.
+second order. Programs share their structure, but none starts from the result of another.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
 def _share(
     a: csc_array, b: Floats, shape: Floats, low: Floats, high: Floats, contacts: NDArray[np.intp]
 ) -> tuple[Floats, Floats, int, int]:
-    """What is nan in the bounds of some contacts, and how many programs and iterations it took."""
+    """Find the bounds of some contacts that are still NaN; also returns the number of programs and
+    iterations."""
     (m, dim), low, high = shape.shape, low.copy(), high.copy()
     cones = _Cones(a, b, m, dim)
     programs = iterations = 0
@@ -107,7 +108,7 @@ class _Cones:
         rows, n = a.shape
         self._n, self._shape = n, (m, dim)
         chosen = settings(_ACCURACY, _ALMOST)
-        chosen.presolve_enable = False  # would forbid another objective
+        chosen.presolve_enable = False  # it would forbid changing the objective
         whole = vstack([a, -eye_array(n)], format="csc")
         cones = [clarabel.ZeroConeT(rows)] + [clarabel.SecondOrderConeT(dim)] * m
         right = np.concatenate([b, np.zeros(n)])

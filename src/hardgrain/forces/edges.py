@@ -66,11 +66,15 @@ class Edges:
 
     low: Floats  # (m, 2) least R and T [force]
     high: Floats  # (m, 2)
-    distance: Floats  # (m, 2) between both states, (24) [unit of force]
-    sliding: NDArray[np.intp]  # (m, 2, 2) M_s of the states of the least and the greatest
-    expected: int  # M_s of an extremal point in general: dim F, and what slides or is open in all
-    alone: NDArray[np.intp]  # (m, 2, 2) grains that rest on one of their contacts in these states
-    trapped: NDArray[np.bool_]  # (m, 2, 2) no neighbour was better, and yet it was not the best
+    distance: Floats  # (m, 2) distance between both states, (24) [unit of force]
+    # (m, 2, 2) number M_s of sliding contacts in the states of the least and the greatest value
+    sliding: NDArray[np.intp]
+    # M_s of a generic extremal point: dim F, plus what slides or is open in all states
+    expected: int
+    # (m, 2, 2) number of grains that rest on a single contact in these states
+    alone: NDArray[np.intp]
+    # (m, 2, 2) whether the walk was trapped: no neighbour was better, and yet it was not the best
+    trapped: NDArray[np.bool_]
     moves: int  # moves to neighbours, in all walks together
 
     @property

@@ -1,4 +1,5 @@
-"""Extremal states: how much all forces must change to take one from its least to its greatest.
+"""Extremal states: how much all forces must change to take one force from its least to its
+greatest.
 
 The global indeterminacy (24) of McNamara and Herrmann is the distance between two states, one where
 a component is least and one where it is greatest. Such states are hardly ever unique: each is a
@@ -61,7 +62,7 @@ _ACCURACY = (1e-9, 1e-7)
 
 @dataclass(frozen=True, eq=False)
 class Extremal:
-    """States where each component is least or greatest; nan where it has no limit."""
+    """The states in which each component is least or greatest; NaN where it has no limit."""
 
     low: Floats  # (m, dim, m, dim) all components where one of a contact is least [force]
     high: Floats  # (m, dim, m, dim)

@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-# public name -> module that defines it
+# For each public name, the module that defines it.
 _PUBLIC = {
     "Ball": "region",
     "Block": "region",
@@ -73,7 +73,7 @@ _PUBLIC = {
 __all__ = [*_PUBLIC]
 
 
-# names that have moved to a package of their own; they still work here for one minor version
+# Names that have moved to a package of their own; they still work here for one minor version.
 _MOVED = {"Packing": "forces", "force_space": "forces"}
 
 

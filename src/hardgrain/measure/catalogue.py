@@ -64,10 +64,11 @@ class Quantity:
     """A measurement with a name."""
 
     name: str
-    about: str  # one line for humans
+    about: str  # one line that says what it is
     whole: bool  # whether it needs a whole run, and not just a frame
-    small: bool  # a few numbers a frame: measured in all frames unless told; else in the last
-    contacts: bool  # needs frames whose contacts are stored
+    # whether it has few numbers a frame, so that all frames are measured by default, else the last
+    small: bool
+    contacts: bool  # whether it needs frames whose contacts are stored
     compute: Callable[..., xr.Dataset]
 
     @property
@@ -79,7 +80,7 @@ class Quantity:
         }
 
     def default(self, option: str) -> str:
-        """What an option is unless it is given, in words."""
+        """The default of an option, in words."""
         value = self.options[option]
         if value is None or value == "":
             words = _UNLESS_GIVEN.get((self.name, option)) or _UNLESS_GIVEN.get(("", option))
@@ -87,7 +88,8 @@ class Quantity:
         return f"by default {str(value).lower() if isinstance(value, bool) else value}"
 
 
-# Options without a default that is a value: what happens without them, in general or of one.
+# Options whose default is not a value: what happens without them, in general or for one
+# measurement.
 _UNLESS_GIVEN = {
     ("", "region"): "two corners; by default the space between the walls",
     ("", "grid"): "cells along each axis; by default about one a mean diameter",
@@ -147,7 +149,8 @@ def measure(
 ) -> xr.Dataset:
     """A measurement by name as labelled data, joined along ``time`` where frames are several.
 
-    ``frames``: by their numbers; else all of a run, or the last for what has many values a frame.
+    ``frames`` are given by their numbers. By default all frames of a run are measured, or the last
+    for what has many values a frame.
     """
     needed("xarray")
     import xarray as xr
@@ -222,7 +225,7 @@ def _checked(quantity: Quantity, option: str, value: Any) -> Any:
 
 # ---------------------------------------------------------------------- for measurements
 def about(units: str, name: str) -> dict[str, str]:
-    """What a value is, as attributes of labelled data."""
+    """Attributes of labelled data that say what a value is."""
     return {"units": units, "long_name": name}
 
 

@@ -3,7 +3,7 @@
 A grain is highly stressed if its major principal stress σ_1 (`stress.grain_stress`) exceeds the
 mean over all grains that bear a force. Two such grains in contact are links of a chain if the line
 between their centres lies within an angle α of the major directions of both. A chain goes on from a
-grain ahead and behind, in each way to the neighbour that lies best along its direction, if that one
+grain ahead and behind, each time to the neighbour that lies best along its direction, if that one
 chooses it as well: chains do not branch. Three grains or more make a chain.
 """
 
@@ -38,7 +38,7 @@ def force_chains(source: Source, frame: int = -1, angle: float = 45.0) -> list[N
     if not 0.0 < angle < 90.0:
         raise InputError(f"angle is {angle}; give a number of degrees above 0 and below 90")
     snap = snapshot(source, frame)
-    chains = _walk(_neighbours(snap, math.cos(math.radians(angle))))
+    chains = _follow(_neighbours(snap, math.cos(math.radians(angle))))
     return sorted(chains, key=lambda chain: (-chain.size, chain[0]))
 
 
@@ -72,7 +72,7 @@ def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
     return neighbours
 
 
-def _walk(next_to: Numbers) -> list[Numbers]:
+def _follow(next_to: Numbers) -> list[Numbers]:
     """Chains from the grains' neighbours; all are followed at once from their ends, and rings are
     cut."""
     links = (next_to >= 0).sum(axis=1)

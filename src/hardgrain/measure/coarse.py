@@ -15,11 +15,11 @@ a product over axes. The integral along a branch is a sum over Gauss's points on
 takes for ten digits; their weights add up to one, so that the total stays exact. Sums over a grid
 are integrals to e^(−2π²w²/h²) for cells of size h ≤ w.
 
-Along an axis with a single cell fields are means over the cell instead, with sharp ends: grains
+Along an axis with a single cell, fields are means over the cell with sharp ends instead: grains
 within count, lines are clipped, and g has one dimension less. A grid of one column is a profile,
 one of a single cell the stress of a region (`stress`).
 
-At a wall the Gaussian reaches w deep into nothing, and these sums fall to half. `room` is the share
+At a wall half of the Gaussian lies behind it, and these sums fall to half. `room` is the share
 of the kernel that lies between the walls; divided by it, densities and stresses that are uniform
 stay so up to the wall. (Where they grow towards it, they are those at about 0.8 w before it.)
 Ratios, such as velocities, need no such care.
@@ -93,8 +93,8 @@ def grid_of(
 ) -> FieldGrid:
     """A grid over a region; without one, over that of the first and the last frame together.
 
-    ``cells``: how many along each axis; else about one a mean diameter. ``width``: of the Gaussian;
-    else a mean diameter, or the size of a cell if that is more.
+    ``cells`` is their number along each axis, by default about one a mean diameter. ``width`` is
+    that of the Gaussian, by default a mean diameter, or the size of a cell if that is larger.
     """
     snaps = ends(source, frames)
     bounds = [as_region(snap, region).bounds for snap in snaps]
@@ -118,7 +118,8 @@ def grid_of(
 
 
 def room(grid: FieldGrid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
-    """The share of the kernel that lies between the walls, and whether its middle does, (*shape).
+    """The share of the kernel that lies between the walls, and whether its centre does, shape
+    (*shape).
 
     Planes and cylinders count, each exactly, together as if they were at right angles. Walls that
     cross an axis with a single cell do not: along it a field is a mean over all of the cell.
@@ -158,15 +159,16 @@ class Smear:
         self.grid, self.snap = grid, snap
 
     def points(self, values: Floats, *, slope: bool = False) -> Floats:
-        """Σ_i values_i φ(r − x_i) of the grains, (n, c) → (c, *shape).
+        """The field Σ_i values_i φ(r − x_i) of values of the grains (n, c), shape (c, *shape).
 
-        With ``slope`` its derivatives along the axes instead, (dim, c, *shape).
+        With ``slope`` it gives the derivatives along the axes instead, shape (dim, c, *shape).
         """
         x = self.snap.wrapped
         return self._sum(x, np.zeros_like(x), values, slope)
 
     def lines(self, values: Floats) -> Floats:
-        """Σ_c values_c ∫ φ(r − x − s l) ds of the contacts, (m, c) → (c, *shape)."""
+        """The field Σ_c values_c ∫ φ(r − x − s l) ds of values of the contacts (m, c), shape (c,
+        *shape)."""
         return self._sum(self.snap.origin, self.snap.branch, values, False)
 
     def _sum(self, begin: Floats, branch: Floats, values: Floats, slope: bool) -> Floats:
@@ -240,7 +242,7 @@ def _spread(grid: FieldGrid, x: Floats, carried: Floats, total: Floats, slope: b
 
 
 def _product(kernels: list[Floats], carried: Floats) -> Floats:
-    """Σ_k carried_kc A_kx B_ky …, shape (c, x, y, …)."""
+    """The sum Σ_k carried_kc A_kx B_ky …, shape (c, x, y, …)."""
     k, c = carried.shape
     *others, last = kernels or [np.ones((k, 1))]
     left = np.ones((k, 1))
@@ -267,7 +269,7 @@ def contact_stress_field(
 
 
 def line_stress(smear: Smear) -> Floats:
-    """The contacts' part of σ, (dim, dim, *shape)."""
+    """The part of σ that the contacts give, shape (dim, dim, *shape)."""
     snap = smear.snap
     flow = (snap.force[:, :, None] * snap.branch[:, None, :]).reshape(-1, snap.dim**2)
     field: Floats = smear.lines(flow).reshape(snap.dim, snap.dim, *smear.grid.shape)

@@ -1,4 +1,4 @@
-"""Pair correlation g(r): how many grains lie at a distance r from another, for chance one.
+"""Pair correlation g(r): the number of grains at a distance r from another, relative to chance.
 
 In a window W of volume V, N points placed by chance have on average
 
@@ -67,7 +67,8 @@ def pair_correlation(
     region: Any = None,
     margin: float | None = None,
 ) -> PairCorrelation:
-    """g(r) of the grains' centres up to ``reach``, by default five mean diameters or what fits.
+    """Pair correlation g(r) of the grains' centres up to ``reach``, by default five mean diameters
+    or what fits.
 
     The window holds centres: the natural region of the scene without a rim of the smallest radius
     (``margin``), where no centre can be. Along periods it is the whole cell.

@@ -58,7 +58,7 @@ class Displacement:
     lag: Floats  # (k,) [time]
     square: Floats  # (k,) [length²]
     error: Floats  # (k,) one standard error, from the scatter among grains; NaN for one grain
-    components: Floats  # (k, dim) along each axis
+    components: Floats  # (k, dim) mean square along each axis [length²]
     frames: int  # number of frames used
 
 
@@ -70,7 +70,8 @@ def mean_square_displacement(
 
     Frames are taken from the first on at equal times.
 
-    ``drift``: with the motion that all grains share; else the mean displacement is taken off.
+    ``drift`` includes the motion that all grains share; otherwise the mean displacement is
+    subtracted.
     """
     which = _regular(run, frames)
     always = reduce(np.intersect1d, (run[k].id for k in which))
@@ -144,8 +145,8 @@ class Mobility:
     """The displacement and the diffusion of one grain."""
 
     time: Floats  # (frames,) [time]
-    displacement: Floats  # (frames, dim) from its first place [length]
-    path: Floats  # (frames,) length of its way from frame to frame [length]
+    displacement: Floats  # (frames, dim) displacement from its first position [length]
+    path: Floats  # (frames,) length of its path so far, from frame to frame [length]
     lag: Floats  # (k,) [time]
     square: Floats  # (k,) mean-square displacement over each lag [length²]
     diffusivity: Floats  # (k,) diffusivity that this means, square / (2 dim lag) [length²/time]
@@ -173,7 +174,7 @@ def mobility(run: Run, grain: int, frames: Sequence[int] | None = None) -> Mobil
 class NonAffine:
     """Local deformation between two moments; NaN where neighbours are too few or on a line."""
 
-    d2min: Floats  # (n,) [length²] a neighbour
+    d2min: Floats  # (n,) D²_min per neighbour [length²]
     deformation: Floats  # (n, dim, dim) J
     neighbours: NDArray[np.int64]  # (n,)
 
@@ -188,7 +189,8 @@ class NonAffine:
 def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> NonAffine:
     """D²_min of every grain that is there at both moments, in the order of their numbers.
 
-    ``reach``: of its neighbours, else 2.5 mean diameters, at most half a period [length].
+    ``reach`` is the distance of its neighbours, by default 2.5 mean diameters, at most half a
+    period [length].
     """
     both = np.intersect1d(before.id, now.id)
     before, now = before.of(both), now.of(both)
@@ -202,7 +204,7 @@ def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> N
     later = d + moved[j] - moved[i]
 
     def moment(u: Floats, v: Floats) -> Floats:
-        """Σ u vᵀ over the neighbours of each grain."""
+        """The sum Σ u vᵀ over the neighbours of each grain."""
         sums = [np.bincount(i, u[:, a] * v[:, b], n) for a in range(dim) for b in range(dim)]
         return np.stack(sums, axis=1).astype(float).reshape(n, dim, dim)
 

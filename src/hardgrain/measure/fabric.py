@@ -40,7 +40,7 @@ __all__ = ["Anisotropy", "Fabric", "fabric", "force_fabric"]
 
 @dataclass(frozen=True, eq=False)
 class Anisotropy:
-    """A traceless symmetric tensor, how large it is and which way it points."""
+    """A traceless symmetric tensor, with its size and direction."""
 
     tensor: Floats  # (dim, dim)
 
@@ -77,7 +77,7 @@ class Fabric:
 
 
 def fabric(source: Source, frame: int = -1, walls: bool = False) -> Fabric:
-    """Fabric of the contacts that bear a force, those with walls left out unless asked for."""
+    """Fabric of the contacts that bear a force; those with walls are left out by default."""
     snap = snapshot(source, frame)
     used = _used(snap, walls)
     n, dim = snap.contacts.normal[used], snap.dim
@@ -105,7 +105,7 @@ def fabric(source: Source, frame: int = -1, walls: bool = False) -> Fabric:
 
 
 def force_fabric(source: Source, frame: int = -1, walls: bool = False) -> Floats:
-    """Σ N n n / Σ N, shape (dim, dim): the fabric tensor with contacts weighted by normal force."""
+    """The fabric tensor with contacts weighted by normal force, Σ N n n / Σ N, shape (dim, dim)."""
     snap = snapshot(source, frame)
     used = _used(snap, walls)
     n, force = snap.contacts.normal[used], snap.normal_force[used]

@@ -59,12 +59,13 @@ class Fields:
     fluctuation: Floats  # C (dim, dim, *shape) [velocity²]
     moving_stress: Floats  # ρ C (dim, dim, *shape), of moving grains, also where they are few
     contact_stress: Floats | None  # (dim, dim, *shape), compression positive; None: not asked for
-    diameter: float  # mean, of the grains
+    diameter: float  # mean diameter of the grains
     grain_density: float  # mass of all grains over their volume
 
     @property
     def temperature(self) -> Floats:
-        """T = C_aa/dim, mean square of one component of the fluctuations [velocity²].
+        """The temperature T = C_aa/dim, mean square of one component of the fluctuations
+        [velocity²].
 
         Zero where what the gradient accounts for is more than there is: at the edges of a flow.
         """
@@ -114,12 +115,12 @@ def fields(
     mask: float = MASK,
     walls: bool = True,
 ) -> Fields:
-    """Density, velocity, its gradient and fluctuations, averaged over frames; all unless told.
+    """Density, velocity, its gradient and fluctuations, averaged over frames, by default over all.
 
-    ``contacts``: stress as well, over those frames that stored contacts. ``mask``: share of the
-    greatest density below which there is no velocity. Without ``walls`` densities and stresses are
-    the bare sums, which fall off at walls but whose integrals are exact. The grid is that of
-    `coarse.grid_of` over the first and the last frame.
+    ``contacts`` adds the stress, averaged over the frames that stored contacts. ``mask`` is the
+    share of the greatest density below which there is no velocity. Without ``walls`` densities and
+    stresses are the bare sums, which fall off at walls but whose integrals are exact. The grid is
+    that of `coarse.grid_of` over the first and the last frame.
     """
     if not 0.0 <= mask < 1.0:
         raise InputError(f"mask is {mask:g}; give a share of the greatest density, from 0 to 1")
@@ -173,9 +174,9 @@ def fields(
 class FlowRate:
     """Mass that has passed a plane or left a region, frame by frame."""
 
-    time: Floats  # (k,) of the frames [time]
-    mass: Floats  # (k,) passed since the first frame
-    grains: Floats  # (k,) their number
+    time: Floats  # (k,) times of the frames [time]
+    mass: Floats  # (k,) mass that has passed since the first frame
+    grains: Floats  # (k,) number of grains that have passed
 
     @property
     def rate(self) -> Floats:
@@ -211,10 +212,11 @@ def flow_rate(
 ) -> FlowRate:
     """Mass through a plane, or out of a region, counted at the grains' centres.
 
-    ``at``: where the plane lies along ``axis``, which is that of gravity unless told; the way that
-    gravity points counts as positive, else that of the axis. ``within``: two corners in the plane,
+    ``at`` is where the plane lies along ``axis``, by default that of gravity; the way that gravity
+    points counts as positive, or else that of the axis. ``within`` gives two corners in the plane,
     each with dim − 1 coordinates; a grain counts if it crosses between them, its path between two
-    frames being straight. With ``region``, two corners, mass that is no longer in it.
+    frames being taken as straight. With ``region``, two corners, the mass that has left it is
+    counted.
 
     Grains that were taken out count up to where they were; those that came in count from the next
     frame on.
@@ -253,7 +255,8 @@ def _crossed(
     axis: str | None,
     within: Sequence[Sequence[float]] | None,
 ) -> Floats:
-    """How often each grain goes through the plane up to a later place, along gravity; (n,)."""
+    """How often each grain goes through the plane on its way to a later position, along gravity,
+    shape (n,)."""
     g, dim = now.model.gravity, now.dim
     if axis is None:
         a = int(np.abs(g).argmax()) if g.any() else dim - 1

@@ -44,12 +44,12 @@ __all__ = [
 # ---------------------------------------------------------------------- distributions
 @dataclass(frozen=True)
 class Tail:
-    """P(f) ∝ e^(−βf) above a threshold, fitted by maximum likelihood."""
+    """An exponential tail P(f) ∝ e^(−βf) above a threshold, fitted by maximum likelihood."""
 
     rate: float  # β [1/mean force]
     error: float  # one standard error
     threshold: float  # [mean force]
-    count: int  # forces above it
+    count: int  # number of forces above it
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class Distribution:
     """A histogram over several frames."""
 
     edges: Floats  # (bins + 1,)
-    density: Floats  # (bins,) probability per width; what lies beyond the edges has its share
+    density: Floats  # (bins,) probability per width; values beyond the edges count in the norm
     error: Floats  # (bins,) one standard error
-    count: int  # values in all
+    count: int  # number of values
     frames: int
-    unit: float  # mean over frames of what values are in units of
+    unit: float  # unit of the values, averaged over frames
     tail: Tail
 
 
 @dataclass
 class _Histogram:
-    """Values frame by frame; nothing but sums is kept."""
+    """A histogram that is filled frame by frame and keeps only sums."""
 
     edges: Floats
     threshold: float = math.inf
@@ -84,7 +84,7 @@ class _Histogram:
         self.counts, self.densities, self.squares = np.zeros((3, self.edges.size - 1))
 
     def add(self, values: Floats, unit: float) -> None:
-        """The values of a frame, in its unit; none are no frame."""
+        """Add the values of a frame, in its unit; a frame without values does not count."""
         if values.size == 0:
             return
         counts = np.histogram(values, self.edges)[0]
@@ -128,7 +128,7 @@ def force_distribution(
 ) -> tuple[Distribution, Distribution]:
     """Normal and tangential forces between pressing grains, in units of their means.
 
-    ``most``: where the histogram ends; ``threshold``: where the tail begins [mean force].
+    ``most`` is where the histogram ends, ``threshold`` where the tail begins [mean force].
     """
     edges = _edges(bins, most)
     normal, tangential = _Histogram(edges, threshold), _Histogram(edges, threshold)
@@ -182,9 +182,9 @@ def _mobilised(snap: Snapshot, which: NDArray[np.bool_]) -> Floats:
 # ---------------------------------------------------------------------- strong and weak
 @dataclass(frozen=True)
 class ForceNetworks:
-    """What the strong network, of forces above the mean, has of the whole."""
+    """The share of the strong network, of forces above the mean, in the whole."""
 
-    mean: float  # normal force
+    mean: float  # mean normal force
     contacts: float  # share of contacts [1]
     pressure: float  # share of the pressure that contacts between grains give
     deviator: float  # share of the deviator, along the principal axes of the whole stress

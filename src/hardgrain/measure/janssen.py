@@ -1,8 +1,8 @@
-"""A packing between upright walls against Janssen's law (`theory.silo`).
+"""A packing between upright walls compared with Janssen's law (`theory.silo`).
 
-Slices across gravity. In each, σ is the exact mean of the vertical stress (`stress`), p the
-pressure and τ the shear of the side walls, positive where they carry weight, all from the same
-contacts. Then
+The packing is cut into slices across gravity. In each, σ is the exact mean of the vertical stress
+(`stress`), p the pressure and τ the shear of the side walls, positive where they carry weight, all
+from the same contacts. Then
 
     K = Σ p / Σ σ,   µ = Σ τ / Σ p,   K µ = Σ τ / Σ σ   (sums over slices, measured directly),
 
@@ -45,10 +45,10 @@ UPRIGHT = 1e-9  # [1] a wall is upright if its unit normal rises by less, which 
 class Janssen:
     """A packing between upright walls, slice by slice from its surface down."""
 
-    depth: Floats  # (bins,) of the slices' middles below the surface [length]
-    stress: Floats  # (bins,) vertical [force/area]
-    pressure: Floats  # (bins,) on the side walls
-    shear: Floats  # (bins,) upwards on the grains
+    depth: Floats  # (bins,) depth of the slices' middles below the surface [length]
+    stress: Floats  # (bins,) vertical stress [force/area]
+    pressure: Floats  # (bins,) pressure on the side walls
+    shear: Floats  # (bins,) shear of the side walls, upwards on the grains
     weight: Floats  # (bins,) ρ g [force/volume]
     area: float  # A of the cross-section
     perimeter: float  # P of the side walls around it; 0 where there are none
@@ -95,8 +95,8 @@ class Janssen:
 def janssen_profile(source: Source, frames: Sequence[int] | None = None, bins: int = 20) -> Janssen:
     """Vertical stress and the walls' forces against depth, averaged over frames.
 
-    The last frame unless told. For gravity along an axis, and a packing between planes or in an
-    upright cylinder.
+    By default it is that of the last frame. Gravity must be along an axis, and the packing between
+    planes or in an upright cylinder.
     """
     if bins < 2:
         raise InputError(f"bins is {bins}; give at least 2")
@@ -122,7 +122,7 @@ def _column(snap: Snapshot, bins: int) -> Janssen:
     sigma, filled = np.array([_slice(snap, a, pair) for pair in itertools.pairwise(cuts)]).T
     density = filled * snap.mass.sum() / (snap.volume.sum() * area * edges[1])
     sums = slices(snap, side, lambda x: top + down * x[:, a], edges)
-    press, shear = sums[:, 0], sums[:, 1 + a]  # upright walls press across axis a
+    press, shear = sums[:, 0], sums[:, 1 + a]  # upright walls press at right angles to axis a
     face = perimeter * float(edges[1]) if perimeter else math.inf
     bottom = down * float(np.delete(wall_loads(snap)[0][:, a], side).sum())
     return Janssen(

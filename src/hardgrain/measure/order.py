@@ -1,4 +1,4 @@
-"""Bond-orientational order: do the neighbours of a grain stand as in a crystal?
+"""Bond-orientational order: are the neighbours of a grain arranged as in a crystal?
 
 In 2D ψ_k = Σ w e^{ikθ} / Σ w over the directions θ to the neighbours; |ψ_6| = 1 in a triangular
 lattice. In 3D, after Steinhardt, q_lm = Σ w Y_lm / Σ w and
@@ -63,7 +63,7 @@ def steinhardt(
     i, u, w = _bonds(snap, neighbours)
     angle = np.arctan2(u[:, 1], u[:, 0])
     total = np.zeros(snap.n)
-    for m in range(l + 1):  # −m is as large as m
+    for m in range(l + 1):  # the terms of −m and m are equally large
         # norm of √(4π/(2l+1)) Y_lm
         scale = np.sqrt(np.exp(gammaln(l - m + 1) - gammaln(l + m + 1)))
         part = _mean(snap.n, i, w, scale * lpmv(m, l, u[:, 2]) * np.exp(1j * m * angle))
@@ -73,7 +73,8 @@ def steinhardt(
 
 
 def _bonds(snap: Snapshot, neighbours: str) -> tuple[Index, Floats, Floats]:
-    """Every bond from both its ends: grain, unit vector to the other, weight."""
+    """All bonds, each listed from both its ends: the grain, the unit vector to the other, the
+    weight."""
     if neighbours == "contacts":
         c = snap.contacts
         grains = c.second < snap.n

@@ -1,7 +1,7 @@
-"""Overlaps: what a step left of the rule that grains do not penetrate.
+"""Overlaps: how far the rule that grains do not interpenetrate is broken.
 
-Each is relative to the diameter of the smaller of its two grains (of the grain, at a wall): among
-large grains, a small one that has been swallowed would hardly show in mean diameters.
+Each overlap is relative to the diameter of the smaller of its two grains (of the grain, at a wall).
+Among large grains, a small one that has been swallowed would hardly show in mean diameters.
 
 The gaps are those that the last step found when it began, as the run file keeps them.
 """
@@ -31,7 +31,7 @@ class Overlaps:
 
     worst: float  # worst overlap of all contacts
     mean: float  # mean overlap of the contacts that bear a force, open ones counted as zero
-    overlap: Floats  # (m,) of each contact that touches, ≥ 0
+    overlap: Floats  # (m,) overlap of each contact that touches, ≥ 0
 
 
 def overlaps(source: Source, frame: int = -1) -> Overlaps:
@@ -51,8 +51,8 @@ def overlap_distribution(
 ) -> tuple[NDArray[np.int64], Floats]:
     """Number of overlaps (bins,) between edges (bins + 1,) that grow by the same factor.
 
-    Below the smallest edge, a billionth of the largest overlap or more, lies what has no overlap
-    but for rounding.
+    Below the smallest edge, which is a billionth of the largest overlap or more, lie contacts
+    without overlap, except for rounding.
     """
     if bins < 1:
         raise InputError(f"bins is {bins} but must be at least 1")

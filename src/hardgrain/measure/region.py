@@ -1,6 +1,6 @@
 """Regions of space, and exactly how much of each grain lies in them.
 
-A disk or sphere of radius one and a rectangle or block. Along each axis the block is
+Take a disk or sphere of radius one and a rectangle or block. Along each axis the block is
 
     {l < X < h} = {X > l} − {X > h},   and for c < 0:   {X > c} = everything − {X < c},
 
@@ -193,12 +193,12 @@ Region = Block | Ball | Tube
 
 # ---------------------------------------------------------------------- regions of a scene
 def natural_region(snap: Snapshot) -> Region:
-    """The space that a scene gives to its grains.
+    """The natural region of a scene: the space that it gives to its grains.
 
-    Between the planes along an axis, over the whole of a period, and where a side is open up to the
-    outermost surface of a grain. A circle (2D) or a hollow cylinder (3D) is a region of its own,
-    the latter between planes across it. Walls that end bound nothing. Where other walls stand,
-    planes aslant or solid cylinders, there is no such region and one must be given.
+    It lies between the planes along an axis, over the whole of a period, and where a side is open,
+    up to the outermost surface of a grain. A circle (2D) or a hollow cylinder (3D) is a region of
+    its own, the latter between planes across it. Walls that end bound nothing. Where other walls
+    stand, planes aslant or solid cylinders, there is no such region and one must be given.
     """
     if not snap.n:
         raise InputError("region is missing; without grains there is no natural one, give one")
@@ -249,7 +249,8 @@ def _tube(snap: Snapshot, w: int, planes: NDArray[np.bool_]) -> Tube:
 
 
 def as_region(snap: Snapshot, region: Any = None, margin: float = 0.0) -> Region:
-    """A region as given, as two corners, or the natural one; without a rim as wide as margin."""
+    """A region as given, by two corners, or the natural one, made smaller by a rim as wide as
+    margin."""
     if region is None:
         region = natural_region(snap)
     elif not isinstance(region, Block | Ball | Tube):

@@ -1,4 +1,4 @@
-"""How a packing is put together: how dense, who touches whom, and are the contacts just enough.
+"""The structure of a packing: its density, its contacts, and whether these are just enough.
 
 A contact counts if it bears a force. Fixed grains, which nothing can push, are part of the walls:
 they are no rattlers and not among those over which the mean coordination is taken.
@@ -82,7 +82,7 @@ def rattlers(source: Source, frame: int = -1, least: int | None = None) -> Mask:
         need = np.where(rough, 2, free.sum(axis=1) + 1 - heavy)
     else:
         need = np.full(n, least)
-    out = np.zeros(snap.model.bodies, dtype=bool)  # walls never are
+    out = np.zeros(snap.model.bodies, dtype=bool)  # walls are never taken away
     while True:
         left = loaded & ~out[c.first] & ~out[c.second]
         new = free.any(axis=1) & ~out[:n] & (_count(snap, left) < need)
@@ -92,9 +92,10 @@ def rattlers(source: Source, frame: int = -1, least: int | None = None) -> Mask:
 
 
 def coordination(source: Source, frame: int = -1, with_rattlers: bool = True) -> float:
-    """Mean number of contacts of a grain; zero where there are no grains to ask.
+    """Mean number of contacts of a grain; zero if there are no grains.
 
-    Without rattlers, it is that of the grains that are left, with what is left of their contacts.
+    Without rattlers it is the mean over the grains that are left, counting the contacts that are
+    left.
     """
     snap = snapshot(source, frame)
     mobile = (snap.model.inv_mass[: snap.n] > 0.0).any(axis=1)
@@ -109,7 +110,7 @@ def coordination(source: Source, frame: int = -1, with_rattlers: bool = True) ->
 def clusters(source: Source, frame: int = -1) -> Ints:
     """Cluster of each grain (n,), the largest first: grains linked by contacts that bear a force.
 
-    Walls link nothing. A grain without contacts is a cluster of its own.
+    Walls do not link grains. A grain without contacts is a cluster of its own.
     """
     snap = snapshot(source, frame)
     labels = rigidity.clusters(snap.model, snap.contacts)
@@ -157,13 +158,14 @@ class Isostaticity:
 
     grains: int  # number of grains that are no rattlers
     contacts: int
-    sliding: int  # contacts with their friction used up
+    sliding: int  # number of contacts that slide
     unknowns: int  # components of contact forces and torques, less one for each sliding contact
     equations: int  # balances of forces and torques, less those of motions that meet no resistance
 
     @property
     def excess(self) -> int:
-        """Unknowns in excess of equations: 0 isostatic, > 0 hyperstatic, < 0 it cannot stay."""
+        """Unknowns in excess of equations: 0 is isostatic, more is hyperstatic, less cannot be at
+        rest."""
         return self.unknowns - self.equations
 
 
@@ -171,10 +173,11 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
     """Maxwell's count, generalised to friction (Shundyak, van Hecke and van Saarloos 2007).
 
     A contact without friction has one unknown, one with friction as many as dimensions, and one
-    less where it slides, since |T| = µ N is an equation more; rolling resistance adds one (2D) or
+    less where it slides, since |T| = µ N is one more equation; rolling resistance adds one (2D) or
     two, torsion one. What can move and has contacts gives equations; those of torques only where
     some contact has friction or resists rolling. A cluster that nothing holds along an axis, or
-    that nothing holds at all, moves or turns at no cost, and as many equations say nothing new.
+    that nothing holds at all, moves or rotates without resistance, and as many equations say
+    nothing new.
     """
     snap = snapshot(source, frame)
     c, model, dim = snap.contacts, snap.model, snap.dim
@@ -204,8 +207,8 @@ def _idle(snap: Snapshot, first: Ints, second: Ints, normal: Floats, rough: Mask
     """Motions of whole clusters that no contact resists.
 
     Let all that can move along an axis move there together. A contact resists where one body can
-    and the other cannot, if it faces the axis or rubs. A cluster of free grains alone can turn,
-    too, unless a period holds it.
+    and the other cannot, if it faces the axis or has friction. A cluster of free grains alone can
+    rotate, too, unless a period holds it.
     """
     bodies, free = snap.model.bodies, snap.model.inv_mass > 0.0
     mobile = np.asarray(free.any(axis=1))

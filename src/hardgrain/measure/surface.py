@@ -1,4 +1,4 @@
-"""The free surface of a packing: its height along a line, and the angle at which it lies.
+"""The free surface of a packing: its height along a line, and its angle.
 
 The packing is cut into slices across a horizontal line, some grains wide. The surface of a slice is
 the top of its highest grain that touches another body: a grain in flight is no surface. Slopes are
@@ -33,7 +33,7 @@ FEWEST = 3  # [slices] fewer have a slope without an error, so none is given
 
 @dataclass(frozen=True)
 class Surface:
-    """The free surface, and how it lies against the horizontal."""
+    """The free surface, and its angle to the horizontal."""
 
     place: Floats  # (slices,) middle of each slice along the line [length]
     height: Floats  # (slices,) NaN where there is no grain [length]
@@ -46,9 +46,9 @@ class Surface:
 def surface(
     source: Source, frame: int = -1, *, axis: str | None = None, width: float | None = None
 ) -> Surface:
-    """The free surface along an axis, x unless told; ``width`` of a slice [length].
+    """The free surface along an axis, by default x; ``width`` is that of a slice [length].
 
-    Up is against gravity, or along the last axis where there is none. The axis is laid into the
+    Up is against gravity, or along the last axis if there is none. The axis is projected onto the
     horizontal plane.
     """
     snap = snapshot(source, frame)

@@ -1,4 +1,4 @@
-"""The way of one body: at every step if the run followed it (``output.track``), else by frames."""
+"""The path of one body: at every step if the run followed it (``output.track``), else by frames."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def track(
 ) -> tuple[Floats, dict[str, Floats]]:
     """Times (k,) and position, velocity and force (k, dim) of a wall by name or a grain by number.
 
-    The force is that of all contacts on it in the last step, without gravity. At every step if the
-    run followed the body and no frames are named; else at frames that hold contacts.
+    The force is that of all contacts on it in the last step, without gravity. Values are given at
+    every step if the run followed the body and no frames are named, else at frames that hold
+    contacts.
     """
     name = body if isinstance(body, str) else f"grain{body}"
     walls, labels = run.wall_names, axes(len(run.model["periodic"]))

@@ -114,7 +114,8 @@ def _filled(snap: Snapshot, found: Cells) -> Floats:
 # ---------------------------------------------------------------------- images
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """Grains, then their images: mirrored (no neighbours, a wall) or repeated."""
+    """Grains, followed by their images: mirrored at a wall (these are no neighbours) or
+    repeated."""
 
     owner: Index  # (p,) which grain it is or is an image of
     x: Floats  # (p, dim)
@@ -228,7 +229,7 @@ def _measured(points: _Points, radius: Floats) -> _Found:
     faces, length = _edges(x, r)
     mine = (faces < n).any(axis=1)
     faces, length = faces[mine], length[mine]
-    # every choice of i and j of a face, with k the other one in 3D
+    # Every choice of i and j of a face; in 3D, k is the third.
     choices = np.array(list(itertools.permutations(range(dim))))
     flag = faces[:, choices].reshape(-1, dim)
     length = np.repeat(length, len(choices))
@@ -293,7 +294,8 @@ def _facets(i: Index, j: Index, area: Floats, branch: Floats, points: _Points) -
     total = np.bincount(group, area, minlength=pair.size)
     first, image, branch = i[which], j[which], branch[which]
     second = np.where(points.real[image], owner[image], -1)
-    # two grains both see their facet; a grain sees those with itself, across a period, twice
+    # A facet is found from both its grains; one with the grain itself, across a period, is found
+    # twice.
     leading = np.abs(branch) > 1e-9 * np.abs(branch).max(initial=0.0)
     forward = branch[np.arange(len(branch)), leading.argmax(axis=1)] > 0.0
     once = (second < 0) | (first < second) | ((first == second) & forward)

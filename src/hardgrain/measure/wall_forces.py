@@ -1,6 +1,6 @@
-"""Forces on walls: in all, and along a wall.
+"""Forces on walls: their sum, and how they are distributed along a wall.
 
-Signs: the force of the grains on the wall; its pressure is positive where they press, and its
+Forces are those of the grains on the wall. The pressure is positive where they press, and the
 shear, along an axis of space, is the part of the force per area that does not press.
 """
 
@@ -51,7 +51,7 @@ class WallProfile:
     edges: Floats  # (bins + 1,) along the axis [length]
     pressure: Floats  # (bins,) [force/area]
     shear: Floats  # (bins, dim)
-    contacts: Floats  # (bins,) a frame
+    contacts: Floats  # (bins,) number of contacts in a frame
 
 
 def wall_profile(
@@ -63,10 +63,11 @@ def wall_profile(
     bins: int = 20,
     width: float = 1.0,
 ) -> WallProfile:
-    """Pressure and shear along a wall, averaged over frames; the last unless told.
+    """Pressure and shear along a wall, averaged over frames, by default the last frame only.
 
-    ``axis``: x, y or z; else that of gravity, or the last along which the wall extends. ``width``:
-    in 3D, that of the wall across the axis, by which forces are divided too [length].
+    ``axis`` is x, y or z, by default that of gravity, or the last along which the wall extends.
+    ``width`` is, in 3D, that of the wall across the axis, by which forces are divided as well
+    [length].
     """
     if bins < 1:
         raise InputError(f"bins is {bins}; give at least 1")
@@ -96,7 +97,8 @@ def slices(
     """Sums over slices of the given walls (bins, dim + 2): pressing force, the rest along each
     axis, contacts.
 
-    ``place``: of points (k, dim), where they lie among the edges; what is beyond joins the ends.
+    ``place`` maps points (k, dim) to coordinates that are compared with the edges; points beyond
+    count in the outermost slices.
     """
     on = np.isin(snap.contacts.second - snap.n, walls)
     press, along = snap.normal_force[on], snap.tangential_force[on]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# name -> what it is; each is a package here with a list EXPERIMENTS
+# For each name what it is; each is a package here with a list EXPERIMENTS.
 PAPERS = {
     "unger2002": "T. Unger, L. Brendel, D. E. Wolf and J. Kertész, Elastic behavior in contact"
     " dynamics of rigid particles, Phys. Rev. E 65, 061305 (2002)",

@@ -1,6 +1,6 @@
-"""What an experiment is, and what it yields: claims, tables, figures, and a word on them.
+"""What an experiment is, and what it yields: claims, tables, figures, and a text about them.
 
-A claim holds one measured number against two others that must not be confused: what *the paper*
+A claim compares one measured number with two others that must not be confused: what *the paper*
 says, and what *theory* gives (a closed form, an exact solution, an independent method). Each has
 its own tolerance with the reason for it, and its own verdict. A reader sees at a glance whether the
 paper's statement holds here and, apart from it, whether our theory does.
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANCE", "Claim", "Expected", "Experiment", "Outcome", "chance"]
 
-# A true statement about a mean over seeds is rejected once in so many realisations. There are some
+# [1] Probability with which a true statement about a mean over seeds is rejected. There are some
 # hundred such claims, and every processor that rounds differently draws all of them anew.
 CHANCE = 1e-4
-# Relative; closed forms and exact solutions are compared after some hundred operations.
+# [1] Relative rounding error of closed forms and exact solutions after some hundred operations.
 ROUNDING = 1e-11
 
 
 def chance(error: float, samples: int | None = None) -> float:
     """How far a mean may lie from the truth by chance: Student's t at `CHANCE`, times its error.
 
-    ``samples``: the number of independent values behind the error; None: so many that it is known.
+    ``samples`` is the number of independent values behind the error, or None if they are so many
+    that it is known.
     """
     from scipy.stats import norm, t
 
@@ -39,24 +40,24 @@ def chance(error: float, samples: int | None = None) -> float:
 
 @dataclass(frozen=True)
 class Expected:
-    """A number to hold a measured one against, how far off it may be, and why so far."""
+    """A number to compare a measured one with, how far off that may be, and why."""
 
     value: float
-    tolerance: float  # on |measured − value|, in the same unit
+    tolerance: float  # largest |measured − value|, in the same unit
     reason: str  # why the tolerance is what it is
     words: str = ""  # where the number comes from: an equation, a figure, the paper's own words
     side: Literal["equal", "at least", "at most"] = "equal"
 
     @classmethod
     def exact(cls, value: float, words: str = "") -> Expected:
-        """A closed form or a count: nothing but rounding may lie between."""
+        """Expect a closed form or a count, from which only rounding may differ."""
         if float(value).is_integer():
             return cls(value, ROUNDING * abs(value), "exact", words)
         return cls(value, ROUNDING * abs(value), "rounding", words)
 
     @classmethod
     def within(cls, value: float, share: float, reason: str, words: str = "") -> Expected:
-        """The tolerance is a share of the value."""
+        """Expect a value with a tolerance that is a share of it."""
         return cls(value, share * abs(value), reason, words)
 
     @classmethod
@@ -64,16 +65,18 @@ class Expected:
         cls, value: float, error: float, samples: int, words: str = "", *,
         beside: float = 0.0, why: str = "", side: Literal["equal", "at least", "at most"] = "equal",
     ) -> Expected:  # fmt: skip
-        """The tolerance is what chance alone does to a mean over ``samples`` seeds.
+        """Expect a value with the tolerance that chance alone asks for in a mean over ``samples``
+        seeds.
 
-        ``beside``: what else may lie between, in the same unit, with its reason ``why``.
+        ``beside`` is a further difference that is allowed, in the same unit, with its reason
+        ``why``.
         """
         reason = f"chance, {samples} samples (one in {1 / CHANCE:.0f})"
         reason += f", and {beside:.2g}: {why}" if beside else ""
         return cls(value, chance(error, samples) + beside, reason, words, side)
 
     def met_by(self, measured: float) -> bool:
-        """Whether the number is this one, within the tolerance; NaN never is."""
+        """Whether a number agrees with this one within the tolerance; NaN never does."""
         off = measured - self.value
         if self.side == "at least":
             return off >= -self.tolerance
@@ -102,14 +105,14 @@ class Claim:
 
     @property
     def paper_verdict(self) -> str:
-        """``"holds"``, ``"differs"``, or nothing where no number of the paper judges it."""
+        """The verdict on the paper: ``"holds"``, ``"differs"``, or empty if it gives no number."""
         if not isinstance(self.paper, Expected):
             return ""
         return "holds" if self.paper.met_by(self.measured) else "differs"
 
     @property
     def theory_verdict(self) -> str:
-        """``"holds"``, ``"fails"``, or nothing where there is no theory to hold it against."""
+        """The verdict on theory: ``"holds"``, ``"fails"``, or empty if there is none."""
         if self.theory is None:
             return ""
         return "holds" if self.theory.met_by(self.measured) else "fails"
@@ -123,7 +126,7 @@ class Claim:
     def surprise(self) -> str:
         """Empty if all is as it should be; otherwise a sentence that says what is not.
 
-        A deviation from the paper that nobody has explained is a surprise, and so is a statement
+        A deviation from the paper without an explanation is a surprise, and so is a statement
         of the paper that was known to differ and now holds.
         """
         if not math.isfinite(self.measured):
@@ -152,7 +155,8 @@ class Outcome:
     """What an experiment has found."""
 
     claims: list[Claim] = field(default_factory=list)
-    tables: dict[str, dict[str, ArrayLike]] = field(default_factory=dict)  # name -> columns
+    # for each name the columns of a table
+    tables: dict[str, dict[str, ArrayLike]] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
     text: str = ""  # findings, in a few sentences
     seeds: Sequence[int] = ()  # seeds of its random runs; empty if nothing in it is drawn at random
@@ -160,7 +164,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of a paper. ``run(quick)`` does it; quick: fewer and smaller runs."""
+    """One experiment of a paper; ``run(quick)`` does it, in the quick version with fewer and
+    smaller runs."""
 
     name: str  # its name, which is also that of its folder
     title: str

@@ -1,4 +1,4 @@
-"""The look that the figures of all papers share is that of `hardgrain.show.style`."""
+"""Figures of all papers have the look of `hardgrain.show.style`."""
 
 from __future__ import annotations
 

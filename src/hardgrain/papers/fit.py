@@ -51,11 +51,11 @@ class Ringing:
 
 _NO_RINGING = Ringing(*[math.nan] * 8)
 
-# Fewer points than this are no data for a damped sine.
+# [points] Fewer are not enough for a damped sine, which has five parameters.
 LEAST_POINTS = 8
-# Less than this angle turned within the data, or within four damping times, is no oscillation.
+# [rad] A smaller phase within the data, or within four damping times, is no oscillation.
 _LEAST_TURN = 1.5
-# Share of the data's variance that a fit must explain, or it is none.
+# [1] Share of the variance of the data that a fit must explain to be accepted.
 _LEAST_EXPLAINED = 0.5
 
 
@@ -75,7 +75,7 @@ def damped_sine(
         return _NO_RINGING
     start, span, scale = float(t[0]), float(t[-1] - t[0]), float(x.std())
     s, y = (t - start) / span, (x - x.mean()) / scale  # both of order one
-    most_turn = math.pi * (x.size - 1)  # two points a period
+    most_angle = math.pi * (x.size - 1)  # more would be less than two points a period
     fixed_w = None if frequency is None else frequency * span
     fixed_r = None if damping_time is None else span / damping_time
 
@@ -105,8 +105,9 @@ def damped_sine(
         if best is None:
             return _NO_RINGING
         w, r = unpack(best.x)
-        if fixed_w is None:  # equally spaced points cannot tell ω from 2π/Δt − ω: the lower one
-            w = abs((w + most_turn) % (2.0 * most_turn) - most_turn)
+        # equally spaced points cannot tell ω from 2π/Δt − ω, so the lower one is taken
+        if fixed_w is None:
+            w = abs((w + most_angle) % (2.0 * most_angle) - most_angle)
         curvature = best.jac.T @ best.jac
     else:
         w, r = fixed_w, fixed_r
@@ -120,7 +121,7 @@ def damped_sine(
     errors = _errors(curvature, variance * s.size / (s.size - 5.0))
     w_error = w * next(errors) if fixed_w is None else 0.0
     r_error = next(errors) if fixed_r is None else 0.0
-    # back from s and y to t and x; the amplitude is that at t = 0
+    # Go back from s and y to t and x; the amplitude is that at t = 0.
     offset, a, b = linear
     if r < 0.0:
         a, b = a * math.exp(r), b * math.exp(r)
@@ -140,9 +141,9 @@ def damped_sine(
 def _guesses(y: Floats) -> Iterator[tuple[float, float]]:
     """Angular frequencies and rates, for time in [0, 1], that could be in the data.
 
-    Prony: data that are sums of exponentials obey a linear recursion, whose roots are they; it is
-    found by least squares on data thinned to fewer and fewer points, since at close ones noise
-    hides the recursion. In case none of them is any good, some of no particular origin.
+    By Prony's method: data that are sums of exponentials obey a linear recursion, whose roots give
+    them. It is found by least squares on data thinned to fewer and fewer points, since at close
+    ones noise hides the recursion. Some arbitrary guesses are added, in case none of these is good.
     """
     thin = 1
     while y.size // thin >= 12:
@@ -185,7 +186,8 @@ class PowerLaw:
 
 
 def power_law(x: ArrayLike, y: ArrayLike, y_error: ArrayLike | None = None) -> PowerLaw:
-    """Straight line through the logarithms; with errors of y, each point weighs accordingly.
+    """Fit a straight line to the logarithms; with errors of y, each point has the weight that they
+    give.
 
     The error of the exponent is the larger of what the errors of y and what the scatter about the
     line give.

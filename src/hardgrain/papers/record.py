@@ -1,8 +1,8 @@
 """The record of a full reproduction: small enough to be kept with the project, and shown as a page.
 
 ``keep`` takes claims and pictures of a finished, full reproduction into a folder, with a Markdown
-page that reads well in the repository and on the site. ``disagreements`` holds another
-reproduction, a quick one say, against such a record: claims of the same text are the same number
+page that reads well in the repository and on the site. ``disagreements`` compares another
+reproduction, such as a quick one, with such a record: claims of the same text are the same number
 measured twice, and must agree within their errors.
 """
 
@@ -36,8 +36,9 @@ __all__ = ["disagreements", "keep", "read"]
 
 Record = dict[str, Any]
 
-_LATEST = 100  # commits among which that of a source is looked for
-# Exact numbers, and numbers that only rounding and a solver's tolerance may change [relative].
+_LATEST = 100  # [commits] how many of the latest are searched for the one of a source
+# [1] Relative tolerances of exact numbers, and of numbers that only rounding and a solver's
+# tolerance may change.
 _SAME = 1e-6
 
 
@@ -62,7 +63,7 @@ def keep(results: Path, target: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for r in whole["experiments"]:
-        r.pop("tables")  # too large to keep; whoever runs it has them
+        r.pop("tables")  # too large to keep, and made again by any run
         kept = []
         for path in r["figures"]:
             name = path.replace("/", "-") if Path(path).stem != r["name"] else Path(path).name
@@ -80,7 +81,7 @@ def keep(results: Path, target: Path) -> Path:
 
 
 def _commits(sources: set[str]) -> dict[str, str]:
-    """The commits that hold the sources with these digests, of the latest ones."""
+    """The commits, among the latest ones, that hold the sources with these digests."""
     here = Path(hardgrain.__file__).parent
 
     def git(*arguments: str) -> bytes:
@@ -136,7 +137,7 @@ def _page(whole: Record) -> str:
 
 
 def _cell(text: str) -> str:
-    """Plain text inside a table of Markdown."""
+    """Text that can stand in a table of Markdown."""
     text = as_html(text).replace("\n", " ")
     for mark in "|*_`[]":
         text = text.replace(mark, f"&#{ord(mark)};")
@@ -169,10 +170,10 @@ def disagreements(
 def _allowed(c: Record, other: Record) -> float:
     """How far two measurements of one number may be apart.
 
-    By chance, if both have errors. Numbers without an error are functions of the input: the same
-    within rounding, or within what theory, or the paper where there is none, allows each of them. A
-    number that is only bounded, such as the least of all runs, depends on how many there were, and
-    is judged by its bound alone.
+    If both have errors, chance decides. Numbers without an error are functions of the input: the
+    same within rounding, or within what theory, or the paper where there is none, allows each of
+    them. A number that is only bounded, such as the least of all runs, depends on how many there
+    were, and is judged by its bound alone.
     """
     errors = [x["error"] or 0.0 for x in (c, other)]
     bound = any(isinstance(x, dict) and x["side"] != "equal" for x in (c["paper"], c["theory"]))

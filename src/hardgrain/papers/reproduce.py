@@ -1,8 +1,8 @@
 """Run the experiments of a paper one by one, and keep what each has found.
 
 After each experiment its tables (CSV) and figures (PNG, SVG) are in a folder of its own, and
-``claims.json`` and ``index.html`` tell of all that is done so far: an interruption loses at most
-the experiment in hand. In a folder that already holds a report, each experiment replaces its own
+``claims.json`` and ``index.html`` show all that is done so far: an interruption loses at most
+the present experiment. In a folder that already holds a report, each experiment replaces its own
 part when it is done, and the others stay; each says whether it was quick or full, when it was done
 and by which version.
 """
@@ -120,7 +120,7 @@ _VERDICTS = (("holds", "hold"), ("differs", "differ"), ("fails", "fail"))
 
 
 def source_digest() -> str:
-    """A name for the source that ran: a checkout of the same digest holds the same code."""
+    """A digest of the source that ran: a checkout with the same digest holds the same code."""
     root = Path(hardgrain.__file__).parent
     files = ((str(p.relative_to(root)), p.read_bytes()) for p in root.rglob("*.py"))
     return digest_of(files)
@@ -135,7 +135,7 @@ def digest_of(files: Iterable[tuple[str, bytes]]) -> str:
 
 
 def _ranges(seeds: Sequence[int]) -> str:
-    """Seeds in words: 0–5, 17."""
+    """Seeds in words, such as 0–5, 17."""
     parts: list[list[int]] = []
     for seed in sorted({int(s) for s in seeds}):
         if parts and seed == parts[-1][1] + 1:
@@ -158,14 +158,15 @@ def _stored(folder: Path, paper: str) -> dict[str, Record]:
     try:
         found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
         done = {r["name"]: r for r in found["experiments"] if r["done"]}
-        _page(paper, list(done.values()))  # whatever cannot be shown is not ours
+        _page(paper, list(done.values()))  # a file that cannot be shown is not ours
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
     return done if found["paper"] == paper else {}
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
-    """Tables as CSV, figures as PNG and SVG; returns their names, relative to the report."""
+    """Write tables as CSV and figures as PNG and SVG; return their names, relative to the
+    report."""
     _make(folder)
     tables = [f"{folder.name}/{name}.csv" for name in outcome.tables]
     figures = [f"{folder.name}/{name}.png" for name in outcome.figures]
@@ -309,7 +310,7 @@ def measured(claim: Record) -> str:
 
 
 def said(expected: Record | str | None, text: Callable[[str], str], small: str) -> str:
-    """What paper or theory has to say: number, tolerance and its reason, or words alone."""
+    """What paper or theory says: a number, its tolerance and the reason, or words alone."""
     if not expected:
         return ""
     if isinstance(expected, str):

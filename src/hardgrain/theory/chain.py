@@ -1,11 +1,11 @@
 """The elastic chain that unfinished sweeps make of rigid grains (unger2002, review eqs 38–68).
 
-A row of rigid grains of mass m and diameter d, N sweeps in each step dt. Sweeps spread impulses by
-diffusion, D = q d² a sweep, with a number q that depends on their order alone. Stopped after N of
-them, the chain behaves as one of springs κ and dashpots γ: it carries sound, sags under a load, and
-is rigid only if it is shorter than the diffusion length.
+A row of rigid grains of mass m and diameter d gets N sweeps in each step dt. Sweeps spread impulses
+by diffusion, D = q d² a sweep, with a number q that depends on their order alone. Stopped after N
+of them, the chain behaves as one of springs κ and dashpots γ: it carries sound, sags under a load,
+and is rigid only if it is shorter than the diffusion length.
 
-Two descriptions, both here. The paper's continuum in space and time,
+There are two descriptions, both in this file. The paper's continuum in space and time,
 
     ∂²R/∂t² = c² ∂²R/∂x² + ∂/∂t (D ∂²R/∂x²)                                     (16)
 
@@ -20,8 +20,9 @@ whose eigenvalues √a e^(±iω dt) give cos(ω dt) = √a and τ = −2 dt / ln
 the mode by Σ V dt, where V is a/(1 − a) times the impulse that a step takes up: it sags by the
 share N µ a/(1 − a) of what a spring would. Nothing in this is special to a chain: in any packing
 the slowest mode of the solver is the slowest sound. For small N µ it is the continuum, ω dt = √(Nµ)
-and τ = 2 dt / (N µ). They part near k_c, where a mode dies within one step: the continuum has it
-overdamped, while the true one still turns by up to a quarter of a period a step.
+and τ = 2 dt / (N µ). The two descriptions part near k_c, where a mode dies within one step: in the
+continuum it is overdamped, while the true mode still advances by up to a quarter of a period a
+step.
 
 Lengths, masses and times are in any consistent units; ``order`` is the name of an order of updates,
 or its q.
@@ -84,8 +85,9 @@ Q = {
 }
 
 
-# ---------------------------------------------------------------------- arguments
-# Least and most of each: all results are products of at most six powers of them, and stay finite.
+# ---------------------------------------------------------------------- arguments Least and
+# greatest value of each argument: all results are products of at most six powers of them, and so
+# stay finite.
 _POSITIVE = 1e-50, 1e50, "a positive number, from 1e-50 to 1e50"
 _NOT_NEGATIVE = 0.0, 1e50, "a number from 0 to 1e50"
 _VALID: dict[str, Valid] = {
@@ -112,7 +114,7 @@ def q_series(terms: int) -> float:
     """The number q of random sweeps by the first terms of (A3), ½ + Σ 1/(2^r (r+1)!) [1]."""
     if not (isinstance(terms, Integral) and terms >= 1):
         raise InputError(f"terms is {terms!r}; give a whole number of at least 1")
-    last = min(terms, 20)  # later ones are below rounding
+    last = min(terms, 20)  # later terms are below rounding
     return 0.5 + sum(0.5**r / math.factorial(r + 1) for r in range(1, last))
 
 
@@ -121,7 +123,7 @@ def q_series(terms: int) -> float:
 def diffusion(
     sweeps: float, dt: float = 1.0, diameter: float = 1.0, order: str | float = "random"
 ) -> float:
-    """D: how impulses spread in physical time (14) [length²/time]."""
+    """The diffusivity D with which impulses spread in physical time (14) [length²/time]."""
     return q(order) * sweeps * diameter**2 / dt
 
 
@@ -167,7 +169,7 @@ def damping_time(
     An overdamped wave (k > k_c) has two; this is the longer. With y = (k_c/k)² and D = c² dt, (20)
     is τ = ½ dt y, and the longer one 1/(½ D k² − √(¼ D² k⁴ − c² k²)) = ½ dt (1 + √(1 − y)).
     """
-    with np.errstate(divide="ignore", over="ignore"):  # k = 0: never
+    with np.errstate(divide="ignore", over="ignore"):  # for k = 0 it is infinite
         y = (critical_wavenumber(sweeps, diameter, order) / np.asarray(k, dtype=float)) ** 2
     return (0.5 * dt * np.maximum(y, 1.0 + np.sqrt(np.maximum(1.0 - y, 0.0))))[()]
 
@@ -239,7 +241,8 @@ def shrinkage(force: float, grains: int, stiffness: float) -> float:
 def sweeps_for_rigidity(length: float, diameter: float = 1.0, order: str | float = "random") -> int:
     """Least number of sweeps for which l_diff reaches ``length``."""
     exact = (length / (2.0 * diameter)) ** 2 / q(order)
-    return max(1, math.ceil(exact * (1.0 - 1e-12)))  # a whole number stays one despite rounding
+    # rounding must not raise a whole number to the next
+    return max(1, math.ceil(exact * (1.0 - 1e-12)))
 
 
 @_checked
@@ -279,7 +282,7 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
     Gauss–Seidel on Poisson's equation. symmetric: not known in closed form.
     """
     kd = np.asarray(k, dtype=float) * diameter
-    parallel = 2.0 * np.sin(0.5 * kd) ** 2  # 1 − cos kd, also of the longest waves
+    parallel = 2.0 * np.sin(0.5 * kd) ** 2  # 1 − cos kd, exact also for the longest waves
     if order == "parallel":
         return parallel[()]
     if order == "drawn":
@@ -300,7 +303,7 @@ def _log_remaining(rate: Any, sweeps: float) -> Any:
     """The logarithm ln a, also where a rounds to one: |1 − µ| is one minus the distance of µ to 0
     or 2."""
     rate = np.asarray(rate, dtype=float)
-    with np.errstate(divide="ignore", invalid="ignore"):  # µ = 1: nothing is left, a = 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # for µ = 1 nothing is left, a = 0
         log = sweeps * np.log1p(-np.minimum(rate, 2.0 - rate))
     return np.where(np.equal(sweeps, 0.0), 0.0, log)
 
@@ -333,5 +336,5 @@ def step_sag(rate: Any, sweeps: float) -> Any:
 @_checked
 def step_damping_time(rate: Any, sweeps: float, dt: float = 1.0) -> Any:
     """The exact damping time τ of a mode that relaxes by µ a sweep: −2 dt / ln a [time]."""
-    with np.errstate(divide="ignore"):  # a = 1: never
+    with np.errstate(divide="ignore"):  # for a = 1 it is infinite
         return (2.0 * dt / np.abs(_log_remaining(rate, sweeps)))[()]
