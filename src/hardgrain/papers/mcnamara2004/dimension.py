@@ -1,6 +1,6 @@
 """Figs 5 and 6: force networks, the dimension of F and the sliding contacts, and what is left open.
 
-Also here, since it needs little more than packings: what the paper does not say of them is varied.
+What the paper leaves open about its packings is varied here as well, since that needs little more.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
 )
 
 ODD = 0.01  # the paper's share of extremal states whose M_s is not the expected one
-FIRST = 16  # seeds whose walks begin at one and the same point, too
+FIRST = 16  # number of seeds whose walks also begin all at the same point
 
 Job = tuple[Setup, str, Start]
 
@@ -80,8 +80,8 @@ def _walked(job: Job) -> Arrays:
     setup, family, start = job
 
     def make() -> Arrays:
-        # the weights alone are the load: a residual of 10⁻⁶ m̄g would make of a contact that
-        # opens one that bears as much
+        # The weights alone are the load, since a residual of 10⁻⁶ m̄g would turn a contact that
+        # opens into one that bears as much.
         space = ForceSpace(made(setup, family), balance="loads")
         e, bounds = walk_edges(space, start), space.bounds()
         off = np.maximum(np.abs(e.low - bounds.low), np.abs(e.high - bounds.high))
@@ -94,7 +94,7 @@ def _walked(job: Job) -> Arrays:
 
 
 def _same(outcome: Outcome, walked: dict[tuple[str, str], list[Arrays]]) -> None:
-    """What both ways must agree on, and what sliding contacts too many must be."""
+    """Claims on which both ways must agree, and what too many sliding contacts must be."""
     every = [a for some in walked.values() for a in some]
     states = sum(a["extra"].size for a in every)
     extra, alone = (np.concatenate([a[k].ravel() for a in every]) for k in ("extra", "alone"))

@@ -31,11 +31,11 @@ from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT"]
 
-MU = 0.3  # the paper's
+MU = 0.3  # the paper's coefficient of friction
 SMALL = 0.003  # up to here δ_R grows in proportion to µ; at 0.03 it does so no longer
 # an exponent from µ to 3 µ is off by about µ times the length of a chain, some ten contacts
 FIRST_ORDER = 10.0 * SMALL
-FEW = 40  # contacts whose range is computed in a packing that has more
+FEW = 40  # [contacts] only so many ranges are computed in a packing that has more
 
 Case = tuple[int, float, int, tuple[float, ...]]  # N, µ, seed, and other µ to analyse it with
 
@@ -89,7 +89,7 @@ _TEXT = (
 def _ranges(space: ForceSpace) -> tuple[Floats, Floats]:
     """The ranges δ_R and δ_T of all contacts, or of `FEW` evenly spread over the network [m̄g].
 
-    nan: no forces balance the load.
+    They are NaN if no forces balance the load.
     """
     a, b, g, k = space.polytope()
     weights, program, m = blocks(g, 2, k), Program(a, b), space.contacts

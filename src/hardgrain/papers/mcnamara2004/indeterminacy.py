@@ -28,7 +28,7 @@ CLASSES = ("least R", "least T", "greatest R", "greatest T")
 
 
 def run(quick: bool) -> Outcome:
-    """Distributions of δ and d over all packings."""
+    """Find the distributions of δ and d over all packings."""
     outcome = Outcome(text=_TEXT)
     found = families(quick)
     local = {family: [_local(f) for f in some] for family, some in found.items()}
@@ -156,7 +156,8 @@ def _peak(values: list[Floats]) -> float:
 
 
 def exponential(fit: Tail, samples: int) -> Expected | str:
-    """The paper's word, held against scatter over mean; its own sample is as noisy as ours."""
+    """The claim "exponential", judged by scatter over mean; the paper's sample is as noisy as
+    ours."""
     words = "exponential: scatter over mean is 1"
     if samples < ENOUGH:
         return words

@@ -32,7 +32,7 @@ PEAK = {"CD": 60.0, "MD": 75.0}
 
 
 def _extremal(found: Found, choice: Choice) -> Arrays:
-    """What is asked of the 4M extremal states of a packing; they themselves would be megabytes."""
+    """Figures of the 4M extremal states of a packing, which themselves would take megabytes."""
 
     def make() -> Arrays:
         p = found.packing

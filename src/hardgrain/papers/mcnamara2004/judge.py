@@ -1,6 +1,6 @@
 """Statements about many packings, judged with errors between packings.
 
-Contacts of one packing are not independent of each other, packings are. What the paper says in
+Contacts of one packing depend on each other, while packings are independent. What the paper says in
 words, "larger", "fewer", "more", holds if the packings say so by more than chance.
 """
 
@@ -19,15 +19,16 @@ from hardgrain.papers.experiment import Claim, Expected, Outcome, chance
 
 __all__ = ["ENOUGH", "judged_only", "number", "over_packings", "statement"]
 
-# "Larger" holds if, with no difference at all, it would look like it once in so many realisations.
-# Not as rare as `experiment.CHANCE`: there a true statement must survive many realisations, here a
-# false one must be caught.
+# [1] "Larger" holds if, with no difference at all, it would look like it with a smaller
+# probability. This is not as rare as `experiment.CHANCE`: there a true statement must survive many
+# realisations, here a false one must be caught.
 CLEAR = 1e-2
 ENOUGH = 10  # [packings] with fewer, chance allows nearly everything, and nothing is judged
 
 
 def over_packings(of: Callable[..., float], *groups: Sequence[Any]) -> tuple[float, float]:
-    """A number made of what each packing gave, and its error: leave out one seed after the other.
+    """A number made of what each packing gave, and its error by leaving out one seed after the
+    other.
 
     ``of`` takes the groups, each a list with one entry for each seed.
     """
@@ -79,5 +80,5 @@ def statement(
 
 
 def judged_only(outcome: Outcome) -> None:
-    """Leave out what a handful of packings cannot judge; the full version has it."""
+    """Leave out claims that a handful of packings cannot judge; the full version has them."""
     outcome.claims = [claim for claim in outcome.claims if claim.judged]

@@ -53,11 +53,11 @@ __all__ = ["EXPERIMENT"]
 
 MU = 0.3
 PRESSURE = 1.0  # pressure of both pistons at λ = 0 [ρ g r]
-NOTHING = 1e-9  # a weight below has vanished [mean normal force]
+NOTHING = 1e-9  # [mean normal force] a smaller weight has vanished
 SLIGHT = 1e-6  # a grain whose contacts all bear less is loose; far above what the solver leaves
 STILL, STEPS = 1e-9, 100  # speed at rest after a step of load, and steps in which it must come
 MOVED = 1e-2  # a packing that moves so far has given way [r]; one that holds moves by 10⁻⁶ or less
-# near the end a hundred thousand sweeps and more: fewer look like a slip, and are none
+# Near the end a step needs a hundred thousand sweeps and more; with fewer it seems to slip.
 SOLVER = GaussSeidel(stop="residual", tolerance=1e-11, sweeps=2_000_000)
 
 

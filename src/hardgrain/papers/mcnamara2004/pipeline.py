@@ -58,7 +58,7 @@ __all__ = [
 ]  # fmt: skip
 
 FAMILIES = ("CD-1", "MD-1", "CD-2", "MD-2")
-SEEDS, SEEDS_QUICK = 60, 3  # the paper's number, and fewer
+SEEDS, SEEDS_QUICK = 60, 3  # number of seeds: the paper's, and fewer for the quick version
 
 FRICTION = 0.3
 STIFFNESS, DAMPING = 1.2e5, 7.7e4  # [m̄ g/r], [(m̄ g/r) √(r/g)]
@@ -66,12 +66,12 @@ DT = 0.01  # a grain that has fallen all the way moves by a tenth of r in it [�
 STEPS = 100  # steps without motion after which a fall has ended
 # The paper ends a fall at 6 √(L_y/g), L_y the height of the grid, if a grain still rolls. From then
 # on all velocities are set to zero every so many steps, until nothing begins to move any more.
-MOST, ROUND, ROUNDS = 38.0, 50, 400  # [√(r/g)], steps, how often at most
-BALANCED = 1e-9  # unbalanced force of rigid disks [m̄ g]
-SWEEPS_SOFT = 800  # a step while soft disks fall
+MOST, ROUND, ROUNDS = 38.0, 50, 400  # time of the end [√(r/g)], steps of a round, most rounds
+BALANCED = 1e-9  # [m̄ g] unbalanced force that rigid disks may keep
+SWEEPS_SOFT = 800  # most sweeps of a step while soft disks fall
 # Soft disks creep to rest with exp(−t k/γ), and contacts that slide go on sliding as they do. Too
 # late the creep is slower than what unfinished sweeps do, and contacts at their limit come off it.
-CREPT = 1e-6  # unbalanced force that ends it [m̄ g]
+CREPT = 1e-6  # [m̄ g] unbalanced force that ends the creep
 CREEP_STEP, CREEP_STEPS = 0.1, 250  # length of a step [γ/k], and at most so many
 CREEP_SWEEPS, CREEP_TOLERANCE = 5000, 1e-9  # [m̄ g]
 
@@ -89,9 +89,9 @@ class Setup:
     columns: int = 5  # columns of the grid on which grains start
     jitter: float = 0.5  # random displacement from its points [room in a cell]
     grains: int = 95
-    sweeps: int = 200  # a step of contact dynamics
+    sweeps: int = 200  # sweeps in a step of contact dynamics
     quiet: float = 1e-4  # root-mean-square speed of quiet [√(g r)]; soft disks: ten times as much
-    damping: float = 1.0  # γ of soft disks [the paper's]
+    damping: float = 1.0  # damping γ of soft disks, in units of the paper's
 
     def scene(self) -> Scene:
         """The grid in its box; the mean mass is one."""
@@ -186,7 +186,7 @@ def soft(
 # ---------------------------------------------------------------------- kept on disk
 _PACKAGE = Path(__file__).resolve().parents[2]
 _ARRAYS = tuple(f.name for f in fields(Packing) if f.name != "unit")
-# sources that decide what is kept
+# The sources that decide what is kept.
 _SOURCES = {
     "packing": (
         "papers/mcnamara2004/pipeline.py", "papers/mcnamara2004/implicit.py", "scene/*.py",
@@ -210,12 +210,13 @@ def _version(of: str) -> str:
     return digest.hexdigest()[:16]
 
 
-_OLD = 7 * 86400.0  # [s]
+_OLD = 7 * 86400.0  # [s] age at which files of other versions are removed
 
 
 @cache
 def _folder() -> Path:
-    """Beside the compiled kernels; what other versions left there long ago is removed."""
+    """The folder beside the compiled kernels; what other versions left there long ago is
+    removed."""
     base = cache_folder().parent if cache_folder().name.startswith("kernels-") else cache_folder()
     folder = base / f"mcnamara2004-{_version('packing')}"
     for old in base.glob("mcnamara2004-*"):
@@ -226,7 +227,7 @@ def _folder() -> Path:
 
 
 def kept(setup: Setup, family: str, what: str, make: Callable[[], Arrays]) -> Arrays:
-    """Arrays from a file, made and written there if it is not yet."""
+    """Arrays from a file; if it does not exist, they are made and written there."""
     key = (setup, family, what, what == "packing" or _version("forces"))
     path = _folder() / f"{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.npz"
     try:
@@ -284,7 +285,7 @@ def measured(setup: Setup, family: str) -> Found:
 
 
 def everything(f: Callable[[A], B], items: Sequence[A], what: str) -> list[B]:
-    """`pmap` by portions, with a line that says how far it is, where someone watches."""
+    """Do `pmap` by portions, with a progress line in a terminal."""
     found: list[B] = []
     portion = 4 * cores()
     for k in range(0, len(items), portion):

@@ -28,7 +28,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
 PAPER = {"CD-1": (33.0, 1.4), "CD-2": (34.0, 1.3), "MD-1": (41.0, 1.7), "MD-2": (40.0, 1.5)}
 SCATTER = 12.0  # scatter of r between packings, in all families [m̄ g]
 STATES, UNIFORM = 500, 1000  # states of each packing; the paper has 500 of the first kind
-BOTH = 16  # seeds of each family that are sampled uniformly, too
+BOTH = 16  # number of seeds of each family that are sampled uniformly as well
 # Unbalanced force of a perturbed state that is a member [m̄ g]. A tenth of it changes r by 0.1 % or
 # less, ten times as much by up to 1 %.
 TOLERANCE = 1e-3
@@ -82,7 +82,7 @@ def _sampled(job: tuple[Setup, str, int, int]) -> Arrays:
 
 
 def _numbers(found: Found, perturbed: int, uniform: int) -> Arrays:
-    """What is asked of both samples."""
+    """Figures of both samples."""
     space, p = found.space, found.packing
     seed = found.setup.seed
     try:

@@ -23,11 +23,12 @@ __all__ = ["DT", "at_rest", "settled"]
 
 DT = 0.04  # [√(r/g)]
 SWEEPS = 100  # sweeps a step of the fall, for which the worst overlap is some 10⁻³ r
-# root-mean-square speeds that end the fall, that are worth a tight solution, that are rest [√(g r)]
+# [√(g r)] Root-mean-square speeds that end the fall, that are worth a tight solution, and that are
+# rest.
 SLOW, CALM, STILL = 1e-2, 1e-7, 1e-9
 # Grains roll on a floor or swing between two others for ever: all velocities are set to zero each
 # time that the kinetic energy falls. What swings is then where it would come to rest.
-QUIET, MOST = 50, 20_000  # steps of rest, and at most until then
+QUIET, MOST = 50, 20_000  # steps of rest, and most steps until then
 APART, TOUCH = 100, 1e-6  # steps that remove overlaps, and what is left of them [r]
 LOOSE = GaussSeidel(sweeps=SWEEPS)
 STIFF = GaussSeidel(stop="residual", tolerance=1e-9, sweeps=2000)
@@ -68,7 +69,7 @@ def at_rest(sim: Simulation) -> Simulation:
     """
     scene: Scene = sim.scenario.scene
     given: dict[str, Any] = {"dt": sim.dt, "seed": sim.scenario.seed}
-    apart = scene.model_copy(update={"shock": "g"})  # pushes them apart
+    apart = scene.model_copy(update={"shock": "g"})  # it pushes overlapping grains apart
     quiet, state = QUIET, sim.state
     for _ in range(MOST):
         if quiet == QUIET:
@@ -89,7 +90,7 @@ def at_rest(sim: Simulation) -> Simulation:
 
 
 def _damped(sim: Simulation) -> None:
-    """A step, from rest if the last one has lost kinetic energy."""
+    """Make a step, from rest if the last one has lost kinetic energy."""
     before = sim.kinetic
     if sim.step().kinetic <= before:
         sim.state.velocity[:], sim.state.spin[:] = 0.0, 0.0

@@ -27,7 +27,7 @@ from hardgrain.theory import wedge as theory
 
 __all__ = ["EXPERIMENT", "Wedge", "wedge"]
 
-MU = 0.3  # the paper's
+MU = 0.3  # the paper's coefficient of friction
 DT = 0.01  # [√(r/g)]
 QUIET, MOST = 20, 2000  # steps at rest that end a run, and the most that it may take
 STILL = 1e-10  # root-mean-square speed of a disk at rest [√(g r)]

@@ -33,11 +33,12 @@ def steady_state(
 ) -> Solution:
     """The steady state that an array at rest takes at once; under C1, if unique, from any start.
 
-    Forces in units of a disk's weight; coefficients of friction are numbers, or one for each
-    contact. Options are those of `evolve`.
+    Forces are in units of a disk's weight; coefficients of friction are numbers, or arrays with one
+    for each contact. Options are those of `evolve`.
     """
     whole = isinstance(particles, int | np.integer) and not isinstance(particles, bool)
-    at_rest = np.zeros(max(0, particles) if whole else 0)  # `Array` refuses what is not
+    # `Array` refuses numbers that are not whole
+    at_rest = np.zeros(max(0, particles) if whole else 0)
     given = (particles, drive, brake, mu, mu_plane, mu_block)
     return evolve(*given, at_rest, 0.0, law, **options).steady
 

@@ -15,12 +15,12 @@ from hardgrain.papers.radjai1997.scene import BLOCK_MASS, contact_dynamics, scen
 from hardgrain.theory import array as theory
 
 SIZE, DRIVE, BRAKE, BLOCK = 30, 4.0, 0.01, 0.01
-MU, PLANE = 0.01, 0.1  # what is not varied: µ in (b), µ' in (a)
+MU, PLANE = 0.01, 0.1  # the coefficient that is not varied: µ in (b), µ' in (a)
 POINTS = 150  # number of points of the curve (a)
 PLATEAU = 0.0684253596228  # value of the plateau of (b), by an independent program
 CLOSE = 1e-8  # accuracy of the place where modes change; slip rates below 1e-9 count as none
 BISECTION = "two bisections, each to 10⁻⁸"
-LAW = 1e-6  # what converged forces of contact dynamics may differ by [m g]
+LAW = 1e-6  # [m g] difference that converged forces of contact dynamics may have
 RESIDUAL = "what a residual of 10⁻¹² leaves in the forces: times L²/m_b = 10⁵, with a margin of 10"
 
 
@@ -51,7 +51,7 @@ def _state(mu: float, plane: float, block: float = BLOCK, **options: Any) -> Sol
 
 
 def _point(coefficients: tuple[float, float, float], ranged: bool) -> dict[str, float]:
-    """A row of the tables; ``ranged``: with the least and greatest µ_g of all solutions."""
+    """A row of the tables; ``ranged`` adds the least and the greatest µ_g of all solutions."""
     found = _state(*coefficients)
     mu, plane, block = coefficients
     first, second, third = found.modes
@@ -93,7 +93,7 @@ def _disks(outcome: Outcome) -> None:
     counter = _change(lambda mu: _state(mu, PLANE).modes[2] < SIZE, 0.1, 0.9)
     inertia, friction = theory.moving_array(SIZE, 0, BRAKE, MU, PLANE, BLOCK, block=-1)
     v = (DRIVE - BRAKE - SIZE * friction) / inertia
-    # what the blocks can add to µ_g, and rounding
+    # the most that the blocks can add to µ_g, and rounding
     rubs = (1.0 + 1e-9) * PLANE * BLOCK * (DRIVE + BRAKE) / SIZE
     outcome.claims += [
         Claim(

@@ -36,13 +36,13 @@ MODES = (4, 1, 5)  # modes of the steady state, computed independently
 ROUNDING = 1e-12
 
 
-SETTLED = 1.0  # elastic oscillations fall to e^−9 by then [√(r/g)]
+SETTLED = 1.0  # [√(r/g)] time by which elastic oscillations have fallen to e^−9
 FIRST = 0.1  # time by which elastic waves have loaded all contacts
 SAMPLE = 0.02
 
 
 def run(quick: bool) -> Outcome:
-    """All starts, all laws."""
+    """Follow all starts under all laws."""
     seeds = range(100 if quick else 400)
     soft_seeds = () if quick else [s for s in range(16) if s != TYPICAL]
     windows = c2.WINDOWS[:1] if quick else c2.WINDOWS
@@ -73,7 +73,7 @@ def run(quick: bool) -> Outcome:
 
 # ---------------------------------------------------------------------- C1
 def _one_steady_state(outcome: Outcome, paths: list[Path], window: Floats) -> None:
-    """Fig. 4a: where all starts end under C1."""
+    """Judge Fig. 4a: where all starts end under C1."""
     n = len(paths)
     closed = [p for p in paths if not p.lost]
     at_rest = steady_state(*FIG3)
@@ -199,7 +199,7 @@ def _shape(outcome: Outcome, paths: list[Path]) -> None:
 def _energy(outcome: Outcome, paths: list[Path]) -> None:
     """Energy on the way, and what the plane's friction is worth in the steady state."""
     steady = steady_state(*FIG3)
-    # ever later, all velocities are proportional to the accelerations
+    # Late enough, all velocities are proportional to the accelerations.
     power = steady.friction * PARTICLES * steady.acceleration
     turning = steady.array.inertia * float(np.square(steady.angular_acceleration).sum())
     rubbing = float(steady.x[steady.array.at_tangential] @ steady.slip_rate)
@@ -226,7 +226,7 @@ def _energy(outcome: Outcome, paths: list[Path]) -> None:
 
 # ---------------------------------------------------------------------- RC1
 def _soft(outcome: Outcome, soft: dict[int, tuple[Motion, History]]) -> None:
-    """Fig. 4b: molecular dynamics."""
+    """Judge Fig. 4b, by molecular dynamics."""
     rows = []
     for seed, (motion, exact) in soft.items():
         late = motion.time > SETTLED
@@ -239,7 +239,7 @@ def _soft(outcome: Outcome, soft: dict[int, tuple[Motion, History]]) -> None:
             "exact": exact.friction[-1],
             "first": off[~late].max(),
             "path": off[late].mean(),
-            # samples are as far apart as the first is from the start
+            # Samples are as far apart as the first is from the start.
             "open": ((least <= 0.0) & (motion.time > FIRST)).sum() * motion.time[0],
         }
         rows.append(row)

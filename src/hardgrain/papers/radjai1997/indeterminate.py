@@ -50,14 +50,14 @@ __all__ = ["EXPERIMENT"]
 
 
 def run(quick: bool) -> Outcome:
-    """The window from all sides: linear programs, all states, both methods, other arrays."""
+    """Study the window by linear programs, by all states, by both methods, and in other arrays."""
     outcome = Outcome(text=_TEXT, seeds=range(TRIALS))
     inside, outside = ((BEST,), OUTSIDE[:1]) if quick else (INSIDE, OUTSIDE)
     starts, sliding = (range(1), SLIDING[1:]) if quick else (range(4), SLIDING)
     drives = sorted((*inside, *outside))
     jobs = [partial(by_soft_particles, d, g) for d in drives for g in sliding]
     jobs += [partial(_proof, SIZE, d) for d in drives]
-    jobs += [partial(_proof, TWOFOLD, _turn(TWOFOLD))]
+    jobs += [partial(_proof, TWOFOLD, _fold(TWOFOLD))]
     jobs += [partial(by_rigid_grains, d, seed, SPEED) for d in drives for seed in starts]
     jobs += [partial(by_rigid_grains, d, seed, 0.0) for d in drives for seed in range(ORDERS)]
     jobs += [partial(_share, 30, FIG9)]
@@ -154,7 +154,7 @@ def _edges(outcome: Outcome, lines: Pieces, points: int) -> None:
 
 
 # ---------------------------------------------------------------------- all contact states
-def _turn(size: int) -> float:
+def _fold(size: int) -> float:
     """A driving force that the path over N_L passes three times."""
     path = pieces(size, *FIG10, 0.0, 2.0 * size)
     back = int(np.flatnonzero(np.diff(path.drive) < -1e-9)[0])

@@ -52,7 +52,7 @@ SLIDING = (10.0, 100.0, 1000.0)  # γ_s [m √(g/r)]
 ORDERS, TRIALS = 8, 40  # seeds of contact dynamics from rest, and of Appendix A, for each drive
 # speed and time of random starts, so slow that all are steady in the end
 SPEED, DURATION = 0.02, 8.0
-LAW = 1e-6  # what converged forces of contact dynamics may differ by [m g]
+LAW = 1e-6  # [m g] difference that converged forces of contact dynamics may have
 SEARCH = 2e-6  # accuracy of the search through all states
 SOFT = max(OUTSIDE) / STIFFNESS  # overlap of two disks, in radii: arms are as much shorter
 _TINY = 1e-11  # rounding of the linear programs, below which nothing is told apart

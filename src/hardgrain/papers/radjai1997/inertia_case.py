@@ -19,6 +19,6 @@ HIGH = 10.0  # N_L of the right end; no disk rolls there any more
 
 
 def modes_of(lines: Pieces, case: dict[str, Any]) -> NDArray[np.int_]:
-    """L_1, L_2 and L_3 in the middle of each piece (n, 3)."""
+    """The numbers L_1, L_2 and L_3 in the middle of each piece, shape (n, 3)."""
     middle = 0.5 * (lines.drive[1:] + lines.drive[:-1])
     return np.array([steady_state(drive=float(d), **case).modes for d in middle])

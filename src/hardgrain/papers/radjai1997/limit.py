@@ -26,7 +26,7 @@ from hardgrain.parallel import pmap
 __all__ = ["Ending", "claims", "endless"]
 
 LARGE = 100.0  # an α far beyond what any contact needs to be held
-_SMALL = 1e-10  # slips and rates of slip that count as none, relative to the largest
+_SMALL = 1e-10  # [largest slip] smaller slips and rates of slip count as zero
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def endless(seed: int) -> Ending:
         alpha = max(alpha, float(np.max(np.abs(force[held]) / (mu * normal)[held], initial=0.0)))
         stops = (states * rate < -room) & (np.abs(slip) > _SMALL * fastest)
         if not stops.any():
-            return Ending("steady", events, states, friction, bool(_turns(states).all()), alpha)
+            return Ending("steady", events, states, friction, bool(_held(states).all()), alpha)
         wait = np.full(slip.size, np.inf)
         np.divide(-slip, rate, out=wait, where=stops)
         k = int(wait.argmin())
@@ -101,7 +101,7 @@ def _blocks(array: Array, mu: Floats, states: States, still: Any) -> tuple[Float
     raise Undetermined("no states of the blocks' contacts obey the law")
 
 
-def _turns(states: States) -> Any:
+def _held(states: States) -> Any:
     """Disks that have a contact which sticks, on the plane or with a neighbour (L,)."""
     sticks = states == STICKS
     return sticks[1::2] | sticks[0:-1:2] | sticks[2::2]

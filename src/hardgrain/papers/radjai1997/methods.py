@@ -30,7 +30,7 @@ from hardgrain.parallel import pmap
 # L, N_L, N_0, µ, µ', µ'': the paper's Fig. 3, and its Figs 5 to 7 with the coefficients repaired
 FIG3 = (10, 2.5, 0.01, 0.1, 0.2, 0.001)
 FIG5 = (80, 1.4, 0.01, 0.006, 0.01, 0.001)
-LAW = 1e-6  # what converged forces of contact dynamics may differ by [m g]
+LAW = 1e-6  # [m g] difference that converged forces of contact dynamics may have
 RESIDUAL = "a residual of 10⁻¹² leaves up to 10⁻⁶ in the forces of so many disks and light blocks"
 
 # Starts: angular velocities from −SPEED to SPEED, and v = SPEED. C1 has no scale of velocity, so

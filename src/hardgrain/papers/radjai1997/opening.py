@@ -28,7 +28,7 @@ ARRAYS: dict[str, tuple[int, Case]] = {
 }
 NEAR = 0.01  # contact dynamics is tried so far below and above N_c, as a share of it
 FAR = 1e5  # N_L up to which nothing opens where nothing should
-EXACT = 1e-10  # relative; rounding of a walk along the drive
+EXACT = 1e-10  # relative rounding error along the drive
 
 
 def run(quick: bool) -> Outcome:
@@ -117,7 +117,7 @@ def _opening(job: tuple[int, Case]) -> dict[str, float]:
     if not path.closed.all():
         first = int(np.flatnonzero(~path.closed)[0])
         contact = int(np.flatnonzero(path.states[first] == HELD)[0])
-        # the path may turn back: of all pieces those that reach below
+        # The path may fold: of all pieces take those that reach below.
         below = np.minimum(path.drive[1:], path.drive[:-1]) < (1.0 - EXACT) * path.drive[first]
         row |= {"drive": float(path.drive[first]), "acceleration": float(path.acceleration[first]),
                 "contact": contact, "open_before": int((~path.closed & below).sum())}  # fmt: skip

@@ -3,7 +3,7 @@
 Disks of unit mass and radius (I = 1/2) in a row on the plane y = 0, under unit gravity, between two
 blocks that move along x alone. Nothing here knows that contacts stay closed, that the disks share
 one velocity or which of them roll: the engines find out. Particle 1 is next to the braking block
-and has the largest x; the array moves towards +x, where rolling is a turn with negative spin.
+and has the largest x; the array moves towards +x, where rolling is a rotation with negative spin.
 
 Blocks need a mass m_b here. It changes the forces that reach the array, N_0 = brake + m_b v̇ and
 N_L = drive − m_b v̇, and nothing else; the exact solver takes it as well.
@@ -132,10 +132,10 @@ class Motion:
     belong to the time. A contact that is open bears none.
     """
 
-    step: float  # length of a step; of soft particles, an explicit one [√(r/g)]
+    step: float  # length of a step, or of an explicit one of soft particles [√(r/g)]
     time: Floats  # (n,) [√(r/g)]
-    velocity: Floats  # (n,) of the disks' centre of mass
-    omega: Floats  # (n, L) of disks 1 … L, positive where they roll forward
+    velocity: Floats  # (n,) velocity of the disks' centre of mass
+    omega: Floats  # (n, L) angular velocities of disks 1 … L, positive where they roll forward
     normal: Floats  # (n, L + 1): N_0 … N_L
     normal_plane: Floats  # (n, L): N'_1 … N'_L
     tangential: Floats  # (n, L + 1): T_0 … T_L
@@ -182,7 +182,7 @@ def follow(sim: Simulation, steps: int, every: int = 1) -> Motion:
     size, bodies = sim.model.n, sim.model.bodies
     samples = steps // every
     time, velocity, omega = np.empty(samples), np.empty(samples), np.empty((samples, size))
-    # forces on second bodies by place: sides 0 … L, then the plane's 1 … L, then all that is none
+    # Forces on second bodies by place: sides 0 … L, then the plane's 1 … L, then all others.
     force = np.zeros((samples, 2 * size + 2, 2))
     place = np.full((size, bodies), 2 * size + 1)
     disks = np.arange(size)

@@ -29,13 +29,13 @@ class Spikes:
     width: Floats  # width of each spike in v̇
     height: Floats  # height of m_e above its value for a block without friction
     area: Floats  # area of m_e over v̇
-    turned: Floats  # whether disk L slides the other way behind it
+    turned: Floats  # whether disk L slides the other way behind the spike
 
 
 def find_spikes(lines: Pieces, modes: NDArray[np.int_], case: dict[str, Any]) -> Spikes:
     """All spikes of a staircase; one may have a step within."""
     held = np.flatnonzero(lines.states[:, -1] == STICKS)
-    # m_e as it would be with a block without friction
+    # m_e for a block without friction
     level = np.array([
         theory.moving_array(rolling=int(modes[k, 0]), **case | {"mu_block": 0.0})[0] for k in held
     ])  # fmt: skip

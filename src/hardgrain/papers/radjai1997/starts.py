@@ -54,13 +54,13 @@ Whole = NDArray[np.int64]
 
 FIG3 = (10, 2.5, 0.01, 0.1, 0.2, 0.001)  # L, N_L, N_0, µ, µ', µ''
 STEADY = 0.163986217652  # µ_g of its steady state under C1, computed independently
-STILL = 1e-9  # singular values of the memory, relative to the largest, that are rounding
+STILL = 1e-9  # [largest singular value] smaller ones of the memory are rounding
 SLIDING = 100.0  # γ_s of RC1 [m √(g/r)]
 AFTER = 3.0  # how long molecular dynamics goes on after the last event of C1 [√(r/g)]
 
 
 def start(seed: int, v0: float | None = None) -> tuple[Floats, float]:
-    """Angular velocities (L,) and velocity of a start; ``v0`` overrules the latter."""
+    """Angular velocities (L,) and velocity of a start; ``v0`` replaces the latter."""
     rng = np.random.default_rng(seed)
     omega: Floats = rng.uniform(-1.0, 1.0, FIG3[0])
     return omega, float(rng.uniform(0.0, 1.0)) if v0 is None else v0
@@ -68,34 +68,36 @@ def start(seed: int, v0: float | None = None) -> tuple[Floats, float]:
 
 @dataclass(frozen=True)
 class Stays:
-    """When contacts do not slide, S → NS and maybe NS → S; one entry for each stay."""
+    """Times during which contacts do not slide, S → NS and maybe NS → S, one entry for each
+    stay."""
 
-    begun: Whole  # (m,) segment with which it begins
-    ended: Whole  # (m,) the first segment after it; −1: it lasts for ever
+    begun: Whole  # (m,) segment with which the stay begins
+    ended: Whole  # (m,) the first segment after the stay, or −1 if it lasts for ever
 
     @property
     def metastable(self) -> NDArray[np.bool_]:
-        """S → NS → S (m,)."""
+        """Which stays end again, S → NS → S, shape (m,)."""
         return self.ended >= 0
 
 
 @dataclass(frozen=True)
 class Path:
-    """A start's way to its steady state, and what is counted on it; n segments."""
+    """The path from a start to its steady state in n segments, and what is counted on it."""
 
-    time: Floats  # (n,) when each begins [√(r/g)]
+    time: Floats  # (n,) when each segment begins [√(r/g)]
     friction: Floats  # (n,) µ_g
     states: States  # (n, 2 L + 1) as of `History`
     modes: tuple[int, int, int]  # modes of the steady state
     lost: list[tuple[str, float]]  # contacts that had to be kept closed, and when first
-    pulled: bool  # whether the steady state needs that
-    loops: Whole  # (n,) NS contacts in closed loops, beyond what fixes the slips: forces are open
+    pulled: bool  # whether the steady state needs such a pull
+    # (n,) sticking contacts in closed loops beyond those that fix the slips; forces are then open
+    loops: Whole
     remembered: Whole  # (n,) combinations of initial velocities that still matter
     imbalance: float  # error of the energy balance, relative to what friction has taken
 
     @property
     def steady(self) -> tuple[bytes, float]:
-        """What tells steady states apart: contact states, and µ_g to nine digits."""
+        """The contact states, and µ_g to nine digits, by which steady states are told apart."""
         return self.states[-1].tobytes(), round(float(self.friction[-1]), 9)
 
     @property
@@ -114,7 +116,7 @@ class Path:
             begun += list(begin)
             ended += [*end[int(contact[0]) :], -1][
                 : begin.size
-            ]  # less the end of a stay from the start
+            ]  # without the end of a stay that lasts from the start
         return Stays(np.array(begun, dtype=int), np.array(ended, dtype=int))
 
     @cached_property
@@ -134,14 +136,14 @@ def follow(seed: int, v0: float | None = None, **options: Any) -> Path | None:
 
 
 def found(paths: Iterable[Path | None]) -> list[Path]:
-    """Those that are there."""
+    """The entries that are not None."""
     return [p for p in paths if p is not None]
 
 
 def share(hits: ArrayLike) -> tuple[float, float]:
     """The share of independent trials that are hits, and its standard error.
 
-    The error is that of one half hit and one half miss more: if all agree it is not zero either.
+    Half a hit and half a miss are added for the error, so that it is not zero if all agree.
     """
     hits = np.asarray(hits, dtype=bool)
     near = (hits.sum() + 0.5) / (hits.size + 1.0)
@@ -149,7 +151,7 @@ def share(hits: ArrayLike) -> tuple[float, float]:
 
 
 def ratio(over: ArrayLike, under: ArrayLike) -> tuple[float, float]:
-    """Σ over / Σ under of independent starts, and its standard error (n,)."""
+    """The ratio Σ over / Σ under of independent starts, and its standard error, shape (n,)."""
     a, b = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
     value = a.sum() / b.sum()
     scatter = (a - value * b).std(ddof=1) / np.sqrt(a.size)
@@ -157,7 +159,7 @@ def ratio(over: ArrayLike, under: ArrayLike) -> tuple[float, float]:
 
 
 def columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A table, a list for each name, from its rows."""
+    """A table with a list for each name, made from its rows."""
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
@@ -170,7 +172,7 @@ def follow_soft(seed: int, every: float) -> tuple[Motion, History]:
 
 
 def path(history: History) -> Path:
-    """What is counted on a history."""
+    """Count on a history what a `Path` holds."""
     return Path(
         history.time,
         history.friction,

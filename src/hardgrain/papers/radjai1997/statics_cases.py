@@ -34,7 +34,7 @@ INERTIA = 0.5
 PER_DISK = 0.25  # N_L/L of Fig. 3 [m g]
 EXACT = 1e-11  # relative error that rounding leaves
 PROGRAMS = "rounding of the linear programs"
-# the branch over the drive must not turn back to where it is followed from, as at 1.25 it does
+# The branch over the drive must not fold back to where it is followed from, as it does at 1.25.
 HIGH = 3.0  # [greatest drive at rest]
 BOTH = 10  # disks; the shortest array of ROUGH in which rest and motion were found to coexist
 

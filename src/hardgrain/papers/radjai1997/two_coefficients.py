@@ -55,7 +55,7 @@ def window(alpha: float) -> Floats:
 def two_coefficients(
     outcome: Outcome, seeds: range, quick: bool, window: dict[float, Floats]
 ) -> dict[str, list[Path]]:
-    """Fig. 4c: C2 under each rule, and with α."""
+    """Judge Fig. 4c: C2 under each rule, and with α."""
     few = {a: seeds[: 10 if a == 1.0 else 40 if quick else 100] for a in ALPHAS}
     alphas = (1.0, ALPHA) if quick else ALPHAS
     cases = [(rule, alpha) for rule in ("stick", "random") for alpha in alphas]

@@ -74,14 +74,14 @@ def _run(job: tuple[Stop, float, int, int]) -> Watched:
         report = sim.step()
         position.append(float(sim.state.position[PARTICLES - 1, 0]))
         sweeps.append(float(report.sweeps))
-        # bounds are those of the grains that bear forces on each other
+        # The bounds hold for the grains that bear forces on each other.
         if found is None and len(position) >= BEFORE and report.loaded == PARTICLES:
             found, asked = sim.monitor.verdict(sim.state), len(position)
     return Watched(np.array(position), np.array(sweeps), found.sag, found.swing, found.creep, asked)
 
 
 def run(quick: bool) -> Outcome:
-    """Four rules, several seeds."""
+    """Run the chain under four rules, with several seeds each."""
     seeds = 6 if quick else 32
     jobs = [(*rule, seed, 0) for rule in RULES for seed in range(seeds)]
     runs = dict(zip(jobs, pmap(_run, jobs)))

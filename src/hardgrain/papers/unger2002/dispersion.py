@@ -18,7 +18,7 @@ from hardgrain.theory import chain as theory
 
 SWEEPS = (10, 20, 40, 80)
 GROUPS = 10  # groups of seeds; leaving out one after the other gives the errors (jackknife)
-SHARES = (0.01, 0.05, 0.10)  # how far (18) holds
+SHARES = (0.01, 0.05, 0.10)  # deviations of ω up to which (18) is said to hold
 
 
 def _modes(particles: int, sweeps: int) -> range:
@@ -37,12 +37,12 @@ def _measure(job: tuple[int, int, int, float]) -> dict[str, Any]:
     """Measure ω and τ of a mode, with errors, for a row of the table that has theory beside them.
 
     Modes that live for more than ``effort`` steps are run once for each group. ``omegas`` and
-    ``taus``: of all groups first, then without each of them in turn.
+    ``taus`` hold the value of all groups first, and then those without one group after the other.
     """
     sweeps, mode, particles, effort = job
     k, rate = wavenumber(mode, particles), relaxation_rates(particles)[mode - 1]
     steps = math.ceil(4.0 * theory.step_damping_time(rate, sweeps) + 10.0)
-    # a mode that dies at once is seen in a few points only, and needs many runs
+    # A mode that dies at once is seen in a few points only, and needs many runs.
     each = max(1, round((effort / steps) ** 1.5))
     first = _first_seed(sweeps, mode)
     groups = np.array(
@@ -94,7 +94,7 @@ def _crossing(x: Floats, y: Floats, level: float) -> float:
 
 @dataclass(frozen=True)
 class Special:
-    """What is special about k_c, for one set of ω(k) and τ(k) of all numbers of sweeps."""
+    """The figures at k_c, for one set of ω(k) and τ(k) of all numbers of sweeps."""
 
     reach: Floats  # (shares,) k/k_c up to which (18) gives ω, mean over N_I
     ratio: float  # k at which a wave dies by 1/e² in a step / k_c of (19), mean over N_I

@@ -22,8 +22,8 @@ from hardgrain.theory import chain as theory
 
 # particles and sweeps; the paper's first. The continuum needs N µ ≪ 1: it is below 0.05 in all.
 CASES = ((50, 40), (30, 10), (30, 20), (40, 40), (80, 40), (100, 80))
-SEEDS = 8, 16  # quick, full
-WINDOW = 5.0  # length of the fit [damping times]; by then the amplitude has fallen to 1 %
+SEEDS = 8, 16  # numbers of seeds of the quick and of the full version
+WINDOW = 5.0  # [damping times] length of the fit, in which the amplitude falls to 1 %
 
 
 def _prediction(particles: int, sweeps: int) -> dict[str, float]:
@@ -53,7 +53,8 @@ def _window(run: Chain, tau: float) -> tuple[float, float]:
 
 
 def _line(run: Chain, p: dict[str, float]) -> tuple[Ringing, float]:
-    """The line of Fig. 4, and how far the data lie from it [root mean square of the ringing]."""
+    """The line of Fig. 4, and the distance of the data from it [root mean square of the
+    ringing]."""
     start, stop = _window(run, p["tau"])
     window = (run.time >= start) & (run.time <= stop)
     t, x = run.time[window], run.position[window]
@@ -62,7 +63,7 @@ def _line(run: Chain, p: dict[str, float]) -> tuple[Ringing, float]:
 
 
 def run(quick: bool) -> Outcome:
-    """Five-parameter fits for several chains, and the figure."""
+    """Make five-parameter fits for several chains, and draw the figure."""
     cases, seeds = (CASES[:3], SEEDS[0]) if quick else (CASES, SEEDS[1])
     jobs = [(n, sweeps, seed) for n, sweeps in cases for seed in range(seeds)]
     runs = dict(zip(jobs, pmap(_run, jobs)))

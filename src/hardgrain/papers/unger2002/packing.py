@@ -52,8 +52,8 @@ FRICTION = 0.05
 LOOSE = {2: 0.55, 3: 0.36}  # packing fraction at the start: about what deposition reaches
 SLENDER = {2: 0.8, 3: 0.7}  # width of the box [grains^(1/dim)]
 
-# Unfinished sweeps cost overlap, which stays for ever; κ ~ N/dt² says that for the same work many
-# short steps with few sweeps overlap less than few long ones. These: the worst is about 10⁻³.
+# Unfinished sweeps make overlaps, which stay for ever; κ ~ N/dt² says that for the same work many
+# short steps with few sweeps overlap less than few long ones. With these, the worst is about 10⁻³.
 SWEEPS = 60
 # Many contacts of a fresh packing are about to slide, in 3D a third of them: any more load makes it
 # yield. Loaded a little more before, and then less, it is elastic in between.
@@ -75,7 +75,7 @@ class Packing:
 
     scene: Scene  # the grains where they are; its seed decides on the order of sweeps alone
     state: State  # at rest; give it to a simulation as its start
-    overlap: float  # the worst that was ever made [mean diameter]
+    overlap: float  # worst overlap that was ever made [mean diameter]
     residual: float  # residual of the contact laws
 
     @property
@@ -107,7 +107,7 @@ def _scene(grains: Grains, size: tuple[float, ...], periodic: bool) -> Scene:
 def prepared(seed: int, grains: int = 1000, dim: int = 2, periodic: bool = False) -> Packing:
     """Grains at random places with random velocities, compressed and brought to rest.
 
-    ``periodic``: the sides are one, so that nothing there holds the grains.
+    With ``periodic`` the packing repeats itself sideways, so that no side walls hold the grains.
     """
     diameter = draw(Uniform(min=2.0 / 3.0, max=4.0 / 3.0), grains, np.random.default_rng(seed), 2)
     solid = np.sum(diameter**dim) * (math.pi / 4.0 if dim == 2 else math.pi / 6.0)

@@ -33,7 +33,7 @@ def _rho(job: tuple[str, int, int]) -> float:
 
 
 def run(quick: bool) -> Outcome:
-    """A chain, disks, spheres."""
+    """Compare the work in a chain, in disks and in spheres."""
     plan = QUICK if quick else FULL
     jobs = [("chain", CHAIN, 0)]
     jobs += [(system, n, seed) for system, (n, seeds) in plan.items() for seed in range(seeds)]

@@ -21,10 +21,10 @@ from hardgrain.theory import chain as theory
 
 __all__ = ["TINY", "Measured", "Plan", "exponent_of", "measure", "omega_of", "tau_of"]
 
-# The fit takes so many τ, or at least this many points.
+# Length of the fit: so many τ, or at least this many points.
 WINDOW, POINTS = 5.0, 16
 
-TINY = 1e-6  # a rise of the force for the question of linearity
+TINY = 1e-6  # relative rise of the force by which linearity is tested
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def soft_row(duration: float) -> float:
     substeps = math.ceil(FINE * dt / (duration * between))
     engine = SoftParticles(stiffness=stiffness, restitution=RESTITUTION, substeps=substeps)
     sim = Simulation(scene, dt=dt, engine=engine)
-    # until all are apart and none will meet another again
+    # Step until all are apart and none will meet another again.
     while True:
         sim.step()
         x, v = sim.state.position[:ROW, 0], sim.state.velocity[:ROW, 0]
@@ -131,7 +131,8 @@ def integrated_brake(speed: float) -> float:
         distance = math.hypot(y[0], y[1])
         normal = y[0] / distance, y[1] / distance
         rate = y[2] * normal[0] + y[3] * normal[1]
-        push = max(stiffness * (1.0 - distance) - damping * rate, 0.0)  # nothing pulls
+        # springs push, but never pull
+        push = max(stiffness * (1.0 - distance) - damping * rate, 0.0)
         return [y[2], y[3], push * normal[0], push * normal[1]]
 
     def apart(_: float, y: Floats) -> float:
@@ -158,7 +159,7 @@ def rigid_brake(speed: float) -> float:
 
 # ---------------------------------------------------------------------- the experiment
 def run(quick: bool) -> Outcome:
-    """Seconds, also in full."""
+    """Judge both effects; this takes seconds, also in full."""
     hard = hard_row()
     kept = np.array([soft_row(t) for t in TIMES])
     # In the hardest row collisions last TIMES[0] of the time between them.

@@ -27,7 +27,7 @@ def momentum_passed(sweeps: int, particles: int, seed: int) -> Floats:
     Shape (steps, particles): after each step, through each contact, from the last grain on.
     """
     sim = at_rest(particles, sweeps, seed=seed)
-    blow = LOAD / 1e3  # so weak that every contact stays loaded
+    blow = LOAD / 1e3  # the blow is so weak that every contact stays loaded
     sim.state.velocity[particles - 1, 0] -= blow
     steps = math.ceil(0.9 * particles / theory.sound_speed(sweeps))
     passed = np.empty((steps, particles))
@@ -38,7 +38,8 @@ def momentum_passed(sweeps: int, particles: int, seed: int) -> Floats:
 
 
 def arrivals(passed: Floats) -> Floats:
-    """When half of the pulse's momentum has passed each contact [dt]; NaN: not in this time."""
+    """The times at which half of the pulse's momentum has passed each contact [dt]; NaN if it has
+    not."""
     t = np.full(passed.shape[1], math.nan)
     for i in range(t.size):
         after = np.flatnonzero(passed[:, i] >= 0.5)

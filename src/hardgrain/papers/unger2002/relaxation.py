@@ -17,7 +17,7 @@ from hardgrain.theory import chain as theory
 
 ORDERS = ("random", "drawn", "sequential", "symmetric", "coloured", "parallel")
 BY_CHANCE = ("random", "drawn")
-PAPER = {  # what the paper says of q
+PAPER = {  # values of q that the paper gives
     "random": "(4√e − 5)/2 ≈ 0.797 (A4), contacts shuffled for each sweep",
     "parallel": "1/2 (11)",
 }
@@ -65,7 +65,7 @@ def _spread(job: tuple[str, int]) -> Floats:
 
 def _endless(lengths: Floats, q: Floats) -> tuple[float, float]:
     """The number q of an endless chain, and b in q (1 − b/n), by which the ends act."""
-    # chance makes errors that fall faster than 1/n, the neglected 1/n² does as well
+    # Both the errors by chance and the neglected term 1/n² fall faster than 1/n.
     slope, q0 = np.polyfit(1.0 / lengths, q, 1, w=lengths)
     return float(q0), float(-slope / q0)
 

@@ -49,8 +49,8 @@ class Motion:
 
     velocity: Floats  # (steps,)
     displacement: Floats  # (steps,)
-    overlap: float  # the worst that was made [mean diameter]
-    residual: float = 0.0  # the worst that a step was left with
+    overlap: float  # worst overlap that was made [mean diameter]
+    residual: float = 0.0  # worst residual of a step
 
     def reversals(self, still: float) -> int:
         """How often the velocity changes its sign, speeds up to ``still`` not counted."""
@@ -59,7 +59,7 @@ class Motion:
 
 
 def _follow(sim: Simulation, body: int, axis: int, steps: int) -> Motion:
-    """Against the axis, which the load does too."""
+    """Follow the motion against the axis, which is the direction of the load."""
     velocity, overlap, residual = np.empty(steps), 0.0, 0.0
     before = _gaps(sim)
     for i in range(steps):
@@ -75,7 +75,8 @@ def _follow(sim: Simulation, body: int, axis: int, steps: int) -> Motion:
 
 
 def _gaps(sim: Simulation) -> dict[tuple[int, int], float]:
-    """Gap of every candidate, no more than 0: what a step adds to overlaps that were there."""
+    """Gap of every candidate, at most 0, from which follows what a step adds to existing
+    overlaps."""
     c = sim.state.contacts
     pairs = zip(c.first.tolist(), c.second.tolist(), strict=True)
     return dict(zip(pairs, np.minimum(c.gap, 0.0).tolist(), strict=True))
@@ -107,7 +108,7 @@ def _pressed(job: tuple[int, int, int]) -> dict[str, Motion]:
 
 # ---------------------------------------------------------------------- claims
 def _nothing(text: str, measured: float, tolerance: float, reason: str, note: str = "") -> Claim:
-    """What must vanish with the sweeps that are left undone."""
+    """Claims that something vanishes if no sweeps are left undone."""
     words = "in the limit of an infinite N_I the exact forces are reached, as for rigid particles"
     paper = Expected(0.0, tolerance, reason, words)
     theory = Expected(0.0, tolerance, reason, "rigid")
@@ -115,7 +116,7 @@ def _nothing(text: str, measured: float, tolerance: float, reason: str, note: st
 
 
 def run(quick: bool) -> Outcome:
-    """Impact, a chain under load, disks under a piston."""
+    """Study an impact, a chain under load, and disks under a piston."""
     steps = 200 if quick else 1000
     jobs = [(seed, 100 if quick else 1000, 100) for seed in range(1 if quick else 4)]
     impact = {name: _impact(name, steps) for name in _SOLVERS}

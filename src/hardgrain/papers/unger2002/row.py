@@ -192,7 +192,7 @@ def mode_amplitude(
     """
     sim = at_rest(particles, sweeps, seed=seed, order=order, dt=dt)
     phi, velocity = shape(mode, particles), sim.state.velocity[:particles, 0]
-    kick = LOAD * dt / 1e3  # so little that every contact stays loaded
+    kick = LOAD * dt / 1e3  # the kick is so small that every contact stays loaded
     velocity += kick * phi
     amplitude = np.ones(steps + 1)
     for i in range(steps):
@@ -202,7 +202,7 @@ def mode_amplitude(
 
 
 # Explicit steps in a step of the soft chain: errors are of first order, 1 % of a damped mode's
-# turn in a step. Stability would ask for a fifth of them.
+# phase in a step. Stability would ask for a fifth of them.
 SUBSTEPS = 400
 
 
@@ -253,7 +253,7 @@ class Chain:
     """The motion of a chain's last particle."""
 
     time: Floats  # (steps,) [dt]
-    position: Floats  # (steps,) of the last particle's centre, from the wall [d]
+    position: Floats  # (steps,) distance of the last particle's centre from the wall [d]
     settled: float  # time from which every contact bears a force; inf if never [dt]
 
     def fit(self, start: float, stop: float) -> Ringing:

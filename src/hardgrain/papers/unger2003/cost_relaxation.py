@@ -21,9 +21,9 @@ MORE = 1.1  # new load / old load
 TOLERANCES = (1e-3, 1e-4, 1e-6)  # values of the residual at which sweeps are counted
 SOLVED = 1e-9  # residual at which what still moves is part of the solution
 NEARLY = 0.01  # share of the added load that may be missing when it has arrived
-MOST = 300_000  # sweeps; none of the systems here needs as many
-FIXED = 1000  # sweeps of a step of constant N_I, timed
-LOOK = 1.03  # sweeps from look to look grow by this factor; counts are interpolated between looks
+MOST = 300_000  # [sweeps] most of a step; none of the systems here needs as many
+FIXED = 1000  # [sweeps] number in a step whose time is measured
+LOOK = 1.03  # factor by which sweeps grow between two looks; counts are interpolated in between
 
 
 Start = Literal["previous", "zero"]
@@ -34,7 +34,7 @@ class Relaxation:
     """How the sweeps of one step went, look by look."""
 
     contacts: int
-    sweeps: Floats  # (looks,) done so far
+    sweeps: Floats  # (looks,) sweeps done so far
     residual: Floats  # (looks,)
     left: Floats  # (looks,) share of the added momentum that has not yet reached a fixed wall
     slip: (
@@ -42,7 +42,8 @@ class Relaxation:
     )
 
     def when(self, measure: str, threshold: float) -> float:
-        """Sweeps until the residual, or what is left, is down to a threshold; NaN: never.
+        """Number of sweeps until the residual, or what is left, is down to a threshold; NaN if it
+        never is.
 
         Between two looks both decay exponentially.
         """
@@ -99,7 +100,8 @@ def _momentum(problem: Problem, axis: int) -> float:
 def relaxation(
     sim: Simulation, start: Start = "previous", axis: int = -1, tolerance: float = TOLERANCES[-1]
 ) -> Relaxation:
-    """The next step of a simulation, which itself stays where it is, solved under our eyes.
+    """Solve the next step of a simulation, which itself stays where it is, and watch how the sweeps
+    go.
 
     It ends when the residual is down to the tolerance and the load has arrived.
     """

@@ -73,10 +73,11 @@ class Rule:
     """When to stop sweeping."""
 
     stop: Stop
-    value: float  # ε, or the number of sweeps
+    value: float  # ε of the rule, or the number of sweeps
 
     def solver(self, force: float) -> GaussSeidel:
-        """``force``: typical of a contact; the local rule neglects ε of it (δ of the review)."""
+        """The solver with this rule; ``force`` is typical of a contact, and the local rule neglects
+        ε of it (δ of the review)."""
         if self.stop == "sweeps":
             return GaussSeidel(sweeps=int(self.value))
         cutoff = self.value * force if self.stop == "local" else 0.0
@@ -92,7 +93,7 @@ def situation(name: str) -> Situation:
 
 
 SIZE = Uniform(min=2.0 / 3.0, max=4.0 / 3.0)
-TIGHT = GaussSeidel(stop="residual", tolerance=1e-3, sweeps=MOST)  # for what comes before
+TIGHT = GaussSeidel(stop="residual", tolerance=1e-3, sweeps=MOST)  # solver for what comes before
 
 
 def _grains(count: int, low: tuple[float, float], high: tuple[float, float]) -> Grains:
@@ -125,7 +126,7 @@ def _drum() -> Situation:
 
     sim = Simulation(turning(0.0), dt=DT, solver=TIGHT, seed=SEED)
     sim.run(until=400, progress=False)
-    # shorter steps: grains that roll turn about each other, which a step neglects
+    # shorter steps, because rolling grains rotate about each other, which a step neglects
     return Situation("drum", turning(0.1), sim.state, 0.4 * DT, 500)
 
 
@@ -155,7 +156,7 @@ def _biaxial() -> Situation:
 class Point:
     """What a rule costs and yields in a situation."""
 
-    sweeps: float  # mean over all steps
+    sweeps: float  # mean number of sweeps over all steps
     # mean overlap of contacts that bear a force, over the second half of the run [d]
     overlap: float
     seconds: float  # time of a step's solution, checks of the rule included [s]
@@ -180,7 +181,7 @@ def measure(job: tuple[Situation, Rule, int]) -> Point:
 # ---------------------------------------------------------------------- the experiment
 @dataclass(frozen=True)
 class Curve:
-    """A rule from coarse to fine, all seeds."""
+    """Results of a rule from coarse to fine, for all seeds."""
 
     values: tuple[float, ...]
     sweeps: Floats  # (values, seeds)
@@ -188,7 +189,7 @@ class Curve:
 
     def work(self, values: tuple[float, ...], overlap: float) -> Floats:
         """Logarithm of the sweeps for a mean overlap, interpolated between runs, shape (seeds,)."""
-        rows = [self.values.index(v) for v in values][::-1]  # overlap grows
+        rows = [self.values.index(v) for v in values][::-1]  # sorted such that the overlap grows
         x, y = np.log(self.overlap[rows]), np.log(self.sweeps[rows])
         level = math.log(overlap)
         found = [np.interp(level, np.maximum.accumulate(a), b) for a, b in zip(x.T, y.T)]
@@ -196,7 +197,8 @@ class Curve:
 
 
 def run(quick: bool) -> Outcome:
-    """All rules in all situations; quick: what the review compares, and no more."""
+    """Run all rules in all situations; the quick version has only those that the review
+    compares."""
     seeds = 4 if quick else 16
     rules = COMPARED if quick else RULES
     cases = pmap(situation, SITUATIONS)

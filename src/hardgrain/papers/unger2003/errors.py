@@ -43,7 +43,7 @@ from hardgrain.theory import chain as theory
 __all__ = ["EXPERIMENT"]
 
 ROOM = 1.0  # distance of the disk's centre from that of the circle
-TIME = 1.0  # at speed 1: one radian
+TIME = 1.0  # at speed 1 the disk moves by one radian
 Geometry = Literal["start", "end"]
 GEOMETRIES: tuple[Geometry, ...] = ("start", "end")
 STEPS = (16, 32, 64, 128, 256)
@@ -163,7 +163,7 @@ def _of_turning(dt: Floats, turned: dict[Geometry, Floats]) -> list[Claim]:
         what = (
             f"disk along a circle, {fewest} to {most} steps a radian, normals at the {g} of a step"
         )
-        # the geometry at the end is iterated to `RigidGrains.tolerance`, of half a diameter
+        # The geometry at the end is iterated to `RigidGrains.tolerance` of a radius.
         left = 1e-9 if g == "start" else 0.5 * RigidGrains(geometry="end").tolerance * most
         reason = "rounding" if g == "start" else "the iteration's tolerance, if all steps add up"
         off = np.abs(turned[g] - exact[g]).max(axis=0)

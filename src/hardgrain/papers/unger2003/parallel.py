@@ -25,13 +25,13 @@ FULL = {"2D": (256, 12), "3D": (250, 12)}
 
 
 def _measure(job: tuple[str, int, int]) -> tuple[float, float]:
-    """Growth of an error in an update, and ρ."""
+    """Growth of an error in one update, and the number ρ."""
     problem = at_rest_problem(*job)
     return growth(problem), radius(problem)
 
 
 def run(quick: bool) -> Outcome:
-    """A chain and packings at rest."""
+    """Measure a chain and packings at rest."""
     plan = QUICK if quick else FULL
     jobs = [("chain", CHAIN, 0)]
     jobs += [(system, n, seed) for system, (n, seeds) in plan.items() for seed in range(seeds)]

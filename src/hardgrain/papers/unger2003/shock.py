@@ -324,7 +324,7 @@ def _of_walls() -> list[Claim]:
 
 # ---------------------------------------------------------------------- the experiment
 def run(quick: bool) -> Outcome:
-    """All of it takes seconds, also in full."""
+    """Judge all of it, which takes seconds, also in full."""
     claims, table = _of_pairs(200)
     claims += [*_of_steps(50), *_of_overlaps(50), *_of_coupled(60), *_of_walls()]
     return Outcome(claims, {"pairs": table}, {"cone": _figure(table)}, TEXT, range(1, 7))

@@ -34,11 +34,11 @@ __all__ = ["HELD", "STICKS", "Array", "Floats", "States", "Undetermined", "not_n
 Floats = NDArray[np.float64]
 States = NDArray[np.int8]
 
-# The state of a contact; +1 and −1: slides, T = ±µ N.
+# The states of a contact; besides these, +1 and −1 mean that it slides with T = ±µ N.
 STICKS = 0
-HELD = 2  # would open, but is kept closed by a pull N < 0; friction, with nothing to press, is none
+HELD = 2  # it would open, but is kept closed by a pull N < 0 and bears no friction
 
-_BAND = 3  # diagonals above the main one, and below
+_BAND = 3  # number of diagonals above the main one, and below it
 
 
 class Array:
@@ -81,7 +81,7 @@ class Array:
         self._dynamics(first)
 
     def _maps(self, first: NDArray[np.intp]) -> None:
-        """N = normal x + normal_0 and u̇ = slip x of all contacts."""
+        """Make the maps N = normal x + normal_0 and u̇ = slip x of all contacts."""
         side, plane = np.arange(0, self.contacts, 2), np.arange(1, self.contacts, 2)
         shape = (self.contacts, self.size)
         self.normal = _sparse(shape, [
@@ -95,8 +95,8 @@ class Array:
             (side[:-1], self.at_omega, 1.0), (side[1:], self.at_omega, 1.0),
             (plane, self.at_v, 1.0), (plane, self.at_omega, -1.0),
         ])  # fmt: skip
-        # all that may stand in the contacts' equations: which contact, which column, and its
-        # coefficients in T, N and u̇
+        # All entries of the contacts' equations: the contact, the column, and its
+        # coefficients in T, N and u̇.
         self.tangential = self.unknown(self.at_tangential)
         maps = (self.tangential, self.normal, self.slip)
         either = sum(abs(m) for m in maps).tocoo()
@@ -105,7 +105,7 @@ class Array:
         self._place = (2 * _BAND + self.line[self._contact] - column, column)
 
     def _dynamics(self, first: NDArray[np.intp]) -> None:
-        """The other equations, and their right side."""
+        """The equations of motion, and their right side."""
         x, rotation, link = first + 1, first + 3, first + 4
         self.dynamics = _sparse((self.size, self.size), [
             (x, first + 1, 1.0), (x, first + 3, 1.0), (x, first + 4, -1.0),  # v̇ + T' − N_i
@@ -126,9 +126,9 @@ class Array:
     def coefficients(
         self, mu: ArrayLike, mu_plane: ArrayLike, mu_block: ArrayLike, kind: str = ""
     ) -> Floats:
-        """One for each contact, from a number or an array for each kind (2 L + 1,).
+        """Coefficients of all contacts (2 L + 1,), from a number or an array for each kind.
 
-        ``kind``: what their names end with in a word on wrong ones.
+        ``kind`` is the end of their names in a message about wrong ones.
         """
         every = np.empty(self.contacts)
         every[[0, -1]] = _many(f"mu_block{kind}", mu_block, 2)
@@ -137,7 +137,7 @@ class Array:
         return every
 
     def name(self, contact: int) -> str:
-        """What a contact is between, for a reader."""
+        """The name of a contact for a reader: what it is between."""
         i = int(contact) // 2
         if contact % 2:
             return f"disk {i + 1} and the plane"
@@ -148,7 +148,7 @@ class Array:
         return f"disks {i} and {i + 1}"
 
     def slips(self, omega: Floats, v: float) -> Floats:
-        """u of all contacts at these velocities (2 L + 1,)."""
+        """The slips u of all contacts at these velocities, shape (2 L + 1,)."""
         x = np.zeros(self.size)
         x[self.at_omega], x[self.at_v] = omega, v
         u: Floats = self.slip @ x
@@ -207,7 +207,7 @@ def not_negative(name: str, value: float) -> float:
 
 
 def _many(name: str, value: ArrayLike, count: int) -> Floats:
-    """``count`` numbers from 0 up, from one for all or one for each."""
+    """An array of ``count`` numbers, not negative, from one for all or one for each."""
     try:
         numbers = np.broadcast_to(np.asarray(value, dtype=float), (count,))
     except (TypeError, ValueError):

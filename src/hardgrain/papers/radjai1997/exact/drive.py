@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.papers.radjai1997.exact.array import Array, Floats, States, not_negative
-from hardgrain.papers.radjai1997.exact.pivot import Stretch, complementary, walk
+from hardgrain.papers.radjai1997.exact.pivot import Stretch, complementary, trace
 from hardgrain.papers.radjai1997.exact.solution import Solution
 
 __all__ = ["Pieces", "pieces"]
 
-_STILL = 1e-12  # v̇ of an array that does not move
+_STILL = 1e-12  # an array with a smaller v̇ does not move
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """n pieces between n + 1 driving forces, in the order of growing drive."""
 
-    drive: Floats  # (n + 1,) N_L where states change
+    drive: Floats  # (n + 1,) driving force N_L at which states change
     acceleration: Floats  # (n + 1,) v̇ there
     friction: Floats  # (n + 1,) µ_g there
-    inertia: Floats  # (n,) m_e
-    effective_friction: Floats  # (n,) µ_e = F_e / L
+    inertia: Floats  # (n,) effective inertia m_e
+    effective_friction: Floats  # (n,) effective friction µ_e = F_e / L
     states: States  # (n, 2 L + 1)
     determinate: NDArray[np.bool_]  # (n,) whether the contact states leave one set of forces
     closed: NDArray[np.bool_]  # (n,) whether all contacts press; else some are held by a pull
@@ -69,7 +69,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
     corners: list[tuple[float, float, float]] = []
     lines: list[tuple[float, float]] = []
     kept: list[Solution] = []
-    for stretch in walk(bare, mu, rest, states, high, low, load=1.0):
+    for stretch in trace(bare, mu, rest, states, high, low, load=1.0):
         if stretch.begin >= high and stretch.end > high:
             break
         at_rest, rate = stretch.x[v]  # v̇ = at_rest + rate drive

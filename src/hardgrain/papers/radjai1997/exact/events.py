@@ -22,8 +22,8 @@ from hardgrain.papers.radjai1997.exact.solution import Solution
 
 __all__ = ["ContactLost", "History", "evolve"]
 
-_NO_SLIP = 1e-10  # relative to the largest velocity that there was
-_ROUNDING = 1e-12  # of a rate of slip, relative to the largest acceleration or force
+_NO_SLIP = 1e-10  # [largest velocity so far] a smaller slip is zero, up to rounding
+_ROUNDING = 1e-12  # [largest acceleration or force] rounding of a rate of slip
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class History:
     """An array from its start to its steady state, segment by segment; the last does not end."""
 
     time: Floats  # (n,) when each segment begins
-    omega: Floats  # (n, L) angular velocities then
-    velocity: Floats  # (n,) of the array, then
+    omega: Floats  # (n, L) angular velocities when each segment begins
+    velocity: Floats  # (n,) velocity of the array when each segment begins
     solutions: list[Solution]  # (n,) forces, accelerations and contact states of each segment
     lost: list[tuple[str, float]]  # contacts that had to be kept closed, and when first
 
@@ -43,12 +43,12 @@ class History:
 
     @property
     def friction(self) -> Floats:
-        """µ_g of each segment (n,)."""
+        """The collective friction µ_g of each segment, shape (n,)."""
         return np.array([s.friction for s in self.solutions])
 
     @property
     def acceleration(self) -> Floats:
-        """v̇ of each segment (n,)."""
+        """The acceleration v̇ of each segment, shape (n,)."""
         return np.array([s.acceleration for s in self.solutions])
 
     @property
@@ -67,7 +67,7 @@ class History:
         return all(s.unique for s in self.solutions)
 
     def friction_at(self, time: ArrayLike) -> Floats:
-        """µ_g at the given times."""
+        """The collective friction µ_g at the given times."""
         segment = np.searchsorted(self.time, np.asarray(time, dtype=float), side="right") - 1
         friction: Floats = self.friction[segment.clip(min=0)]
         return friction
@@ -96,7 +96,8 @@ def evolve(
     seed: int = 0,
     keep_closed: bool = False,
 ) -> History:
-    """From given velocities to the steady state; ``keep_closed``: a pull may hold a contact."""
+    """Follow the array from given velocities to the steady state; with ``keep_closed`` a pull may
+    hold a contact."""
     omega, v = _start(array, omega, velocity)
     try:
         rng = np.random.default_rng(seed)

@@ -1,10 +1,10 @@
 """Forces and contact states by trial: Appendix A of Radjai et al. 1997.
 
 Guess the states, solve the equations, look which contacts break their inequality, change the state
-of one, and try again. It shares with `pivot` no more than the equations: a
-second way to the same answer. To change all that break goes round in circles and meets closed loops
-of sticking contacts, whose equations have no solution; one of them, picked at random, leaves every
-circle, but nothing bounds the number of trials.
+of one, and try again. This shares with `pivot` only the equations, so that it is a second way to
+the same answer. Changing all states that break goes round in circles and meets closed loops of
+sticking contacts, whose equations have no solution. Changing one of them, picked at random, leaves
+every circle, but nothing bounds the number of trials.
 """
 
 from __future__ import annotations

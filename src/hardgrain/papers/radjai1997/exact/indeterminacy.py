@@ -26,8 +26,8 @@ __all__ = ["Polytope", "all_states", "with_states"]
 
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
-# Of bounds for the search over all states: exact ones are tight, and HiGHS, which searches to
-# 1e-6, then finds nothing where there is one solution only.
+# Tolerance of the bounds in the search over all states. With exact bounds HiGHS, which searches to
+# 1e-6, finds nothing where there is one solution only.
 _ROOM = np.array([-1e-6, 1e-6])
 
 _Part = tuple[Any, Any, Any]  # matrix A, low and high: low ≤ A x ≤ high
@@ -57,7 +57,7 @@ class Polytope:
     def least(self, objective: Floats) -> float:
         """The least value of a linear function; −inf if there is none."""
         found = linprog(objective, **self._program)
-        if found.status == 4:  # too tight for its scale
+        if found.status == 4:  # the tolerance is too tight for the scale of the numbers
             found = linprog(objective, **self._program | {"options": {}})
         if found.status == 3:
             return -np.inf
@@ -66,14 +66,14 @@ class Polytope:
     def member(self) -> Floats | None:
         """One x, or None if there is none."""
         found = linprog(np.zeros(self.rows.shape[1]), **self._program)
-        return None if found.status != 0 else np.asarray(found.x) + 0.0  # no −0
+        return None if found.status != 0 else np.asarray(found.x) + 0.0  # avoids −0
 
     def extremes(self, rows: Any) -> Floats:
         """Least and greatest value of linear functions, the rows of a sparse matrix (n, 2)."""
         return np.array([(self.least(r), -self.least(-r)) for r in rows.toarray()]).reshape(-1, 2)
 
     def is_point(self, rounding: float) -> bool:
-        """Whether there is but one member: on more than one no generic function is constant."""
+        """Whether there is only one member; on several, no generic function is constant."""
         generic = np.random.default_rng(0).standard_normal((1, self.rows.shape[1]))
         low, high = self.extremes(csr_array(generic))[0]
         return bool(high - low <= rounding * np.abs(generic).sum())
@@ -115,8 +115,8 @@ def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: 
             *_cone(array, stick, active),
         ]
     )
-    # How far rates of slip, and T from ±µ_d N, can go at all. A contact may slip forward only if
-    # the first of its two yes or no says so, and then T = µ_d N; backward likewise.
+    # Largest rates of slip, and largest distances of T from ±µ_d N. A contact may slip forward only
+    # if the first of its two yes or no says so, and then T = µ_d N; backward likewise.
     k, n = int(active.sum()), array.size
     none, one = csr_array((k, k)), eye_array(k)
     rate = array.slip[active]
@@ -153,14 +153,14 @@ def _motion(array: Array) -> list[_Part]:
 
 
 def _equals(array: Array, mu: Floats, which: NDArray[np.bool_]) -> list[_Part]:
-    """T = µ N."""
+    """The constraint T = µ N."""
     rows = array.tangential[which] - diags_array(mu[which]) @ array.normal[which]
     level = mu[which] * array.normal_0[which]
     return [(rows, level, level)]
 
 
 def _cone(array: Array, mu: Floats, which: NDArray[np.bool_]) -> list[_Part]:
-    """−µ N ≤ T ≤ µ N."""
+    """The constraint −µ N ≤ T ≤ µ N."""
     [(up, level_up, _)] = _equals(array, mu, which)
     [(down, level_down, _)] = _equals(array, -mu, which)
     return [(up, -np.inf, level_up), (down, level_down, np.inf)]
@@ -168,7 +168,7 @@ def _cone(array: Array, mu: Floats, which: NDArray[np.bool_]) -> list[_Part]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """HiGHS prints a line of its own now and then, past all options."""
+    """Silence HiGHS, which sometimes prints a line in spite of all options."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

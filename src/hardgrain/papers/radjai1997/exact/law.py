@@ -70,7 +70,7 @@ class Coulomb:
         return Solution.checked(array, x, states, self.slide, self.stick, given)
 
     def _stick(self, array: Array, given: States) -> tuple[Floats, States]:
-        decided = given.copy()  # ±1: slides that way, with µ_d
+        decided = given.copy()  # ±1 means that it slides that way, with µ_d
         met: set[bytes] = set()
         while decided.tobytes() not in met:
             met.add(decided.tobytes())
@@ -78,7 +78,8 @@ class Coulomb:
             x, states = complementary(array, mu, decided)
             rate = array.slip @ x
             small = 1e-12 * np.abs(x).max()
-            back = (given == 0) & (decided * rate < -small)  # would stop: may stick again
+            # these would stop, so they may stick again
+            back = (given == 0) & (decided * rate < -small)
             give_way = (decided == 0) & (states != STICKS) & (np.abs(rate) > small)
             if back.any():
                 decided[np.argmin(np.where(back, decided * rate, 0.0))] = 0
@@ -87,5 +88,6 @@ class Coulomb:
                 decided[fastest] = np.sign(rate[fastest])
             else:
                 return x, states
-        # Round in a circle: what gives way under µ_s sticks again once it slides with µ_d.
+        # It goes round in a circle: a contact that gives way under µ_s sticks again once it slides
+        # with µ_d.
         return complementary(array, self.slide, given)

@@ -11,11 +11,11 @@ the solution on:
     slides, N = 0           → held, T = 0       held, N = 0      → slides
 
 Behind the change t may have to grow again; the sign is such that what has just become free departs
-from zero. The path meets no set of states twice, for it could be walked back from there in only one
-way: the method does not cycle. That needs ties to be absent, as they are for all d but a set of
+from zero. The path meets no set of states twice, since there is only one way back from each
+way: the method does not cycle. This requires ties to be absent, as they are for all d but a set of
 measure zero while forces depend on d (not where nothing can press, such as a block that is not
-pushed); should it fail, another d is tried. The same walk along the driving force instead of t
-gives the solution as an exact piecewise linear function of the drive.
+pushed); should it fail, another d is tried. Following the driving force instead of t
+in the same way gives the solution as an exact piecewise linear function of the drive.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from hardgrain.errors import RunError
 from hardgrain.papers.radjai1997.exact.array import HELD, STICKS, Array, Floats, States
 from hardgrain.papers.radjai1997.exact.indeterminacy import with_states
 
-__all__ = ["Stretch", "at_rest", "complementary", "walk", "walked"]
+__all__ = ["Stretch", "at_rest", "complementary", "trace", "traced"]
 
 _ATTEMPTS = 20
-_AGAIN = 5  # of these, to do without a pull; each costs as much as the first
-_ACCURACY = 1e-9  # of what is found, relative to the largest unknown
-_WEIGHT = 1e-15  # rounding of a disk's weight, which is there if all unknowns vanish
-_ROUNDING = 1e-12  # of a slope, relative to the terms it is made of
+_AGAIN = 5  # [attempts] further ones, to find a solution without a pull
+_ACCURACY = 1e-9  # [largest unknown] accuracy that a solution must have
+_WEIGHT = 1e-15  # [weight of a disk] rounding that remains if all unknowns vanish
+_ROUNDING = 1e-12  # [terms it is made of] rounding of a slope
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
     """
     pulled: tuple[Floats, States] | None = None
     for attempt in range(_ATTEMPTS):
-        found = walked(array, mu, given, attempt)
+        found = traced(array, mu, given, attempt)
         if found is not None:
             if (found[1] != HELD).all():
                 return found
@@ -79,20 +79,22 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
     )
 
 
-def walked(array: Array, mu: Floats, given: States, attempt: int) -> tuple[Floats, States] | None:
-    """The same by one walk, which depends on ``attempt``, or None if it ends nowhere.
+def traced(array: Array, mu: Floats, given: States, attempt: int) -> tuple[Floats, States] | None:
+    """Unknowns and states found along one path, which depends on ``attempt``, or None if it ends
+    nowhere.
 
-    Where friction is so strong that a walk may end nowhere, or with a pull that need not be,
+    Where friction is so strong that a path may end nowhere, or with a pull that is not necessary,
     another one starts elsewhere; where there are several solutions it may find another.
     """
     rng = np.random.default_rng(attempt)
-    push = rng.uniform(1.0, 2.0, array.contacts)  # generic: no two contacts change at once
+    # generic numbers, so that no two contacts change at once
+    push = rng.uniform(1.0, 2.0, array.contacts)
     if attempt > 0:
         push *= rng.choice([-1.0, 1.0], array.contacts)
     start = np.where(given == 0, np.sign(push), given).astype(np.int8)
     try:
         start = _all_slide(array, mu, start)
-        *_, last = walk(array, mu, given, start, math.inf, 0.0, push=push)
+        *_, last = trace(array, mu, given, start, math.inf, 0.0, push=push)
     except RunError:
         return None
     room, _ = _margins(array, mu, given, last.states, push, last.x)
@@ -110,7 +112,7 @@ def at_rest(array: Array, mu: Floats, given: States) -> tuple[Floats, States] | 
 
 
 def _all_slide(array: Array, mu: Floats, states: States) -> States:
-    """Where all slide, which contacts are to be held?"""
+    """The states in which all contacts slide or are held."""
     slides = states
     for _ in range(array.contacts):
         normal = array.normal @ array.solve(states, mu)[:, 0] + array.normal_0
@@ -121,7 +123,7 @@ def _all_slide(array: Array, mu: Floats, states: States) -> States:
     raise RunError("there is no start")
 
 
-def walk(
+def trace(
     array: Array,
     mu: Floats,
     given: States,
@@ -139,13 +141,14 @@ def walk(
         push = np.zeros(array.contacts)
     states = states.copy()
     t, down = begin, begin > end
-    fresh: tuple[int, int] | None = None  # the inequality that has just come to hold
+    fresh: tuple[int, int] | None = None  # the inequality that holds since the last change
     for _ in range(100 * array.contacts):
         x = array.solve(states, mu, push, load)
         room, slope = _margins(array, mu, given, states, push, x)
-        if fresh is not None:  # which way does it depart from zero?
+        if fresh is not None:  # t must change such that it departs from zero
             down = bool(slope[fresh] < 0.0)
-        # the first to break on the way; what is at zero already and falls breaks at once
+        # The first inequality to break on the way; one that is at zero already and falls breaks at
+        # once.
         way = -1.0 if down else 1.0
         falls = way * slope < 0.0
         if fresh is not None:
@@ -155,7 +158,7 @@ def walk(
         which = int(ahead.argmax() if down else ahead.argmin())
         stop = float(ahead.flat[which])
         stop = min(stop, t) if down else max(stop, t)
-        # loops of sticking contacts close only at the end itself: not to be missed by rounding
+        # Loops of sticking contacts close only at the end itself, which rounding must not miss.
         near = _ROUNDING * max(1.0, float(np.abs(x[:, 0]).max()))
         if down == (begin > end) and (stop <= end + near if down else stop >= end - near):
             yield Stretch(t, end, states.copy(), x)
@@ -172,7 +175,7 @@ def walk(
 def _margins(
     array: Array, mu: Floats, given: States, states: States, push: Floats, x: Floats
 ) -> tuple[Floats, Floats]:
-    """What must not become negative at each contact, at t = 0 and per t; both (2, 2 L + 1).
+    """Numbers that must not become negative at each contact, at t = 0 and per t, both (2, 2 L + 1).
 
     sticks: µ N − T and µ N + T; slides: its rate of slip, and N; held: −N.
     """
@@ -185,7 +188,7 @@ def _margins(
     sticks, held = (states == STICKS)[:, None], (states == HELD)[:, None]
     never = np.array([math.inf, 0.0])
     first = np.where(sticks, limit - tangential, np.where(held, -normal, states[:, None] * rate))
-    # a slip that there is decides by itself; without friction nothing depends on it
+    # An existing slip decides by itself, and without friction nothing depends on it.
     first[(np.abs(states) == 1) & ((given != 0) | (mu == 0.0))] = never
     second = np.where(sticks, limit + tangential, normal)
     second[states == HELD] = never
@@ -205,7 +208,8 @@ def _change(
     x: Floats,
     t: float,
 ) -> tuple[int, int]:
-    """Change the state of a contact whose inequality breaks; which one holds from now on?"""
+    """Change the state of a contact whose inequality breaks, and return the one that holds from now
+    on."""
     old = states[contact]
     if old == STICKS:
         states[contact] = 1 if side == 0 else -1

@@ -14,15 +14,15 @@ from hardgrain.errors import RunError
 from hardgrain.papers.radjai1997.exact.array import HELD, STICKS, Array, Floats, States
 from hardgrain.papers.radjai1997.exact.flip import flip
 from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, all_states, with_states
-from hardgrain.papers.radjai1997.exact.pivot import at_rest, walked
+from hardgrain.papers.radjai1997.exact.pivot import at_rest, traced
 
 __all__ = ["Solution"]
 
-_ROUNDING = 1e-9  # relative to the largest unknown; of a force or an acceleration
-_WAYS = 8  # tried for other solutions; where there were two, each way found either as often
-_SHORT = 4  # disks up to which all contact states are searched
-_SEARCHED = 2e-6  # what the search may be wrong by
-_WEIGHT = 1e-15  # of a disk's weight, which is there if all unknowns vanish
+_ROUNDING = 1e-9  # [largest unknown] rounding of a force or an acceleration
+_WAYS = 8  # [attempts] to find other solutions; where there are two, each finds either as often
+_SHORT = 4  # [disks] in arrays up to this length all contact states are searched
+_SEARCHED = 2e-6  # error that the search may have
+_WEIGHT = 1e-15  # [weight of a disk] rounding that remains if all unknowns vanish
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +33,21 @@ class Solution:
     """
 
     array: Array
-    x: Floats  # unknowns, in the order of `Array`
+    x: Floats  # all unknowns, in the order of `Array`
     states: States  # (2 L + 1,) 0: sticks, ±1: slides, 2: held; contacts in the order of `Array`
-    slide: Floats  # (2 L + 1,) µ_d
-    stick: Floats  # (2 L + 1,) µ_s
-    given: States  # (2 L + 1,) direction of the slip that there was, 0: none
+    slide: Floats  # (2 L + 1,) dynamic coefficients µ_d
+    stick: Floats  # (2 L + 1,) static coefficients µ_s
+    given: States  # (2 L + 1,) direction of the slip before, 0 if there was none
 
     @classmethod
     def checked(
         cls, array: Array, x: Floats, states: States, slide: Floats, stick: Floats, given: States
     ) -> Solution:
-        """A solution; a contact whose slip does not begin to change sticks, by (1)."""
+        """Make a solution and check it; a contact whose slip does not begin to change sticks, by
+        (1)."""
         rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max() + _WEIGHT
         still = (given == 0) & rest & (states != HELD)
-        # without friction the state is only the direction of the slip
+        # Without friction the state is only the direction of the slip.
         loose = (given == 0) & (slide == 0.0) & ~rest & (states != HELD)
         states = np.where(still, STICKS, np.where(loose, np.sign(array.slip @ x), states))
         found = cls(array, x, states.astype(np.int8), slide, stick, given)
@@ -63,55 +64,55 @@ class Solution:
     # ------------------------------------------------------------------ forces and accelerations
     @property
     def acceleration(self) -> float:
-        """v̇."""
+        """The acceleration v̇ of the array."""
         return float(self.x[self.array.at_v[0]])
 
     @property
     def angular_acceleration(self) -> Floats:
-        """ω̇ of each disk (L,)."""
+        """The angular acceleration ω̇ of each disk, shape (L,)."""
         return self.x[self.array.at_omega]
 
     @property
     def tangential(self) -> Floats:
-        """T_0 … T_L (L + 1,)."""
+        """The tangential forces T_0 … T_L of the sides, shape (L + 1,)."""
         return self.x[self.array.at_tangential[0::2]]
 
     @property
     def tangential_plane(self) -> Floats:
-        """T'_1 … T'_L (L,)."""
+        """The tangential forces T'_1 … T'_L on the plane, shape (L,)."""
         return self.x[self.array.at_tangential[1::2]]
 
     @cached_property
     def normals(self) -> Floats:
-        """N of all contacts, in the order of `Array` (2 L + 1,)."""
+        """The normal forces of all contacts, in the order of `Array`, shape (2 L + 1,)."""
         normals: Floats = self.array.normal @ self.x + self.array.normal_0
         return normals
 
     @property
     def normal(self) -> Floats:
-        """N_0 … N_L (L + 1,)."""
+        """The normal forces N_0 … N_L of the sides, shape (L + 1,)."""
         return self.normals[0::2]
 
     @property
     def normal_plane(self) -> Floats:
-        """N'_1 … N'_L (L,)."""
+        """The normal forces N'_1 … N'_L on the plane, shape (L,)."""
         return self.normals[1::2]
 
     @property
     def friction(self) -> float:
-        """µ_g, the plane's friction on the array over its weight."""
+        """The collective friction µ_g: the plane's friction on the array over its weight."""
         return float(self.tangential_plane.mean())
 
     @cached_property
     def slip_rate(self) -> Floats:
-        """u̇ of all contacts (2 L + 1,)."""
+        """The rates of slip u̇ of all contacts, shape (2 L + 1,)."""
         rate: Floats = self.array.slip @ self.x
         return rate
 
     # ------------------------------------------------------------------ states
     @cached_property
     def modes(self) -> tuple[int, int, int]:
-        """L_1, L_2, L_3: how many disks are in each domain, from the braking block on.
+        """The numbers L_1, L_2, L_3 of disks in each domain, from the braking block on.
 
         For an array that moves forward. In the first all roll on the plane; the third begins with
         the first disk behind it that rolls on a neighbour (or rests on a block) and reaches to the
@@ -131,7 +132,7 @@ class Solution:
         return [self.array.name(int(k)) for k in np.flatnonzero(self.states == HELD)]
 
     def _check(self) -> None:
-        """All laws at all contacts, whatever way the solution was found."""
+        """Check all laws at all contacts, whatever way the solution was found."""
         a, x = self.array, self.x
         size = _ROUNDING * np.abs(x).max() + _WEIGHT
         held, sticks = self.states == HELD, self.states == STICKS
@@ -159,10 +160,10 @@ class Solution:
     # ------------------------------------------------------------------ how certain
     @cached_property
     def redundant(self) -> int:
-        """By how many the sticking contacts exceed what fixes the rates of slip.
+        """The number of sticking contacts beyond those that fix the rates of slip.
 
         They are edges of a graph: bodies i and i + 1 counter-rotate, a disk rolls on the plane, a
-        disk does not turn on a block. A component in which all these agree leaves one rate open,
+        disk does not rotate on a block. A component in which all these agree leaves one rate open,
         a frustrated one none; a double cover of the graph tells them apart.
         """
         n = self.array.particles
@@ -199,10 +200,10 @@ class Solution:
     def others(self) -> list[Solution]:
         """Solutions with other contact states, as far as other ways to one have found any.
 
-        Walks that start elsewhere and, under C2, trial and error.
+        They are found by paths that start elsewhere and, under C2, by trial and error.
         """
         a, given = self.array, self.given
-        found = [walked(a, self.slide, given, k) for k in range(_WAYS)]
+        found = [traced(a, self.slide, given, k) for k in range(_WAYS)]
         found.append(at_rest(a, self.stick, given))
         if not np.array_equal(self.slide, self.stick):
             for k in range(_WAYS):
@@ -234,7 +235,7 @@ class Solution:
         """Least and greatest value of some linear functions of the unknowns (n, 2)."""
         shift = np.reshape(constant, (-1, 1))
         found = []
-        for s in (self, *self.others):  # a solution is one of them, whatever the rounding
+        for s in (self, *self.others):  # each solution is a member, whatever the rounding
             found += [(rows @ s.x)[:, None] + shift] * 2
             if not s.determinate:
                 found.append(s._polytope.extremes(rows) + shift)
@@ -242,9 +243,9 @@ class Solution:
         if self.array.particles <= _SHORT and not self.lost:
             try:
                 least, greatest = self._exhaustive(rows).T + shift.T
-            except RunError:  # its tolerances may hide a single solution
+            except RunError:  # the tolerances of the search may hide a single solution
                 least, greatest = low, high
-            # it is exact to `_SEARCHED` only
+            # The search is exact to `_SEARCHED` only.
             low = np.where(least < low - _SEARCHED, least, low)
             high = np.where(greatest > high + _SEARCHED, greatest, high)
         return np.stack([low, high], axis=1)
@@ -278,25 +279,25 @@ class Solution:
 
     @cached_property
     def normal_range(self) -> Floats:
-        """Of N_0 … N_L (L + 1, 2)."""
+        """Least and greatest value of N_0 … N_L, shape (L + 1, 2)."""
         return self._range(self.array.normal[0::2], self.array.normal_0[0::2])
 
     @cached_property
     def normal_plane_range(self) -> Floats:
-        """Of N'_1 … N'_L (L, 2)."""
+        """Least and greatest value of N'_1 … N'_L, shape (L, 2)."""
         return self._range(self.array.normal[1::2], self.array.normal_0[1::2])
 
     @cached_property
     def tangential_range(self) -> Floats:
-        """Of T_0 … T_L (L + 1, 2)."""
+        """Least and greatest value of T_0 … T_L, shape (L + 1, 2)."""
         return self._range(self.array.tangential[0::2])
 
     @cached_property
     def tangential_plane_range(self) -> Floats:
-        """Of T'_1 … T'_L (L, 2)."""
+        """Least and greatest value of T'_1 … T'_L, shape (L, 2)."""
         return self._range(self.array.tangential[1::2])
 
     @cached_property
     def angular_acceleration_range(self) -> Floats:
-        """Of ω̇ (L, 2)."""
+        """Least and greatest value of ω̇ of each disk, shape (L, 2)."""
         return self._range(self.array.unknown(self.array.at_omega))
