@@ -27,6 +27,7 @@ BENCHMARKS = {
     "scaling": "scaling",
     "rigid": "rigid",
     "overhead": "overhead",
+    "advise": "advise",
     "size": "size",
     "threads": "threads",
     "scaling-large": "scaling_large",

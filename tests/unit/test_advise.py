@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hardgrain as hg
-from hardgrain.run.advise import Advice
+from hardgrain.run.advise import Advice, usual_sweeps
 from hardgrain.run.scenario import Start, Stop
 
 
@@ -69,6 +69,7 @@ def test_advice_agrees_with_the_run(tmp_path: Path) -> None:
         assert 0.5 < getattr(first.rigidity, name) / getattr(after, name) < 2.0, name
         assert 0.7 < getattr(ahead.rigidity, name) / getattr(after, name) < 1.4, name
     assert first.needed[0] < after.needed < first.needed[1]
+    assert ahead.needed[0] < after.needed < ahead.needed[1]
     assert not ahead.foreseen
     assert ahead.rehearsed == 1.0
     assert ahead.rigid is after.rigid is False
@@ -109,6 +110,19 @@ def test_criterion_is_rigid_if_it_sees_the_slowest_wave() -> None:
     assert foreseen(box(hg.GaussSeidel(stop="global", sweeps=5000))).rigid is False
     capped = foreseen(box(hg.GaussSeidel(stop="residual", tolerance=1e-6, sweeps=10)))
     assert capped.rigid is False
+
+
+def test_a_run_that_may_come_to_rest_may_be_short() -> None:
+    """It will not take less than what was rehearsed, nor more than its limit."""
+    whole = foreseen(box(hg.GaussSeidel(), stop=Stop(steps=10**5)))
+    either = foreseen(box(hg.GaussSeidel(), stop=Stop(steps=10**5, at_rest=hg.AtRest())))
+    assert either.seconds[0] < 0.01 * whole.seconds[0]
+    assert either.seconds[1] > whole.seconds[0]
+
+
+def test_rare_moments_do_not_widen_what_is_stated() -> None:
+    usual = [100] * 19
+    assert usual_sweeps([*usual, 10**6]) == usual_sweeps(usual) == [50, 200]
 
 
 def test_step_is_judged_by_the_speeds_to_come() -> None:

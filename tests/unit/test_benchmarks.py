@@ -39,6 +39,13 @@ def test_figure_knows_its_target(load: Callable[[str], ModuleType]) -> None:
     assert figure("speed", 1.0).met is None
 
 
+def test_what_is_outside_a_range(load: Callable[[str], ModuleType]) -> None:
+    outside = load("advise").outside
+    assert outside(3.0, (2.0, 4.0)) == 1.0
+    assert outside(1.0, (2.0, 4.0)) == 2.0
+    assert outside(6.0, (2.0, 4.0)) == 1.5
+
+
 def test_tiles_bear_the_forces_of_the_packing_they_copy(load: Callable[[str], ModuleType]) -> None:
     packings = load("packings")
     one, state = packings.spheres(100, tile=100)

@@ -214,8 +214,8 @@ def test_chains_and_names_have_a_key(run) -> None:
     grain = int(chains[0][0])
     np.testing.assert_allclose(paint(field, (0.0, 1.0))[grain], key["chain 0"])
     assert [word for word, _ in name_key(grain_field(snap, "material"), ("glass",))] == ["glass"]
-    (legend,) = draw_network(run, colour="group").legends
-    assert [text.get_text() for text in legend.get_texts()] == ["group 0"]
+    (legend,) = draw_network(run, colour="set").legends
+    assert [text.get_text() for text in legend.get_texts()] == ["set 0"]
 
 
 def test_lines_are_slim_on_coloured_grains(run) -> None:
@@ -281,7 +281,7 @@ def test_the_view_holds_all_and_keeps_its_proportions(run) -> None:
 
 def test_many_grains_become_pixels_in_vector_files(run, tmp_path, monkeypatch) -> None:
     def pixels(lines):
-        draw_network(run, path=tmp_path / "a.svg", lines=lines, colour="group")  # without a bar
+        draw_network(run, path=tmp_path / "a.svg", lines=lines, colour="set")  # without a bar
         return b"<image" in (tmp_path / "a.svg").read_bytes()
 
     assert [pixels("none"), pixels("force")] == [False, False]

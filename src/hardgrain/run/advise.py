@@ -55,6 +55,9 @@ MET = 0.5
 # all. It is the upper end of the range that is told; if it is smaller, true figures lie outside of
 # it.
 FORESEEN = 5
+# [1] Shares of the moments that need fewer sweeps than are told at least, and than at most. Beyond
+# the second there are packings about to yield, which for a moment need orders more.
+USUAL = 0.1, 0.75
 # [1] Factor by which moments of a rough run may miss a whole one, besides their own spread. It
 # widens the range of times that is told; if it is smaller, runs take longer than they were said to.
 SURE = 2.0
@@ -116,8 +119,9 @@ class Advice:
 
     @property
     def _perhaps(self) -> bool:
-        """Whether the sweeps as written may not be enough for a packing that was only foreseen."""
-        return self.foreseen and not self.adaptive and self.sweeps < self.needed[1]
+        """The sweeps as written are more than some moments need and fewer than others do."""
+        some = self.needed[0] <= self.sweeps < self.needed[1]
+        return some and not self.adaptive and not self.rigidity.converged
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
@@ -128,7 +132,7 @@ class Advice:
         source = f"after {self.rehearsed:.0%} of the run, rehearsed with few sweeps a step"
         if self.foreseen:
             source = f"foreseen; the rehearsal ended after {self.rehearsed:.1%} of the run"
-        verdict = "yes" if self.rigid else "perhaps" if r.rigid else "NO, soft"
+        verdict = "yes" if self.rigid else "perhaps" if self._perhaps else "NO, soft"
         lines = {
             "packing": f"{self.grains} grains of mean diameter {self.diameter:.3g},"
             f" {r.length:.3g} long ({source})",
@@ -194,17 +198,15 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
     begins = network(model, sim.state, sim.dt)
     rehearsal = rehearse(scenario, seconds)
     ahead = _Foreseen(model, sim.state, Loads(model, sim.dt).at(sim.state)[0])
-    met = [m.network for m in rehearsal.moments if m.network.grains >= MET * model.n]
+    found = [m.network for m in rehearsal.moments]
     if begins.length > 0.0:
-        met.insert(0 if rehearsal.share == 1.0 else len(met), begins)
-    foreseen = rehearsal.share < 1.0 and not met and not ahead.free
-    if foreseen:
-        found = [ahead.network()]
-    else:
-        found = met or [max((m.network for m in rehearsal.moments), key=lambda a: a.grains)]
+        found.insert(0 if rehearsal.share == 1.0 else len(found), begins)
+    largest = max(one.grains for one in found)
+    foreseen = rehearsal.share < 1.0 and largest < MET * model.n and not ahead.free
+    together = [one for one in found if one.grains >= MET * largest]
+    found = [ahead.network()] if foreseen else together
     needed = [rigidity(model, one, 1.0, solver.q, sim.dt).needed for one in found]
-    if foreseen:
-        needed.append(FORESEEN * needed[0])
+    needed = [needed[0], FORESEEN * needed[0]] if foreseen else usual_sweeps(needed)
     reports = rehearsal.reports
     expected = _foresee(sim, found[-1]) if foreseen else _judge(sim, rehearsal, found[-1])
     as_written, rigid = _run_seconds(scenario, model, rehearsal, expected, needed, foreseen)
@@ -231,6 +233,17 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
         seconds=as_written,
         rigid_seconds=rigid,
     )
+
+
+def usual_sweeps(needed: list[int]) -> list[int]:
+    """How many sweeps most moments need, at least and at most.
+
+    A packing that is about to yield is held by next to nothing, and asks for orders more until it
+    has yielded: what few moments ask for tells nothing of the others.
+    """
+    known = sorted(needed)
+    few, many = (known[int(share * (len(known) - 1))] for share in USUAL)
+    return [math.ceil(few / SURE), math.ceil(SURE * many)]
 
 
 def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
@@ -288,8 +301,8 @@ def _run_seconds(
         high += SURE * (1.0 - rehearsal.share) * max(hardest - mean, 0.0)
     more = max(mean - solving, 0.0)
     rigid = (more + each * min(needed)) / SURE, SURE * (more + each * max(needed))
-    n = rehearsal.steps
-    return (n * low, n * high), (n * rigid[0], n * rigid[1])
+    fewest, most = rehearsal.least, rehearsal.steps
+    return (fewest * low, most * high), (fewest * rigid[0], most * rigid[1])
 
 
 class _Foreseen:

@@ -27,7 +27,7 @@ from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
 from hardgrain.step.report import StepReport
 
-__all__ = ["COLUMNS", "SCALARS", "Monitor", "look_work"]
+__all__ = ["CLOSING", "COLUMNS", "SCALARS", "Monitor"]
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def look_work(report: StepReport) -> float:
+def _look_work(report: StepReport) -> float:
     """Estimate of what a look after a step costs, as long as none has been made [contact
     updates]."""
     return OVERHEAD + SET_UP * report.candidates + LOOK_WORK * report.loaded
@@ -126,7 +126,7 @@ class Monitor:
             t.worst = max(t.worst, report.residual)
         t.since += report.sweeps * report.candidates + STEP_WORK
         hasty = OVERHEAD + SET_UP * report.candidates
-        cost = max(self._network.work, look_work(report))
+        cost = max(self._network.work, _look_work(report))
         return report.step == 1 or t.since >= min(cost, max(hasty, 3.0 * SHARE * t.before)) / SHARE
 
     def look(self, state: State) -> str | None:

@@ -18,9 +18,10 @@ import numpy as np
 
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.rigidity import Network, network
-from hardgrain.run.monitor import look_work
+from hardgrain.run.monitor import CLOSING
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
+from hardgrain.run.stop import AtRest
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.engine import make_engine
 from hardgrain.step.report import StepReport
@@ -57,6 +58,7 @@ class Rehearsal:
 
     steps: int  # number of steps that the run will make, or UNKNOWN
     known: int | None  # the same number, or None if it is not known
+    least: int  # number of steps that it will make at least, as far as the rough run tells
     made: int  # number of steps that the rough run made
     ended: bool  # whether the rough run met the stop condition
     moments: tuple[Moment, ...]
@@ -102,7 +104,10 @@ def rehearse(scenario: Scenario, seconds: float) -> Rehearsal:
         moments.append(_measure(scenario, sim, seconds / MOMENTS))
     made = sim.state.step
     known = made if ended else limit
-    return Rehearsal(known or UNKNOWN, known, made, ended, tuple(moments))
+    total = known or UNKNOWN
+    may_rest = any(isinstance(condition, AtRest) for condition in conditions)
+    early = known is not None and may_rest and not ended
+    return Rehearsal(total, known, made if early else total, made, ended, tuple(moments))
 
 
 def _measure(scenario: Scenario, sim: Simulation, seconds: float) -> Moment:
@@ -120,7 +125,7 @@ def _measure(scenario: Scenario, sim: Simulation, seconds: float) -> Moment:
             if sum(engine.seconds.values()) > seconds:
                 break
     spent = {name: t - before.get(name, 0.0) for name, t in engine.seconds.items()}
-    found = network(sim.model, state, s.dt, look_work(reports[-1]))
+    found = network(sim.model, state, s.dt, CLOSING)  # as closely as at the end of a run
     each = sum(spent.values()) / len(reports)
     return Moment(sim.state.step, each, spent["solve"] / len(reports), tuple(reports), found)
 

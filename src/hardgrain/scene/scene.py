@@ -55,7 +55,7 @@ class GrainArrays:
     radius: Floats  # (n,)
     velocity: Floats  # (n, dim)
     spin: Floats  # (n, ns)
-    group: Ints  # (n,) number of the grain set
+    group: Ints  # (n,) number of the set of grains that it came from
 
 
 class Scene(Spec):

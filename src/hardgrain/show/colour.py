@@ -114,7 +114,7 @@ FIELDS: dict[str, Field] = {
     "radius": Field("radius", "length", "value", lambda s: s.radius),
     "mass": Field("mass", "mass", "value", lambda s: s.mass),
     "id": Field("number of the grain", "1", "value", lambda s: s.id.astype(float)),
-    "group": Field(
+    "set": Field(
         "set of grains, in the order of the scenario",
         "1",
         "name",
@@ -122,7 +122,7 @@ FIELDS: dict[str, Field] = {
     ),
     "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
 }
-_ALIAS = {"velocity": "speed", "rotation": "spin"}
+_ALIAS = {"velocity": "speed", "rotation": "spin", "group": "set"}
 
 
 def fields_of(dim: int) -> list[str]:
