@@ -14,7 +14,7 @@ from hardgrain.show.style import COLOURS, new_figure, save, style
 from hardgrain.theory.silo import beverloo
 
 WIDE = 30.0  # of the silo [mean diameter]
-SOLVER = hg.RigidSolver(tolerance=1e-5)
+SWEEPS = hg.GaussSeidel(sweeps=100)
 
 
 def silo(count: int, orifice: float | None) -> hg.Scene:
@@ -39,12 +39,13 @@ def silo(count: int, orifice: float | None) -> hg.Scene:
         contacts=[hg.ContactLaw(friction=0.4)],
         grains=[grains],
         walls=walls,
+        allow_overlaps=True,  # unfinished sweeps let grains sink into the floor a little
     )
 
 
 def fill(count: int, file: Path) -> None:
     """Grains fall onto the closed floor and come to rest."""
-    sim = hg.Simulation(silo(count, orifice=None), dt=0.02, solver=SOLVER, seed=1)
+    sim = hg.Simulation(silo(count, orifice=None), dt=0.02, solver=SWEEPS, seed=1)
     print(sim.run(until=hg.AtRest(speed=0.01), output=file, overwrite=True))
 
 
@@ -56,7 +57,7 @@ def discharge(count: int, orifice: float, out: tuple[int, int], full: Path, file
         scene=silo(count, orifice),
         start={"file": str(full)},
         dt=0.02,
-        solver=SOLVER,
+        solver=SWEEPS,
         output={"every": 25},
     )
 
@@ -64,9 +65,7 @@ def discharge(count: int, orifice: float, out: tuple[int, int], full: Path, file
         return int((sim.state.position[:count, 1] < 0.0).sum()) >= out[1]
 
     sim = hg.Simulation(scenario)
-    summary = sim.run(until=[empty_enough, hg.Time(time=300)], output=file, overwrite=True)
-    assert summary.loose == 0  # every step converged
-    assert summary.rigid
+    sim.run(until=[empty_enough, hg.Time(time=300)], output=file, overwrite=True)
     with hg.RunFile(file) as run:
         gone = measure.flow_rate(run, at=0.0).grains
         return measure.flow_rate(run, np.flatnonzero(gone >= out[0]), at=0.0)
