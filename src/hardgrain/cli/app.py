@@ -93,8 +93,9 @@ def advise(
     """Say before a run whether it converges and is rigid, whether its step fits, how long it takes.
 
     The scene is run ahead for some ten seconds with few sweeps a step, and the scenario's own
-    solver is tried at moments of that. What cannot be reached so is foreseen from the scene, and
-    said to be. Times and sweeps are given from and to; every run watches itself and knows more.
+    solver is tried at some moments of it. What cannot be reached that way is foreseen from the
+    scene, and marked as such. Times and sweeps are given as ranges; every run watches itself and
+    knows more.
 
     \b
     Examples:

@@ -28,14 +28,14 @@ fclib = typer.Typer(
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An FCLIB file (HDF5).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
-MOST = 1_000_000  # sweeps, unless told otherwise
+MOST = 1_000_000  # [sweeps] most of a solve unless the user says another number
 
 
 @fclib.callback()
 def _fclib() -> None:
     """Solve frictional contact problems given as matrices, or write those of a run.
 
-    FCLIB is a collection of such problems, and a layout of HDF5 files that several codes know:
+    FCLIB is a collection of such problems, and a layout of HDF5 files that several codes use:
     u = W r + q (local form), or M v = H r + f, u = Hᵀ v + w (global form), in 2D and 3D.
 
     \b

@@ -19,7 +19,8 @@ __all__ = ["problem_of_step"]
 
 @dataclass
 class _Recorder:
-    """A step's solver that keeps the problem it was given last, the one with all its contacts."""
+    """A solver that keeps the last problem it was given, which is the one with all contacts of the
+    step."""
 
     solver: Any
     problem: Problem | None = None
@@ -61,14 +62,14 @@ def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm, dict[str,
         raise InputError(f"{path} is a run of soft particles, whose steps solve no contact problem")
     while sim.state.step < step:
         sim.step()
-    sim.exchange_grains()  # as before any step
+    sim.exchange_grains()  # as the run does before any step
     engine = sim.engine
     assert isinstance(engine, ContactDynamics)
     recorder = _Recorder(engine.solver)
     engine.solver = recorder  # type: ignore[assignment]
     try:
         engine.advance(sim.state)
-    except RunError:  # a step that failed is as good a problem, if it was posed
+    except RunError:  # the problem of a step that failed can be written as well, if it was posed
         if recorder.problem is None:
             raise
     problem = recorder.problem
@@ -86,7 +87,7 @@ def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm, dict[str,
 
 
 def _pushing(form: GlobalForm) -> GlobalForm:
-    """Without contacts that can push nothing; other codes could not solve them."""
+    """The problem without contacts that cannot move anything, which other codes could not solve."""
     import numpy as np
 
     rows: Floats = abs(form.h).sum(axis=1)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "solve_at_once", "solve_by_sweeps"]
 
-LOOK = 1.2  # by which sweeps grow between two looks at the residual, which costs about one sweep
-PATIENCE = 0.5  # longest time between them, so that Ctrl-C is heard [s]
-DIVERGED = 1e3  # times the residual of zero impulses, from where there is no way back
-SPACED = 1.4  # between the times of two rows of the table
-TIGHTER = 4  # how often the rigid solver is asked for more, where its own criterion was too weak
+LOOK = 1.2  # factor by which sweeps grow between two looks at the residual, each as dear as a sweep
+PATIENCE = 0.5  # [s] longest time between two looks, so that Ctrl-C is answered
+DIVERGED = 1e3  # [residual of zero impulses] a larger residual never falls again
+SPACED = 1.4  # factor between the times of two rows of the table
+TIGHTER = 4  # how often the rigid solver is asked for more if its own criterion was too weak
 
 
 class _Row(NamedTuple):
@@ -30,7 +30,7 @@ class _Row(NamedTuple):
 
 
 class _Reached(Exception):
-    """The tolerance is reached, whatever a solver's own criterion says."""
+    """Raised when the tolerance is reached, whatever the solver's own criterion says."""
 
 
 class Table:
@@ -68,7 +68,7 @@ class Table:
         self._look(self.form.local().q * 0.0, 0)
 
     def look(self, found: MatrixSolution, sweeps: int) -> float:
-        """Residual of a solution found after so many sweeps in all."""
+        """Take note of the residual of a solution found after so many sweeps in all."""
         residual = self._look(found.r, sweeps)
         if residual < self.best:
             self.best, self.solution = residual, _complete(self.form, found, sweeps)
@@ -108,14 +108,14 @@ class Table:
 
 
 def _now() -> float:
-    """Seconds, not counting those spent on compiling."""
+    """The time without that spent on compiling [s]."""
     from hardgrain.kernels import compile_seconds
 
     return time.perf_counter() - compile_seconds()
 
 
 def _complete(form: GlobalForm | LocalForm, found: MatrixSolution, sweeps: int) -> MatrixSolution:
-    """A solution with all that the form has."""
+    """A solution completed with the velocities that the form has."""
     from hardgrain.solve.matrices import GlobalForm
 
     v = form.velocity(found.r) if isinstance(form, GlobalForm) else None
@@ -128,7 +128,8 @@ def solve_by_sweeps(table: Table, kind: str, sweeps: int, seed: int) -> None:
     from hardgrain.solve.jacobi import Jacobi
 
     solver = GaussSeidel if kind == "gauss-seidel" else Jacobi
-    solver(sweeps=1).solve(_one_contact(table.form.dim), seed=seed, step=0)  # kernels are ready
+    # so that the kernels are compiled
+    solver(sweeps=1).solve(_one_contact(table.form.dim), seed=seed, step=0)
     table.begin()
     problem, done, looks, more = table.form.local(), 0, 0, 1
     while done < sweeps:
@@ -143,12 +144,14 @@ def solve_by_sweeps(table: Table, kind: str, sweeps: int, seed: int) -> None:
 
 
 def solve_at_once(table: Table, sweeps: int | None, seed: int) -> None:
-    """The rigid solver; where its own criterion was met too early, again from there."""
+    """Use the rigid solver; if its own criterion was met too early, go on from there with a tighter
+    one."""
     from hardgrain.solve.matrices import MatrixSolution
     from hardgrain.solve.rigid import RigidSolver, search
 
     solver = RigidSolver() if sweeps is None else RigidSolver(sweeps=sweeps)
-    solver.solve(_one_contact(table.form.dim), seed=seed, step=0)  # kernels are ready
+    # so that the kernels are compiled
+    solver.solve(_one_contact(table.form.dim), seed=seed, step=0)
     table.begin()
     form, aim, done = table.form, min(table.tolerance, 0.1), 0
 

@@ -89,9 +89,10 @@ class Extremal:
 
     @property
     def flat(self) -> float:
-        """Share of the extremal states that are not unique, at most: by vanishing reduced costs.
+        """Upper bound of the share of extremal states that are not unique, by vanishing reduced
+        costs.
 
-        nan in 3D, where the weights of pyramids are never unique.
+        It is NaN in 3D, where the weights of pyramids are never unique.
         """
         if self.low.shape[1] == 3:
             return float("nan")
@@ -148,7 +149,7 @@ def _share(
         for e in np.flatnonzero(wanted[contact]):
             w = weights[contact, e] / np.abs(weights[contact, e]).max()
             x, face, count = [], [], []
-            for sign in (1.0, -1.0):  # least, greatest
+            for sign in (1.0, -1.0):  # for the least and the greatest value
                 program.minimise(own, sign * w)
                 x.append(program.x)
                 face.append(program.reduced_costs < _VANISHES)
@@ -173,7 +174,7 @@ def _nearest(
     """The weights x, y of two faces that minimise |G x − G y|²; ``inside`` is a member of each.
 
     A face has no interior where weights vanish on all of it, and the interior-point method then
-    comes to an end without a solution at times. In coordinates of the face itself it does not, but
+    sometimes ends without a solution. In coordinates of the face itself it does not, but
     takes longer.
     """
     one, other = faces
@@ -181,7 +182,7 @@ def _nearest(
     balance = block_array([[a[:, one], None], [None, a[:, other]]])
     right = np.concatenate([b, b, np.zeros(g.shape[0])])
     difference = hstack([g_1, -g_2])
-    # variables: weights of both faces, D = G x − G y
+    # The variables are the weights of both faces, and D = G x − G y.
     whole = (
         block_diag([csc_array((n, n)), eye_array(g.shape[0])]),
         np.zeros(n + g.shape[0]),

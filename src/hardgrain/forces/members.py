@@ -36,14 +36,14 @@ def member(
 ) -> Floats:
     """Components (m, dim) of a member of F.
 
-    - ``"least"``: of least norm, Σ R² + T².
-    - ``"nearest"``: nearest to the components ``to`` (m, dim), by default the state found.
-    - ``"elastic"``: of least complementary energy, Σ R²/k_n + T²/k_t, k_t/k_n = ``stiffness``.
+    - ``"least"``: the member of least norm, Σ R² + T². - ``"nearest"``: the member nearest to the
+    components ``to`` (m, dim), by default the state found. - ``"elastic"``: the member of least
+    complementary energy, Σ R²/k_n + T²/k_t, k_t/k_n = ``stiffness``.
 
-    Why the last: let every contact be a spring along the normal and one across. As they get
-    stiffer the grains move less and less, in the limit c stays as it is, and among all forces that
-    balance the load the springs take those of least complementary energy (Castigliano): only these
-    come from displacements of the grains. What it leaves out is history. Springs start
+    The reason for the last is this. Let every contact be a spring along the normal and one across.
+    As they get stiffer the grains move less and less, in the limit c stays as it is, and among all
+    forces that balance the load the springs take those of least complementary energy (Castigliano):
+    only these come from displacements of the grains. This leaves out the history. Springs start
     relaxed and are loaded at once and in proportion; a packing that was built grain by grain, that
     slid or was shaken keeps elongations from then, and is elsewhere in F. And where |T| = µ R the
     minimum has a contact slip along the normal of the cone, opening as it slides, while Coulomb's
@@ -79,10 +79,11 @@ def member(
 
 
 def interior(space: ForceSpace) -> tuple[Floats, NDArray[np.int8]]:
-    """A member as far inside as there is one (m, dim), and what contacts count in all members.
+    """A member as far inside F as possible (m, dim), and what contacts count in all members.
 
-    The latter (m,) as `ForceSpace.always`, but for round cones: 2 must be open, 1 must slide.
-    One that must slide does so in one direction: halfway between two directions it would not.
+    The latter (m,) is as in `ForceSpace.always`, but for round cones: 2 must be open, 1 must slide.
+    A contact that must slide does so in one direction, since halfway between two members with
+    different directions it would not.
 
     max Σ y + z with 0 ≤ y, z ≤ 1, z ≤ R, |T| ≤ µ (R − y), c F = λ load, λ ≥ 1. A member inside,
     times a λ large enough, has y = z = 1 wherever that is possible (Freund, Roundy and Todd).
@@ -131,9 +132,9 @@ def _minimise(
 ) -> Floats | None:
     """The x at which ½ x·form x + linear·x is least among those with right − rows x in the cones.
 
-    None: it was not found to within ``worst``.
+    It is None if it was not found to within ``worst``.
     """
-    for accuracy in (1e-12, 1e-10, worst):  # what is asked too finely may end in nothing
+    for accuracy in (1e-12, 1e-10, worst):  # too fine an accuracy may give no result at all
         solver = clarabel.DefaultSolver(
             csc_array(form), linear, csc_array(rows), right, cones, settings(accuracy, worst)
         )

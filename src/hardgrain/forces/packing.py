@@ -31,16 +31,16 @@ class Packing:
     """Bodies, the contacts between them, and the forces that were found there."""
 
     radius: Floats  # (n,) of the grains, bodies 0 … n − 1 [length]; the other bodies are walls
-    free: NDArray[np.bool_]  # (nb, dim + ns) where a body can move or turn
-    first: NDArray[np.intp]  # (m,) a grain
-    second: NDArray[np.intp]  # (m,) another body
+    free: NDArray[np.bool_]  # (nb, dim + ns) whether a body can move or rotate
+    first: NDArray[np.intp]  # (m,) the first body, a grain
+    second: NDArray[np.intp]  # (m,) the second body
     normal: Floats  # (m, dim) unit vector from first to second
     friction: Floats  # (m,) coefficient of friction of a contact that sticks
-    force: Floats  # (m, dim) on second [force]
+    force: Floats  # (m, dim) force on the second body [force]
     # unit of force: the mean weight of a grain or, without gravity, the mean normal force
     unit: float
-    external: Floats | None = None  # (nb, dim + ns) other forces and torques; nan: not known
-    position: Floats | None = None  # (nb, dim), to draw it [length]
+    external: Floats | None = None  # (nb, dim + ns) other forces and torques; NaN where not known
+    position: Floats | None = None  # (nb, dim) positions, needed only to draw it [length]
 
     def __post_init__(self) -> None:
         m, dim = self.normal.shape
@@ -97,7 +97,8 @@ class Packing:
     def rows(self) -> NDArray[np.intp]:
         """The degrees of freedom that have an equation, of (nb, dim + ns) flattened.
 
-        Those that are free and that some contact acts on: a grain that touches nothing has none.
+        They are those that are free and on which some contact acts: a grain that touches nothing
+        has none.
         """
         touched = np.zeros(self.free.shape[0], dtype=bool)
         touched[self.first] = touched[self.second] = True
@@ -105,7 +106,7 @@ class Packing:
 
     @cached_property
     def grains(self) -> int:
-        """N, the grains that have contacts."""
+        """The number N of grains that have contacts."""
         n = self.radius.size
         both = np.concatenate([self.first, self.second])
         return int(np.unique(both[both < n]).size)
@@ -119,16 +120,17 @@ class Packing:
         column = np.arange(dim * m).reshape(m, dim)
         parts: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
         for body, sign in ((self.first, -1.0), (self.second, 1.0)):
-            for e in range(dim):  # each component acts along its axis
+            for e in range(dim):  # each component of a force acts along its axis
                 axis = sign * self.frame[:, e]
                 for a in range(dim):
                     parts.append((body * dofs + a, column[:, e], axis[:, a]))
-            # the arm of a grain is r n, towards the contact: torque = r (sign' n) × (sign F)
+            # The arm of a grain is r n, towards the contact, so the torque is r (sign' n) × (sign
+            # F).
             grain = body < n
             arm = np.where(grain, self.radius[np.where(grain, body, 0)], 0.0)
             for e in range(1, dim):
                 axis = self.frame[:, e]
-                # arm (−sign n) × (sign e) is the same for both bodies
+                # The product (−sign n) × (sign e) is the same for both bodies.
                 if dim == 2:
                     n_x, n_y = self.normal.T
                     torque = -arm * (n_x * axis[:, 1] - n_y * axis[:, 0])
@@ -153,13 +155,13 @@ class Packing:
 
     @cached_property
     def load(self) -> Floats:
-        """What the forces found exert on the bodies, c F (rows,)."""
+        """The forces c F that the contact forces found exert on the bodies, shape (rows,)."""
         load: Floats = self.matrix @ self.components.ravel()
         return load
 
     @cached_property
     def residual(self) -> float:
-        """The largest force that is not balanced, in units of ``unit``; nan if it is not known."""
+        """The largest unbalanced force, in units of ``unit``; NaN if it is not known."""
         if self.external is None:
             return float("nan")
         out = (self.load + self.external.ravel()[self.rows]) / self.arms
@@ -168,7 +170,7 @@ class Packing:
 
 
 def packing(source: Source | Packing, step: int = -1) -> Packing:
-    """The packing of a simulation as it is, or of a frame of a run file."""
+    """The packing of a simulation at present, or of a frame of a run file."""
     if isinstance(source, Packing):
         return source
     if isinstance(source, State):
@@ -177,7 +179,7 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
         raise InputError(f"step is {step}, but a simulation has its present state only")
     snap = snapshot(source, step)
     state = snap.state
-    try:  # loads at the middle of the step whose impulses the contacts hold
+    try:  # loads are those at the middle of the step whose impulses the contacts hold
         before = replace(state, step=max(state.step - 1, 0))
         loads = Loads(snap.whole, snap.dt)
         external, model = np.hstack(loads.at(before)), loads.now(before)
@@ -187,7 +189,8 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
 
 
 def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: Floats) -> Packing:
-    """Contacts are those that bear a force, and those that touch without."""
+    """Make a packing of a snapshot, with the contacts that bear a force and those that touch
+    without."""
     laws = model.laws[model.material[c.first], model.material[c.second]]
     for column, name in (
         (lawtable.COHESION, "cohesion"),

@@ -1,4 +1,4 @@
-"""Linear programs over one set of possible forces: HiGHS, each going on from the last one's basis.
+"""Linear programs over one set of possible forces, each starting from the last basis (HiGHS).
 
 All objectives share the constraints A x = b, 0 ≤ x ≤ u. The basis that is optimal for one is
 feasible for the next, and the primal simplex method goes on from there: some thirty pivots instead
@@ -22,14 +22,15 @@ __all__ = ["FEASIBLE", "Basis", "Program", "rays"]
 # [unit of force] how far constraints may be missed; HiGHS allows no less than 1e-10
 FEASIBLE = 1e-9
 
-Basis = tuple[NDArray[np.int8], NDArray[np.int8]]  # the status of each column and of each row
+Basis = tuple[NDArray[np.int8], NDArray[np.int8]]  # statuses of all columns and of all rows
 
 highspy = later("highspy")
 _DONE = ("kOptimal", "kModelEmpty", "kUnbounded", "kInfeasible")
 
 
 def rays(a: csc_array) -> Program:
-    """The program over self-balanced weights {0 ≤ x ≤ 1, A x = 0}, at the one with most of them."""
+    """The program over self-balanced weights {0 ≤ x ≤ 1, A x = 0}, at a member with as many as
+    possible."""
     columns = a.shape[1]
     program = Program(a, np.zeros(a.shape[0]), np.ones(columns))
     program.minimise(np.arange(columns), -np.ones(columns))
@@ -46,9 +47,10 @@ class Program:
         self._solver = highspy.Highs()
         for name, value in (
             ("output_flag", False),
-            ("presolve", "off"),  # would forget the basis
+            ("presolve", "off"),  # it would forget the basis
             ("solver", "simplex"),
-            ("simplex_strategy", 4),  # primal: a change of costs leaves the basis feasible
+            # primal simplex, since a change of costs leaves the basis feasible
+            ("simplex_strategy", 4),
             ("threads", 1),
             ("random_seed", 1),
             ("primal_feasibility_tolerance", FEASIBLE),
@@ -75,7 +77,7 @@ class Program:
             self.basis = basis
 
     def minimise(self, columns: ArrayLike, costs: ArrayLike) -> float:
-        """The least value of Σ costs x[columns]; −inf without bound, inf if there is no x."""
+        """The least value of Σ costs x[columns], −inf if it has no bound, inf if there is no x."""
         h = self._solver
         h.changeColsCost(self._costly.size, self._costly, np.zeros(self._costly.size))
         self._costly = np.asarray(columns, dtype=np.int32)
@@ -95,7 +97,8 @@ class Program:
         h.run()
         if h.getModelStatus().name not in _DONE:
             h.clearSolver()
-            h.setOptionValue("simplex_strategy", 1)  # dual, which HiGHS trusts most
+            # dual simplex, the most reliable method of HiGHS
+            h.setOptionValue("simplex_strategy", 1)
             h.setOptionValue("presolve", "on")
             h.run()
             h.setOptionValue("simplex_strategy", 4)
@@ -107,7 +110,7 @@ class Program:
         return self.minimise([], []) < np.inf
 
     def confine(self, columns: NDArray[np.bool_]) -> None:
-        """Let only these differ from zero from now on; to undo it, name all of them."""
+        """Let only these variables differ from zero from now on; to undo it, name all of them."""
         upper = np.where(columns, highspy.kHighsInf, 0.0)
         every = np.arange(columns.size, dtype=np.int32)
         self._solver.changeColsBounds(columns.size, every, np.zeros(columns.size), upper)

@@ -22,9 +22,9 @@ _SMALL = 1e-9  # [largest singular value] smaller ones count as zero, due to rou
 def rank(a: Any) -> int:
     """Rank of a sparse matrix.
 
-    Few rows: by singular values. Many: of a aᵀ − σ² the pivots have as many negative signs as a has
-    singular values below σ (Sylvester's law of inertia), and a sparse factorisation without row
-    exchanges finds them.
+    With few rows, singular values are counted. With many, the pivots of a aᵀ − σ² have as many
+    negative signs as a has singular values below σ (Sylvester's law of inertia), and a sparse
+    factorisation without row exchanges finds them.
     """
     if a.shape[0] > a.shape[1]:
         a = a.T
@@ -34,7 +34,7 @@ def rank(a: Any) -> int:
     if rows <= _DENSE:
         values = np.linalg.svd(a.toarray(), compute_uv=False)
         return int((values > _SMALL * max(values[0], 1e-300)).sum())
-    # σ: far above rounding of the square, √(10⁻¹⁶), far below the softest mode
+    # σ is far above the rounding of the square, √(10⁻¹⁶), and far below the softest mode.
     below = int((_factors(a, -1e-13).U.diagonal() < 0.0).sum())
     return int(rows - below)
 
@@ -42,14 +42,15 @@ def rank(a: Any) -> int:
 def null_vectors(a: Any, count: int = 1) -> Floats:
     """Random vectors of the null space of a sparse matrix (columns, count), largest entry 1.
 
-    Normal random vectors less their projections on the rows. A component vanishes, but for chance,
-    only if it does so in the whole null space. All zeros: there is none.
+    They are normal random vectors less their projections on the rows. A component vanishes, except
+    by chance, only if it does so in the whole null space. If there is none, all entries are zero.
     """
     z: Floats = np.random.default_rng(0).standard_normal((a.shape[1], count))
     if a.shape[0] and a.shape[0] <= _DENSE:
         z = z - np.linalg.lstsq(a.toarray(), a @ z, rcond=_SMALL)[0]
     elif a.shape[0]:
-        # a aᵀ may be singular: a little on the diagonal, and again until nothing is left
+        # Since a aᵀ may be singular, a little is added to its diagonal, and the solve repeated
+        # until nothing is left.
         factors, before = _factors(a, 1e-10), np.inf
         while (left := float(np.abs(a @ z).max(initial=0.0))) < 0.1 * before:
             z, before = z - a.T @ factors.solve(a @ z), left
@@ -58,9 +59,10 @@ def null_vectors(a: Any, count: int = 1) -> Floats:
 
 
 def independent(a: Any, b: Floats) -> NDArray[np.intp]:
-    """Rows of a x = b that say everything; all of them if they contradict each other.
+    """Independent rows of a x = b from which all others follow; all rows if they contradict each
+    other.
 
-    A sphere with one contact is not turned about its normal, and a grain without friction not at
+    A sphere with one contact is not rotated about its normal, and a grain without friction not at
     all: such equations say 0 = 0, up to rounding, which a linear program must not take for more.
     """
     rows = np.flatnonzero(np.diff(a.tocsr().indptr) | (np.abs(b) > _SAME))

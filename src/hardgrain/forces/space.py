@@ -46,7 +46,8 @@ Balance = Literal["state", "loads"]
 
 @dataclass(frozen=True, eq=False)
 class ForceSpace:
-    """All forces with which a packing is at rest. Forces in and out are in the packing's units."""
+    """All forces with which a packing is at rest. All forces given and returned are in the
+    packing's units."""
 
     packing: Packing
     balance: Balance = "state"
@@ -71,7 +72,7 @@ class ForceSpace:
 
     @property
     def grains(self) -> int:
-        """N, the grains that have contacts."""
+        """The number N of grains that have contacts."""
         return self.packing.grains
 
     @property
@@ -106,7 +107,7 @@ class ForceSpace:
 
     @cached_property
     def sliding(self) -> int:
-        """M_s of the state: sliding contacts, those that bear no force counted twice."""
+        """The number M_s of sliding contacts of the state; those that bear no force count twice."""
         return int(self.slides().sum())
 
     # ------------------------------------------------------------------ what is possible
@@ -115,7 +116,8 @@ class ForceSpace:
     ) -> Bounds:
         """The least and the greatest of every component (`hardgrain.forces.bounds`).
 
-        In 3D those of the pyramids inside or outside the cones, or with ``exact`` of round cones.
+        In 3D they are those of the pyramids inside or outside the cones, or, with ``exact``, of
+        round cones.
         """
         from hardgrain.forces.bounds import bounds
 
@@ -147,7 +149,8 @@ class ForceSpace:
 
     # ------------------------------------------------------------------ the polytope
     def polytope(self, side: Side = "inside") -> tuple[csc_array, Floats, csr_array, int]:
-        """A, b, the generators G and their number at a contact: F/unit = G x, x ≥ 0, A x = b."""
+        """The polytope F/unit = G x, x ≥ 0, A x = b: A, b, the generators G and their number at a
+        contact."""
         if side not in self._polytopes:
             p = self.packing
             g, k = generators(p.components, p.friction, self.faces, side)
@@ -159,7 +162,7 @@ class ForceSpace:
 
     @cached_property
     def _polytopes(self) -> dict[Side, tuple[csc_array, Floats, csr_array, int]]:
-        """Those made so far."""
+        """The polytopes made so far."""
         return {}
 
     def equations(self) -> tuple[csr_array, Floats]:
@@ -170,7 +173,7 @@ class ForceSpace:
 
     @property
     def _load(self) -> Floats:
-        """What the contacts have to exert on the bodies (rows,)."""
+        """The forces that the contacts have to exert on the bodies, shape (rows,)."""
         p = self.packing
         if self.balance == "loads" and p.external is not None:
             return -p.external.ravel()[p.rows]
@@ -190,7 +193,7 @@ class ForceSpace:
 
     @cached_property
     def _inside(self) -> tuple[Floats, NDArray[np.int8]]:
-        """A member as far inside F as there is one (m, dim), and what contacts count in all."""
+        """A member as far inside F as possible (m, dim), and what contacts count in all members."""
         if self.packing.dim == 3:
             from hardgrain.forces.members import interior
 
@@ -206,7 +209,7 @@ class ForceSpace:
         """
         a, b, g, k = self.polytope()
         n = a.shape[1]
-        # variables x − y, y, λ − 1
+        # The variables are x − y, y and λ − 1.
         whole = hstack([a, a, -b[:, None]], format="csc")
         upper = np.concatenate([np.full(n, np.inf), np.ones(n), [_SCALE - 1.0]])
         program = Program(whole, b, upper)
@@ -228,13 +231,13 @@ class ForceSpace:
         """The dimension of F: that of the null space, less what contacts that must slide or be open
         take away.
 
-        −1: F is empty.
+        It is −1 if F is empty.
         """
         if self.empty:
             return -1
         if not self.always.any():
             return self.nullity
-        # what is left of the components: all of a contact, one direction if it slides, or none
+        # The components that are left: all of a contact, one direction if it slides, or none.
         m, dim = self.contacts, self.packing.dim
         member, counts = self._inside
         own = np.arange(dim * m).reshape(m, dim)
@@ -250,9 +253,10 @@ class ForceSpace:
 
     @cached_property
     def unbounded(self) -> NDArray[np.bool_]:
-        """Contacts whose force can grow without limit (m,): wedged, against themselves.
+        """Which contacts have a force that can grow without limit, as those of a wedged grain,
+        shape (m,).
 
-        In 3D within the pyramids inside the cones.
+        In 3D they are judged by the pyramids inside the cones.
         """
         a, _, _, k = self.polytope()
         return np.asarray((rays(a).x > UNBOUNDED).reshape(-1, k).any(axis=1))
@@ -261,5 +265,6 @@ class ForceSpace:
 def force_space(
     source: Source | Packing, step: int = -1, *, balance: Balance = "state", faces: int = 8
 ) -> ForceSpace:
-    """All forces possible in a simulation as it is, in a frame of a run file, or in a packing."""
+    """All forces that are possible in a simulation at present, in a frame of a run file, or in a
+    packing."""
     return ForceSpace(packing(source, step), balance, faces)

@@ -161,7 +161,7 @@ class Layout:
     grains: int
     bodies: int
     dim: int
-    turns: int  # number of components of a spin
+    spins: int  # number of components of a spin
     walls: tuple[str, ...]
     columns: tuple[str, ...]  # names of the columns of the history
     scalars: tuple[str, ...]
@@ -187,7 +187,7 @@ class Layout:
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
         size = {
-            "n": self.grains, "b": self.bodies, "d": self.dim, "s": self.turns,
+            "n": self.grains, "b": self.bodies, "d": self.dim, "s": self.spins,
             "w": len(self.walls), "m": materials, "p": N_PARAMETERS,
         }  # fmt: skip
         return {
@@ -197,7 +197,7 @@ class Layout:
 
     def rows(self) -> dict[str, Rows]:
         """All datasets that grow, by path; what would have no columns does not exist."""
-        nb, dim, ns, w = self.bodies, self.dim, self.turns, len(self.walls)
+        nb, dim, ns, w = self.bodies, self.dim, self.spins, len(self.walls)
         some = min(max(self.grains, 512), 1 << 14)
         found = {
             "frames/step": Rows.of("i8"),

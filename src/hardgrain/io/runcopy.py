@@ -1,4 +1,5 @@
-"""A run file copied up to a frame: one that was killed, or of an earlier format, made anew."""
+"""Copies of a run file up to a frame, for runs that were killed and for files of an earlier
+format."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ __all__ = ["Growing", "copier"]
 
 Array = NDArray[Any]
 
-# Data held in memory while a file is copied [bytes].
+# [bytes] Data held in memory while a file is copied.
 _COPIED = 64 << 20
 
 
 def copier(run: RunFile, frames: int) -> tuple[Callable[[Any], None], int]:
-    """Function that writes the first `frames` frames to another file, and their size."""
+    """A function that writes the first `frames` frames to another file, and their size [bytes]."""
     header, model, verdict = run.header, run.model, seal(run.verdict)
     layout = run._layout
     rows = {n: r for n, r in layout.rows().items() if n != "frames/checksum"}
@@ -66,7 +67,7 @@ def _blocks(begin: Array, rows: int) -> Iterator[tuple[int, int]]:
 
 
 class Growing:
-    """A dataset to append to. Sizes are looked up once: h5py is slow at it."""
+    """A dataset to append to; its sizes are looked up once, since h5py is slow at it."""
 
     def __init__(self, data: Any) -> None:
         self.id, self.rows = data.id, Rows(data.dtype, data.shape[1:], data.chunks)

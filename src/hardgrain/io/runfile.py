@@ -75,7 +75,7 @@ class Checkpoint:
     """All that a run file knows about the frame from which the run goes on."""
 
     record: Record
-    contacts: Contacts  # bodies by the rows of the record
+    contacts: Contacts  # bodies are numbered by the rows of the record
     header: dict[str, str]
     model: dict[str, Array]
 
@@ -92,13 +92,13 @@ class RunFile:
         self.refresh()
 
     def refresh(self) -> None:
-        """See the frames that were added since."""
+        """Read the frames that were added since the last look."""
         self.close()
         self._h5 = open_to_read(self.path)
         try:
             self.format = self._known_format()
             with self._reading("its structure"):
-                # of a file that grows: the count first, then what was written before it
+                # In a file that grows, read the count first, and then what was written before it.
                 self._frames = self._committed("frames")
                 self._layout, self._data = structure(self._h5, self.path.stat().st_size)
                 if self.format > 1:
@@ -170,7 +170,7 @@ class RunFile:
         with self._reading(f"frame {k}"):
             value["step"], value["time"] = int(value["step"]), float(value["time"])
             value["wall_force"] = value["wall_force"].reshape(-1, at.dim)
-            value["wall_torque"] = value["wall_torque"].reshape(-1, at.turns)
+            value["wall_torque"] = value["wall_torque"].reshape(-1, at.spins)
             value["scalars"] = {name: float(value["scalars"][name]) for name in at.scalars}
             if not at.status:
                 del value["status"]
@@ -202,7 +202,7 @@ class RunFile:
         return Checkpoint(self._record(k), contacts, self.header, self.model)
 
     def _contacts(self, k: int) -> Contacts | None:
-        """The same with all bodies by their rows in the file."""
+        """Contacts of a frame, with bodies numbered by their rows in the file."""
         k = self._index(k)
         if not self._stored[k]:
             return None
@@ -225,7 +225,7 @@ class RunFile:
         with self._reading("the model"):
             held = self._h5["model"]
             arrays = {name: self._kept(held[name]) for name in MODEL if name in held}
-            if self.format == 1:  # which knew neither flat walls nor glue
+            if self.format == 1:  # that format had neither flat walls nor glue
                 bodies = np.arange(len(arrays["inv_mass"]), dtype=np.int32)
                 arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
             check_model(arrays)
@@ -233,7 +233,7 @@ class RunFile:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of what the history keeps of a step as a whole; the rest is of its walls."""
+        """Names of the columns that the history keeps of each step; the rest belongs to walls."""
         return self._layout.columns
 
     @property
@@ -294,7 +294,7 @@ class RunFile:
 
     @contextlib.contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """Turn whatever HDF5 says about a damaged file into one sentence."""
+        """Turn any error of HDF5 about a damaged file into one sentence."""
         if self._h5 is None:
             raise RunError(f"{self.path} has been closed.")
         try:

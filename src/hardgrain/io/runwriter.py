@@ -51,7 +51,7 @@ __all__ = ["RunWriter", "Steps"]
 
 Array = NDArray[Any]
 
-# Share of a run's time that may be spent on waiting for the disk. To write two blocks for good
+# [1] Share of a run's time that may be spent on waiting for the disk. To write two blocks durably
 # takes some 15 ms on a solid-state disk: a run that writes without pause does it every second.
 WAIT = 0.02
 
@@ -61,8 +61,8 @@ class Steps:
     """What is kept of each of the k steps since the last frame."""
 
     table: Array  # (k, columns)
-    wall_force: Array  # (k, w, dim) [force], by the grains on each wall
-    wall_work: Array  # (k, w) [energy], of each wall on the grains
+    wall_force: Array  # (k, w, dim) force of the grains on each wall [force]
+    wall_work: Array  # (k, w) work of each wall on the grains [energy]
 
 
 class RunWriter:
@@ -70,19 +70,19 @@ class RunWriter:
 
     def __init__(self, path: Path, h5: Any, lock: IO[bytes], last: Record | None = None) -> None:
         """Take over a laid-out file in SWMR mode; callers use `create` or `resume`."""
-        self.durable = True  # wait for the disk at frames with contacts, see WAIT
+        self.durable = True  # whether to wait for the disk at frames with contacts, see WAIT
         self._begun, self._waited = perf_counter(), 0.0
-        self.news: str | None = None  # what the user should know, until it is told
+        self.news: str | None = None  # what the user should know and has not been told yet
         self._take(path, h5, lock, last)
 
     def _take(self, path: Path, h5: Any, lock: IO[bytes], last: Record | None) -> None:
         self.path = path
         self._h5 = h5
-        self._lock: IO[bytes] | None = lock  # open as long as the writer is
+        self._lock: IO[bytes] | None = lock  # it stays open as long as the writer
         data = datasets(h5)
         self._data = {name: Growing(d) for name, d in data.items()}
         self._committed = {name: h5["committed"][name] for name in COMMITTED}
-        if VERDICT in h5:  # not in a file of an earlier version
+        if VERDICT in h5:  # files of an earlier version do not have it
             self._committed[VERDICT] = h5[VERDICT]
         frames = int(self._committed["frames"][()])
         self._end = ends(data, frames)
@@ -145,7 +145,7 @@ class RunWriter:
         copied up to that frame, and the copy takes its place in one move.
         """
         path = Path(path)
-        RunFile(path).close()  # says what is wrong with the file, if anything
+        RunFile(path).close()  # it raises an error if something is wrong with the file
         with contextlib.ExitStack() as stack:
             lock = stack.enter_context(claim(path))
             with RunFile(path) as run:
@@ -192,7 +192,7 @@ class RunWriter:
         self._end, self._sums, self._last = end, sums, frame
 
     def tell(self, verdict: str) -> None:
-        """Keep the word on a run gone wrong, whatever becomes of it after this."""
+        """Keep in the file why the run is not plausible, whatever happens to it later."""
         if VERDICT in self._committed:
             self._committed[VERDICT][()] = seal(verdict)
             self._committed[VERDICT].flush()
@@ -211,7 +211,7 @@ class RunWriter:
         assert self._lock is not None
         try:
             self._committed["finished"][()] = int(finished)
-            self._committed["bytes"][()] = 0  # closing, HDF5 may shorten the file
+            self._committed["bytes"][()] = 0  # when it closes the file, HDF5 may shorten it
             self._h5.flush()
             self._h5.close()
             if self.durable:
@@ -224,9 +224,9 @@ class RunWriter:
             os.ftruncate(self._lock.fileno(), end_of_file(self._lock))
 
     def _stay_in_sight(self) -> None:
-        """Go on under a new name where the file was removed or another took its place.
+        """Go on under a new name if the file was removed or replaced.
 
-        What was written is still there as long as it is open here, though nobody else finds it.
+        What was written exists as long as the file is open here, though it has no name any more.
         """
         assert self._lock is not None
         with contextlib.suppress(OSError):
@@ -234,7 +234,7 @@ class RunWriter:
                 return
         gone, last, old = self.path, self._last, self._lock
         self._close_hdf5(finished=False)
-        self._lock = None  # closed, unless it goes on
+        self._lock = None  # it is closed, unless the run goes on
         try:
             with old:
                 path, lock = self._copied(old)
@@ -281,12 +281,12 @@ class RunWriter:
         rows |= {"walls/force": steps.wall_force, "walls/work": steps.wall_work}
         if contacts is not None:
             rows |= {f"contacts/{name}": value for name, value in vars(contacts).items()}
-            if contacts.spring.shape[1] == 0:  # not stretched yet
+            if contacts.spring.shape[1] == 0:  # the springs have not been stretched yet
                 rows["contacts/spring"] = np.zeros_like(contacts.normal)
         return {n: data.rows.block(rows[n]) for n, data in self._data.items() if n in rows}
 
     def _commit(self, frames: int, durable: bool = False) -> None:
-        """Flush the data, then say that they are there; with `durable`, wait for the disk."""
+        """Flush the data, then count them as complete; with `durable`, wait for the disk."""
         assert self._lock is not None
         self._h5.flush()
         if durable:
@@ -299,7 +299,7 @@ class RunWriter:
             self._wait()
 
     def _may_wait(self) -> bool:
-        """Whether this frame is one to wait for until it is on the disk."""
+        """Whether to wait until this frame is on the disk."""
         return self.durable and self._waited <= WAIT * (perf_counter() - self._begun)
 
     def _wait(self) -> None:
@@ -321,7 +321,7 @@ class RunWriter:
         )
 
     def _abandon(self) -> None:
-        """Let go of the file after a failed write, leaving on disk what is there."""
+        """Close the file after a failed write, and leave on the disk what is there."""
         drop(self._h5, [*self._data.values(), *self._committed.values()])
         if self._lock is not None:
             self._lock.close()

@@ -147,7 +147,7 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
         raise Damaged("its history or its scalars are no table")
     kinds = "contacts/spring" in data, "frames/status" in data
     layout = Layout.of(model, wall_names(h5), columns, scalars, *kinds)
-    if (layout.dim, layout.turns) not in ((2, 1), (3, 3)):
+    if (layout.dim, layout.spins) not in ((2, 1), (3, 3)):
         raise Damaged(f"its model has {layout.dim} dimensions")
     if layout.bodies != layout.grains + len(layout.walls) or layout.grains == 0:
         raise Damaged(

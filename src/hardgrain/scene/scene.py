@@ -43,13 +43,13 @@ from hardgrain.scene.walls import Walls
 
 __all__ = ["GrainArrays", "Scene"]
 
-_COHESION_RANGE = 1e-4  # of the mean diameter: far above rounding, far below any gap that matters
+_COHESION_RANGE = 1e-4  # [mean diameter] far above rounding, and far below any gap that matters
 
 
 @brief
 @dataclass(frozen=True)
 class GrainArrays:
-    """Placed grains: what preparation yields, and what a run file keeps of it."""
+    """Placed grains as arrays, which preparation makes and a run file keeps."""
 
     position: Floats  # (n, dim)
     radius: Floats  # (n,)
@@ -59,7 +59,7 @@ class GrainArrays:
 
 
 class Scene(Spec):
-    """Everything there is: grains, walls, materials, gravity, periods."""
+    """A scene: grains, walls, materials, gravity, periods."""
 
     dimension: Literal[2, 3] = 2  # 2 for disks in the plane x, y; 3 for spheres
     # acceleration of gravity, a number for each axis [length/time²]; default: none
@@ -68,26 +68,26 @@ class Scene(Spec):
     periodic: dict[Literal["x", "y", "z"], tuple[Finite, Finite]] = {}
     # what grains and walls are made of, by name
     materials: dict[Name, Material] = Field(default_factory=lambda: {"grain": Material()})
-    # contact laws; of several for a pair of materials the last one holds; without any: friction 0.3
+    # contact laws; the last one for a pair of materials holds; default: friction 0.3 for all pairs
     contacts: list[ContactLaw] = []
     grains: list[Grains] = []  # sets of grains
     # walls: planes, boxes, cylinders and the like, each a table with its kind
     walls: list[Wall] = []
-    # what happens to an overlap: "g+" keeps it, "g" removes it within a step, which adds energy
+    # what becomes of overlaps: "g+" keeps them, "g" removes them within a step, which adds energy
     shock: Literal["g+", "g"] = "g+"
     allow_overlaps: Flag = False  # whether grains may overlap each other or walls at the start
     regions: dict[Name, Region] = {}  # regions of space, by name
-    # where grains are taken out: when their centre enters or leaves a region
+    # rules that take grains out when their centre enters or leaves a region
     remove: list[Remove] = []
 
     # ------------------------------------------------------------------ preparation
     def place_grains(
         self, seed: int, start: GrainArrays | None = None, theirs: Sequence[int] = ()
     ) -> GrainArrays:
-        """Draw sizes, places and velocities; the same for the same seed.
+        """Draw sizes, positions and velocities, which are the same for the same seed.
 
-        After the grains of ``start``, whose sets are ``theirs`` and not placed. Grains that are yet
-        to be inserted have a number, a size and a velocity, but no place to rely on.
+        They follow the grains of ``start``, whose sets are ``theirs`` and are not placed. Grains
+        that are yet to be inserted have a number, a size and a velocity, but no definite position.
         """
         dim, ns = self.dimension, spins(self.dimension)
         periodic = self._periods()
@@ -117,7 +117,7 @@ class Scene(Spec):
                     x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, *taken, around)
                 else:
                     x, r = entrances(spec.place, 0.5 * diameters, dim), 0.5 * diameters
-            except InputError as error:  # say which set of grains it is about
+            except InputError as error:  # name the set of grains
                 raise InputError(f"{at}.{error}") from None
             v = np.tile(vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
             v += rng.normal(size=v.shape) * spec.speed
@@ -130,7 +130,8 @@ class Scene(Spec):
 
     # ------------------------------------------------------------------ the arrays of a run
     def build(self, seed: int, grains: GrainArrays | None = None) -> tuple[Model, State]:
-        """The model and its first state; ``grains`` stands in for those that would be placed."""
+        """The model and its first state; ``grains``, if given, replace those that would be
+        placed."""
         if not self.grains and grains is None:
             raise InputError("scene.grains is empty; a scene needs at least one grain")
         dim, ns = self.dimension, spins(self.dimension)
@@ -294,7 +295,8 @@ class Scene(Spec):
         laws = np.zeros((len(names), len(names), table.N_PARAMETERS))
         entry = np.zeros((len(names), len(names)), np.int32)
         reach = _COHESION_RANGE * 2.0 * float(radius.mean()) if radius.size else 0.0
-        for k, law in enumerate([ContactLaw(), *self.contacts], start=-1):  # a default for all
+        # the first is a default for all pairs
+        for k, law in enumerate([ContactLaw(), *self.contacts], start=-1):
             at = f"scene.contacts[{k}]"
             if law.torsion > 0.0 and self.dimension == 2:
                 raise InputError(f"{at}.torsion is {law.torsion:g}; torsion exists only in 3D")

@@ -1,4 +1,4 @@
-"""What a scene as a whole must obey, and which path of the solver it may take."""
+"""Checks of a scene as a whole, and which path of the solver it may take."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hardgrain.scene.model import (
 
 __all__ = ["check_memory", "check_periods", "check_sizes", "is_lean"]
 
-_PER_GRAIN = 2048  # memory that a run needs for each grain and its contacts [byte]
-_SMALLEST = 1e-100  # diameter [length]: squares, and cells of that size, are still numbers
+_PER_GRAIN = 2048  # [bytes] memory that a run needs for each grain and its contacts
+_SMALLEST = 1e-100  # [length] smallest diameter whose square and cells do not underflow
 
 
 def check_memory(count: int) -> None:
-    """Refuse at once what would end in a machine that swaps for hours."""
-    if not hasattr(os, "sysconf"):  # Windows
+    """Refuse at once a scene that would not fit into memory."""
+    if not hasattr(os, "sysconf"):  # Windows has none
         return
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if count * _PER_GRAIN > memory:
@@ -41,7 +41,7 @@ def check_sizes(diameters: Floats) -> None:
 
 
 def check_periods(periodic: Floats, radius: Floats) -> None:
-    """The nearest image must be the only one that can touch."""
+    """Refuse periods so short that more than the nearest image could touch."""
     if radius.size == 0:
         return
     least = 4.0 * float(radius.max())

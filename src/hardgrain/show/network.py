@@ -35,19 +35,19 @@ from hardgrain.show.network_look import Look, Scale, Shade, scale
 __all__ = ["Picture", "draw_network"]
 
 GRAIN, RIM, WALL, TENSION = "#e9e6df", "#b3aea3", "#3b4048", COLOURS[1]
-LINE = "#22262b"  # of forces on coloured grains
+LINE = "#22262b"  # colour of lines on coloured grains
 FORCE_MAP = (0.22, 0.95)  # part of inferno, reversed, that is seen on pale grains
-SHADE_MAP = (0.12, 1.0)  # part of viridis, reversed, likewise
-KNOWN, UNBOUNDED = "#9b968c", COLOURS[2]  # in place of a colour of the map: zero, infinite
-WIDEST = 0.45  # width of the strongest lines [mean diameter]
-SLIM = 0.14  # the same on coloured grains, whose colours must be seen beside them
+SHADE_MAP = (0.12, 1.0)  # part of viridis, reversed, that is seen on pale grains
+KNOWN, UNBOUNDED = "#9b968c", COLOURS[2]  # colours of values that are zero and infinite
+WIDEST = 0.45  # [mean diameter] width of the strongest lines
+SLIM = 0.14  # [mean diameter] the same on coloured grains, whose colours must be seen beside them
 
-THINNEST = 0.02  # width of contacts without force that are drawn for their colour [mean diameter]
-EDGE = 7.5  # the longer side of the packing on paper [inch]
-NARROWEST = 5.6  # of the whole picture, so that the title finds room [inch]
-BAR = 1.05  # room for a colour bar with its label [inch]
-FINE = 2.5  # diameter below which grains have no rim [point]
-DRAWN = 10_000  # grains or lines that a vector file draws one by one; more become pixels in it
+THINNEST = 0.02  # [mean diameter] width of contacts without force, drawn for their colour
+EDGE = 7.5  # [inch] longer side of the packing on paper
+NARROWEST = 5.6  # [inch] least width of the whole picture, so that the title fits
+BAR = 1.05  # [inch] room for a colour bar with its label
+FINE = 2.5  # [point] smaller grains have no rim
+DRAWN = 10_000  # [grains or lines] more are drawn as pixels in a vector file
 
 
 def draw_network(
@@ -116,7 +116,7 @@ class Picture:
         low, high = fixed.box
         size = high - low
         inches = np.maximum(EDGE * size / size.max(), 1.5)
-        self.points = 72.0 * float((inches / size).min())  # per unit of length
+        self.points = 72.0 * float((inches / size).min())  # points per unit of length
         self.diameter = snap.diameter
         self._rim = self.diameter * self.points > FINE
         bars, field = self._bars(snap, known), look.field(snap)
@@ -169,7 +169,7 @@ class Picture:
 
     @property
     def _line_map(self) -> Colormap | None:
-        """Of the lines; None: they are all dark."""
+        """The colour map of the lines, or None if they are all dark."""
         if self._signed:
             return diverging()
         if self.look.shade is not None or self.look.lines == "friction":
@@ -192,7 +192,8 @@ class Picture:
             cax=self.figure.add_axes(place), extend=extend, label=text,
         )  # fmt: skip
         drawn.outline.set_visible(False)
-        drawn.ax.yaxis.get_offset_text().set_horizontalalignment("left")  # not over the packing
+        # so that it does not cover the packing
+        drawn.ax.yaxis.get_offset_text().set_horizontalalignment("left")
 
     def _name_key(self, key: list[tuple[str, Floats]], x: float) -> None:
         """The names of the grains' colours, beside the picture."""

@@ -1,4 +1,4 @@
-"""How a force network is to look: what widths and colours stand for, and their scale."""
+"""The look of a force network: what widths and colours stand for, and their scale."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LINES", "Look", "Scale", "Shade", "scale"]
 
-STRONG = 0.99  # quantile of the forces drawn that wide; the few beyond would dwarf the rest
+STRONG = 0.99  # quantile of the forces that gets the widest line; larger ones would dwarf the rest
 
 LINES = {
     "force": "width and colour give the normal force",
@@ -58,12 +58,12 @@ class Shade:
 
 @dataclass(frozen=True)
 class Look:
-    """What colours and lines tell."""
+    """What colours and lines stand for."""
 
     colour: str = PLAIN  # field of the grains, see `hardgrain.show.colour`
     lines: str = "force"  # one of LINES
     shade: Shade | None = None
-    run: RunFile | None = None  # for colours that tell of motion, from frame to frame
+    run: RunFile | None = None  # needed for colours that show motion from frame to frame
 
     def __post_init__(self) -> None:
         if self.lines not in LINES:
@@ -83,13 +83,13 @@ class Scale:
     """What stays the same from frame to frame: the view, and what widths and colours mean."""
 
     box: Floats  # (2, 2) lower and upper corner of the view [length]
-    force: float  # of the widest lines
-    value: float  # at the end of the lines' colours
-    field: tuple[float, float]  # at the ends of the grains' colours
+    force: float  # force of the widest lines
+    value: float  # value at the end of the lines' colours
+    field: tuple[float, float]  # values at the ends of the grains' colours
 
 
 def scale(snaps: Iterable[Snapshot], look: Look, box: Floats | None = None) -> Scale:
-    """The scale that fits these frames; of each no more is kept than its values.
+    """The scale that fits these frames; only the values of each are kept.
 
     Forces are scaled for the typical frame, as impacts would make all others thin.
     """

@@ -17,22 +17,22 @@ from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["BAND", "Circle", "Lines", "Plane", "Shape", "bounds", "force_lines", "see", "walls"]
 
-BAND = 0.7  # thickness of a wall as drawn [mean diameter]
+BAND = 0.7  # [mean diameter] thickness of a wall as drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Contacts as lines from the centre of the first body, and what they tell."""
+    """Contacts as lines from the centre of the first body, with their force and colour."""
 
     first: NDArray[np.int32]  # (m,) grain at which they begin
     arm: Floats  # (m, dim) to the centre of the second body, or to the wall [length]
     force: Floats  # (m,) normal force, negative: tension [force]
-    value: Floats  # (m,) what gives their colour
+    value: Floats  # (m,) value that gives their colour
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """What is drawn. Grains and lines that cross a periodic end are there twice."""
+    """All that is drawn. Grains and lines that cross a periodic end are there twice."""
 
     axes: tuple[int, int]
     center: Floats  # (n, 2), far ones first
@@ -52,7 +52,7 @@ class Circle:
 
     center: Floats  # (2,)
     radius: float
-    around: bool  # the grains are inside
+    around: bool  # whether the grains are inside
 
 
 Shape = Circle | Floats  # polygons are (k, 2), those with k = 2 lines
@@ -61,7 +61,7 @@ Shape = Circle | Floats  # polygons are (k, 2), those with k = 2 lines
 def force_lines(snap: Snapshot, friction: bool = False) -> Lines:
     """The contacts that bear a force, coloured by it or by ``friction``: T/(µN).
 
-    In 2D friction has a sign, positive where it turns both grains clockwise.
+    In 2D friction has a sign, positive where it rotates both grains clockwise.
     """
     c, force = snap.contacts, snap.normal_force
     drawn = np.flatnonzero(np.abs(force) > 1e-9 * np.abs(force).max(initial=0.0))
@@ -73,7 +73,7 @@ def force_lines(snap: Snapshot, friction: bool = False) -> Lines:
             size = tangent[:, 1] * normal[:, 0] - tangent[:, 0] * normal[:, 1]
         limit = snap.friction * np.abs(force)
         value = np.divide(size, limit, out=np.zeros_like(size), where=limit > 0.0)
-    # the normal knows the nearest image, positions do not
+    # The normal points to the nearest image, while positions do not tell which that is.
     return Lines(c.first[drawn], snap.branch[drawn], force[drawn], value[drawn])
 
 
@@ -176,12 +176,12 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
 
 
 def _band(wall: WallShape, low: Floats, high: Floats, width: float, keep: list[int]) -> list[Shape]:
-    """A plane as a line in the view with its solid side; nothing if it faces the eye."""
+    """A plane as a band in the view on its solid side; nothing if it faces the eye."""
     normal = wall.axis[keep]
     if np.linalg.norm(normal) < 1e-6:
         return []
     normal = normal / np.linalg.norm(normal)
-    far = (high - low).sum()  # so that no end is seen, however the line slants
+    far = (high - low).sum()  # so long that no end is seen, however the line slants
     line = wall._replace(point=wall.point[keep], axis=normal).surface(low - far, high + far)
     return [np.vstack([line.points, line.points[::-1] - width * normal])] if line.cells else []
 

@@ -13,7 +13,7 @@ from hardgrain.errors import InputError
 
 __all__ = ["Valid", "check", "checked"]
 
-Valid = tuple[float, float, str]  # least, most, and both in words
+Valid = tuple[float, float, str]  # least and greatest value, and both in words
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -48,7 +48,7 @@ Fast driving leaves mode 3 alone, with T_0 = µ'' N_0 and |T_L| ≤ µ'' N_L. Wi
 
 If the block holds disk L, mode 3 does not rotate, c = 0 and A = τ < 0: that is possible for all
 drives if it lifts no disk, that is if −τ λ'^(i−1) (1 + λ') < 1 for the last even i. Otherwise the
-array turns, T_L = ±µ'' N_L grows with the drive, and this disk is lifted (N' = 0) at
+array rotates, T_L = ±µ'' N_L grows with the drive, and this disk is lifted (N' = 0) at
 
     A = −(1 + 2 τ)/(λ'^(i−1) (1 + λ') − 2),   µ'' N_c = |µ'/2 + (−1)^L (τ + A (λ'^L − 1))|.
 """
@@ -101,21 +101,22 @@ __all__ = [
 
 @checked_array
 def sliding_inertia(particles: float, mu: float, mu_plane: float) -> float:
-    """m_e of disks that slide at all contacts (9) [mass]."""
+    """Effective inertia m_e of disks that slide at all contacts (9) [mass]."""
     return particles / (1.0 - mu * mu_plane)
 
 
 @checked_array
 def sliding_friction(mu: float, mu_plane: float) -> float:
-    """µ_e of disks that slide at all contacts (10) [1]."""
+    """Effective friction µ_e of disks that slide at all contacts (10) [1]."""
     return mu_plane / (1.0 - mu * mu_plane)
 
 
 @checked_array
 def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: float = 0.5) -> float:
-    """L_2^c of a long array, to within two disks [1]: I ω̇ falls from I v̇ to 0 by 2 µ s a disk.
+    """Length L_2^c of mode 2 in a long array, to within two disks [1]: I ω̇ falls from I v̇ to 0 by
+    2 µ s a disk.
 
-    As long as there is a mode 1 before it.
+    It holds if there is a mode 1 before it.
     """
     if acceleration == 0.0:
         return 0.0
@@ -130,7 +131,8 @@ def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: flo
 def counter_rotation(
     particles: int, first: float, last: float, mu_plane: float, inertia: float = 0.5
 ) -> tuple[Floats, float]:
-    """T before, between and behind counter-rotating disks (n + 1,), and ω̇ of the first of them.
+    """Forces T before, between and behind counter-rotating disks (n + 1,), and ω̇ of the first of
+    them.
 
     ``first`` and ``last`` are T at the two ends; between, T_i = µ'/2 + (−1)^i (c + A λ'^i).
     """
@@ -150,7 +152,7 @@ def counter_rotation(
 def _front(
     particles: float, rolling: float, brake: float, mu: float, mu_block: float, inertia: float
 ) -> tuple[Floats, float]:
-    """N = front · (1, v̇) behind the rolling disks, and µ of the contact there."""
+    """The force N = front · (1, v̇) behind the rolling disks, and µ of the contact there."""
     if not rolling < particles:
         raise InputError(f"rolling is {rolling:g}; give less than all {particles:g} particles")
     force = behind(rolling, brake, mu, mu_block)
@@ -159,7 +161,7 @@ def _front(
 
 
 def _effective(total: Floats, brake: float, particles: float) -> tuple[float, float]:
-    """m_e and µ_e from N_L = total · (1, v̇)."""
+    """The values of m_e and µ_e that follow from N_L = total · (1, v̇)."""
     return float(total[1]), float(total[0] - brake) / particles
 
 
@@ -174,11 +176,12 @@ def moving_array(
     block: int = 1,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """m_e [mass] and µ_e [1] of an array with ``rolling`` disks in mode 1, the others in 2 and 3.
+    """Values of m_e [mass] and µ_e [1] of an array with ``rolling`` disks in mode 1, the others in
+    2 and 3.
 
-    ``block``: the direction, ±1, in which disk L slides on the driving block. With no rolling disk
-    these are the limits of fast driving, m_e = L/(1 ∓ µ'µ'') and µ_e = µ'(1 − (µ'' ∓ µ'') N_0/L)
-    over the same.
+    ``block`` is the direction, ±1, in which disk L slides on the driving block. With no rolling
+    disk these are the limits of fast driving, m_e = L/(1 ∓ µ'µ'') and µ_e = µ'(1 − (µ'' ∓ µ'')
+    N_0/L) over the same.
     """
     front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
     plane = (particles - rolling) * np.array([mu_plane, 1.0])
@@ -196,7 +199,8 @@ def rolling_last(
     mu_block: float,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """The same if disk L rolls too and slides on its neighbour: at low drives, if µ'' < µ."""
+    """Values of m_e and µ_e if disk L rolls, too, and slides on its neighbour: at low drives, if
+    µ'' < µ."""
     front, side = _front(particles - 1, rolling, brake, mu, mu_block, inertia)
     plane = (particles - 1 - rolling) * np.array([mu_plane, 1.0])
     rear = ((1.0 - side * mu_plane) * front + plane) / (1.0 - mu * mu_plane)
@@ -215,13 +219,14 @@ def spike(
     mu_block: float,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """The same if disk L sticks to the driving block, so that mode 3 does not rotate."""
+    """Values of m_e and µ_e if disk L sticks to the driving block, so that mode 3 does not
+    rotate."""
     front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
     n = particles - rolling - sliding
     if n < 1:
         raise InputError(f"sliding is {sliding:g}; give fewer, so that mode 3 has a disk")
     plane = np.array([mu_plane, 1.0])
-    begin = side * front  # T where mode 3 begins
+    begin = side * front  # the force T where mode 3 begins
     if sliding:
         rear = (1.0 - side * mu_plane) * front + sliding * plane
         begin = mu * rear / (1.0 - mu * mu_plane)
@@ -234,9 +239,10 @@ def spike(
 
 @checked_array
 def opening_drive(particles: int, brake: float, mu_plane: float, mu_block: float) -> float:
-    """N_c [weight of a disk], at which driving lifts disk 2⌊L/2⌋ off the plane; inf if none does.
+    """The driving force N_c that lifts disk 2⌊L/2⌋ off the plane [weight of a disk]; inf if none
+    does.
 
-    True where all disks counter-rotate by then, as they do if µ'' is small enough.
+    It holds if all disks counter-rotate by then, as they do if µ'' is small enough.
     """
     disk = particles - particles % 2  # the last one whose swing is upward
     growth = math.exp(exponent(mu_plane, 1.0))
@@ -253,9 +259,9 @@ def opening_drive(particles: int, brake: float, mu_plane: float, mu_block: float
 def mixed_friction(
     particles: float, rolling: float, brake: float, mu: float, mu_plane: float
 ) -> float:
-    """µ_g of rolling and counter-rotating disks at constant velocity, as printed (11) [1].
+    """Friction µ_g of rolling and counter-rotating disks at constant velocity, as printed (11) [1].
 
-    Approximate: `moving_array` is exact, with the factor 1 − µ µ' and the blocks' µ''.
+    It is approximate; `moving_array` is exact, with the factor 1 − µ µ' and the blocks' µ''.
     """
     force = brake * math.expm1(exponent(mu, rolling))
     return (force + (particles - rolling) * mu_plane) / particles

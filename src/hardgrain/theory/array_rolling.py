@@ -55,12 +55,12 @@ checked_array = checked(_VALID)
 
 @checked_array
 def growth(mu: float) -> float:
-    """λ = (1 + µ)/(1 − µ): by how much forces grow from one rolling disk to the next [1]."""
+    """The factor λ = (1 + µ)/(1 − µ) by which forces grow from one rolling disk to the next [1]."""
     return (1.0 + mu) / (1.0 - mu)
 
 
 def exponent(mu: float, disks: float) -> float:
-    """disks · ln λ, if λ^disks is a number at all."""
+    """The exponent disks · ln λ; refused if λ^disks would overflow."""
     x = 2.0 * math.atanh(mu) * disks
     if x > 600.0:
         raise InputError(
@@ -72,9 +72,10 @@ def exponent(mu: float, disks: float) -> float:
 
 @checked_array
 def rolling_inertia(particles: float, mu: float, inertia: float = 0.5) -> float:
-    """m_e of rolling disks (7) [mass]; to first order in µ, (1 + I) L.
+    """Effective inertia m_e of rolling disks (7) [mass]; to first order in µ, (1 + I) L.
 
-    Exact for a domain with more disks behind it, whatever µ''; for a whole array if µ'' = µ.
+    It is exact for a domain with more disks behind it, whatever µ'', and for a whole array if µ'' =
+    µ.
     """
     return inertia_of_rolling(particles, mu, inertia)
 
@@ -86,9 +87,9 @@ def inertia_of_rolling(k: float, mu: float, inertia: float) -> float:
 
 @checked_array
 def rolling_friction(particles: float, brake: float, mu: float) -> float:
-    """µ_e of rolling disks as printed (8) [1]; to first order in µ, 2 µ N_0.
+    """Effective friction µ_e of rolling disks as printed (8) [1]; to first order in µ, 2 µ N_0.
 
-    Exact for a whole array if µ'' = µ.
+    It is exact for a whole array if µ'' = µ.
     """
     return brake * math.expm1(exponent(mu, particles)) / particles
 
@@ -97,7 +98,7 @@ def rolling_friction(particles: float, brake: float, mu: float) -> float:
 def rolling_array(
     particles: float, brake: float, mu: float, mu_block: float, inertia: float = 0.5
 ) -> tuple[float, float]:
-    """m_e [mass] and µ_e [1] of an array in which all disks roll, exactly."""
+    """Exact values of m_e [mass] and µ_e [1] of an array in which all disks roll."""
     inner = inertia_of_rolling(particles - 1, mu, inertia)
     m = ((1.0 + mu) * inner + 1.0 + inertia) / (1.0 - mu_block)
     return m, (least_drive(particles, brake, mu, mu_block) - brake) / particles
@@ -105,7 +106,8 @@ def rolling_array(
 
 @checked_array
 def least_drive(particles: float, brake: float, mu: float, mu_block: float) -> float:
-    """N_L at which an array of rolling disks begins to move [weight of a disk]."""
+    """The driving force N_L at which an array of rolling disks begins to move [weight of a
+    disk]."""
     outer = (1.0 + mu_block) / (1.0 - mu_block)
     return brake * outer * math.exp(exponent(mu, particles - 1))
 
@@ -119,7 +121,8 @@ def rolling_normals(
     mu_block: float,
     inertia: float = 0.5,
 ) -> Floats:
-    """N_0 … N_L of an array in which all disks roll (L + 1,) [weight of a disk]."""
+    """The forces N_0 … N_L of an array in which all disks roll, shape (L + 1,) [weight of a
+    disk]."""
     count = int(particles)
     n = np.empty(count + 1)
     n[0] = brake
@@ -131,14 +134,14 @@ def rolling_normals(
 
 
 def behind(k: float, brake: float, mu: float, mu_block: float) -> float:
-    """N_k behind k rolling disks at v̇ = 0, with another disk behind them."""
+    """The force N_k behind k rolling disks at v̇ = 0, with another disk behind them."""
     if k == 0:
         return brake
     return brake * (1.0 + mu_block) / (1.0 - mu) * math.exp(exponent(mu, k - 1))
 
 
 def _plane(normal: Floats, acceleration: float, mu: float, mu_block: float) -> tuple[Floats, ...]:
-    """T' and N' of rolling disks between the forces ``normal``."""
+    """The forces T' and N' of rolling disks between the forces ``normal``."""
     pressed = np.full(normal.size, mu)
     pressed[[0, -1]] = mu_block
     return np.diff(normal) - acceleration, 1.0 + np.diff(pressed * normal)
@@ -154,7 +157,8 @@ def rolling_mobilisation(
     mu_block: float,
     inertia: float = 0.5,
 ) -> Floats:
-    """η = T'/µ'N' of an array in which all disks roll (L,) [1]; they do as long as all η ≤ 1."""
+    """The mobilisation η = T'/µ'N' of an array in which all disks roll (L,) [1]; they do if all η ≤
+    1."""
     n = rolling_normals(particles, acceleration, brake, mu, mu_block, inertia)
     tangential, pressed = _plane(n, acceleration, mu, mu_block)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,9 +198,9 @@ def rolling_length(
     mu_block: float,
     inertia: float = 0.5,
 ) -> float:
-    """L_1^c: how many disks roll in a long array [1]; inf if friction never stops them.
+    """The number L_1^c of disks that roll in a long array [1]; inf if friction never stops them.
 
-    At v̇ = 0 the static limit, the greatest L_1^c there is.
+    At v̇ = 0 it is the static limit, the greatest L_1^c there is.
     """
     n = np.array([brake, 0.0, 0.0])
     for i in (1, 2):
