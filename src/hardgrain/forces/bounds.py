@@ -41,10 +41,20 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["Bounds", "Members", "along_network", "blocks", "bounds", "still", "without_limit"]
 
-_SHARE = 64  # [contacts] whose programs start from one another; fewer take more pivots
-_NONE = 1e-9  # [unit of force] a smaller normal force is zero, up to the accuracy of programs
-_FIXED = 1e-9  # [1] a component that self-balanced states change by less is fixed
-_EDGE = 1e-12  # [unit of force] a contact that is so near to sliding slides
+# [contacts] Size of a share, in which programs start from one another. Smaller shares take more
+# pivots, larger ones keep fewer processes busy; the bounds are the same.
+_SHARE = 64
+# [unit of force] A smaller normal force is zero, up to the accuracy of programs. If it is smaller,
+# open contacts are not recognised and cost a program each; if it is larger, bounds are wrong by as
+# much.
+_NONE = 1e-9
+# [1] A component is fixed if self-balanced states, whose largest weight is 1, change it by less. If
+# it is smaller, rounding counts as a change and costs programs; if it is larger, small ranges are
+# lost.
+_FIXED = 1e-9
+# [unit of force] A contact that is so near to sliding slides, so that its greatest T is known. If
+# it is larger, that T may be too small.
+_EDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

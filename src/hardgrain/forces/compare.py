@@ -23,7 +23,9 @@ __all__ = [
     "Density", "Tail", "density", "distance", "jackknife", "matched", "starred", "strong", "tail",
 ]  # fmt: skip
 
-_FIXED = 1e-6  # [unit of force] a force whose range is smaller counts as determined
+# [unit of force] A force whose range is smaller counts as determined. Programs are inaccurate by
+# 10⁻⁹; a smaller limit would divide rounding by rounding.
+_FIXED = 1e-6
 
 
 # ---------------------------------------------------------------------- one state

@@ -25,10 +25,16 @@ clarabel = later("clarabel")
 
 __all__ = ["conic_bounds", "equations", "feasible", "settings"]
 
-_SHARE = 16  # [contacts] that one process takes at a time; it changes the time only
-_FIXED = 1e-9  # [1] a component that self-balanced states change by less is fixed
-_ACCURACY = 1e-9  # [1, unit of force] accuracy of the least value that is asked for
-_ALMOST = 1e-7  # [1, unit of force] accuracy that is accepted where rounding allows no better
+# [contacts] Number that one process takes at a time; it changes the time only.
+_SHARE = 16
+# [1] A component is fixed if self-balanced states, whose largest component is 1, change it by less.
+# If it is smaller, rounding counts as a change; if it is larger, small ranges are lost.
+_FIXED = 1e-9
+# [1, unit of force] Accuracy of the least value that is asked for. Finer ones fail more often.
+_ACCURACY = 1e-9
+# [1, unit of force] Accuracy that is accepted where rounding allows no better. If it is smaller,
+# some packings get no bounds; if it is larger, bounds are wrong by as much.
+_ALMOST = 1e-7
 
 
 def feasible(space: ForceSpace) -> bool:

@@ -53,8 +53,13 @@ __all__ = ["Choice", "Extremal", "extremal"]
 
 Choice = Literal["nearest", "vertex", "random"]
 
-_SHARE = 16  # [contacts] whose programs start from one another; it changes the time only
-_VANISHES = 1e-8  # [largest cost] smaller reduced costs are zero, up to the accuracy of programs
+# [contacts] Size of a share, in which programs start from one another. It changes the time, and
+# which vertex is found by the choice "vertex".
+_SHARE = 16
+# [largest cost] Smaller reduced costs are zero, up to the accuracy of programs. If it is smaller,
+# faces lose members and distances are too large; if it is larger, faces gain states that are not
+# extremal.
+_VANISHES = 1e-8
 # [1, unit of force] Accuracy of the quadratic programs; the second where rounding forbids the
 # first.
 _ACCURACY = (1e-9, 1e-7)

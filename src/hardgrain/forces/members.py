@@ -28,7 +28,9 @@ Which = Literal["least", "nearest", "elastic"]
 # [1] Largest λ: a slack that never exceeds 1/λ of the unit of force counts as none. Where numbers
 # of such different sizes are too much for the solver, the next is tried.
 _SCALES = (1e6, 1e5, 1e4, 1e3)
-_WORST = 1e-8  # [1, unit of force] accuracy that a member must have; 10⁻¹² is asked for
+# [1, unit of force] Accuracy that a member must have; 10⁻¹² is asked for. If it is smaller, some
+# packings have no member that is good enough.
+_WORST = 1e-8
 
 
 def member(

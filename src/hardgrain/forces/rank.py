@@ -14,9 +14,14 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["independent", "null_vectors", "rank"]
 
-_DENSE = 60  # [rows] up to so many, singular values are computed; beyond, counting is far cheaper
-_SAME = 1e-9  # [unit of force] difference up to which forces count as equal, due to rounding
-_SMALL = 1e-9  # [largest singular value] smaller ones count as zero, due to rounding
+# [rows] Up to so many rows, singular values are computed; beyond, counting signs is far cheaper.
+_DENSE = 60
+# [unit of force] Difference up to which forces count as equal, due to rounding. If it is smaller,
+# packings at rest are said to contradict themselves; if it is larger, true contradictions pass.
+_SAME = 1e-9
+# [largest singular value] Smaller ones count as zero, due to rounding. If it is larger, soft
+# directions are lost and the null space has too many dimensions; if it is smaller, too few.
+_SMALL = 1e-9
 
 
 def rank(a: Any) -> int:

@@ -36,10 +36,16 @@ if TYPE_CHECKING:
 
 __all__ = ["SLIDES", "UNBOUNDED", "ForceSpace", "force_space"]
 
-SLIDES = 1e-9  # [unit of force] a contact slides if µ R − |T| is less: ε of the paper
+# [unit of force] A contact slides if µ R − |T| is less, which is ε of the paper. States that are
+# balanced less well need a larger one; a larger one also counts contacts that nearly slide.
+SLIDES = 1e-9
 
-UNBOUNDED = 1e-6  # [largest force] a self-balanced state must have more to make a force unbounded
-_SCALE = 1e7  # [1/unit of force] a weight that never exceeds 1/_SCALE counts as zero
+# [largest force] A self-balanced state must have more at a contact to make its force unbounded. If
+# it is smaller, rounding makes forces unbounded; if it is larger, some unbounded ones are missed.
+UNBOUNDED = 1e-6
+# [1/unit of force] A weight that never exceeds 1/_SCALE counts as zero. If it is smaller, contacts
+# that bear little count as open; if it is larger, the residual of a state opens contacts.
+_SCALE = 1e7
 
 Balance = Literal["state", "loads"]
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST", "force_chains"]
 
-LEAST = 3  # [grains] shortest chain: two grains that touch have no direction to keep
+# [grains] Length of the shortest chain. Two grains that touch have no direction to keep, so every
+# strong contact would be a chain; a larger number leaves out short chains that are real.
+LEAST = 3
 Numbers = NDArray[np.int64]
 
 

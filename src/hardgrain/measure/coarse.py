@@ -46,11 +46,20 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["FieldGrid", "Smear", "contact_stress_field", "grid_of", "room"]
 
-CUT = 6.0  # [width] beyond it a Gaussian is below 10⁻⁸; a smaller cut loses mass
-SHORT = 1e-5  # [width] a shorter line is taken for a point, which is exact to rounding
-THIN = 1e-2  # [mean diameter] the thinnest kernel that is allowed; a thinner one only shows noise
-BLOCK = 1 << 21  # [weights] how many are computed at a time; more need more memory
-CELLS = {2: 100, 3: 40}  # [cells] most along an axis unless the user asks for more
+# [width] Beyond this distance a Gaussian, below 10⁻⁸ there, is taken as zero. A smaller cut loses
+# mass and momentum; a larger one only costs time.
+CUT = 6.0
+# [width] A shorter line is taken for a point, which is exact to rounding. A larger limit makes
+# stresses of long branches wrong.
+SHORT = 1e-5
+# [mean diameter] Width of the thinnest kernel that is allowed. Thinner ones show single points, and
+# grids that resolve them do not fit into memory.
+THIN = 1e-2
+# [weights] How many are computed at a time. It bounds memory, and changes results by rounding only.
+BLOCK = 1 << 21
+# [cells] Most along an axis, by dimension, unless the user asks for more. Larger default grids
+# would make a first look at a run slow.
+CELLS = {2: 100, 3: 40}
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,15 @@ __all__ = [
     "non_affine",
 ]
 
-MEMORY = 64 << 20  # [bytes] positions held at a time; with less, the file is read more often
-REACH = 2.5  # [mean diameter] neighbours of D²_min lie within: the first two shells
-REGULAR = 1e-6  # [1] relative difference of intervals between frames that is only rounding
+# [bytes] Positions that are held at a time. With less the file is read more often; the result is
+# the same.
+MEMORY = 64 << 20
+# [mean diameter] Distance of the neighbours from which D²_min is found by default: about two
+# shells. With fewer neighbours it is noisy, with more it is no longer local.
+REACH = 2.5
+# [1] Relative difference of intervals between frames that is taken for rounding. If it is smaller,
+# regular runs are refused; if it is larger, lags are wrong.
+REGULAR = 1e-6
 
 
 # ---------------------------------------------------------------------- mean-square displacement

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fields", "FlowRate", "fields", "flow_rate"]
 
-BLOCKS = 10  # [1] blocks of time whose scatter gives the error; fewer make it uncertain
+# [1] Number of blocks of time whose scatter gives the error of a mean rate. Fewer make the error
+# uncertain; more make blocks so short that they depend on each other, and the error too small.
+BLOCKS = 10
 # [greatest density] Velocities are not shown where the density is less. Above a flat surface they
 # then end 1.9 widths of the kernel beyond it; a smaller mask shows the velocity of single grains.
 MASK = 0.03

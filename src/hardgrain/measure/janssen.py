@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Janssen", "janssen_profile"]
 
-UPRIGHT = 1e-9  # [1] a wall is upright if its unit normal rises by less, which is rounding
+# [1] A wall is upright if its unit normal rises by less, which is rounding. If it is smaller,
+# upright walls are taken for inclined ones; if it is larger, inclined walls count as upright.
+UPRIGHT = 1e-9
 
 
 @dataclass(frozen=True)

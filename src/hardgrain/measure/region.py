@@ -39,8 +39,11 @@ from hardgrain.scene.model import Floats
 
 __all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
 
-NODES = 64  # [points] of each integral over the height of a tube; they give 13 digits
-ALONG = 1e-9  # [1] a wall's normal lies along an axis if it is off by less, which is rounding
+# [points] Points of each integral over the height of a tube. They give 13 digits; fewer give fewer.
+NODES = 64
+# [1] A wall's normal lies along an axis if it is off by less, which is rounding. If it is smaller,
+# scenes lose their natural region by rounding; if it is larger, the region is untrue.
+ALONG = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Segregation", "segregation"]
 
-NEIGHBOURS = 10  # [grains] few enough to see a narrow band, and enough to measure a share
+# [grains] Neighbours among which the share is taken: few enough to see a narrow band, and enough to
+# measure a share. With more, narrow bands look mixed; with fewer, the index is noisy.
+NEIGHBOURS = 10
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Surface", "surface"]
 
-WIDTH = 2.0  # [mean diameter] width of a slice unless the user says another
-FEWEST = 3  # [slices] fewer have a slope without an error, so none is given
+# [mean diameter] Width of a slice by default. Narrower slices follow single grains; wider ones blur
+# the surface.
+WIDTH = 2.0
+# [slices] A surface with fewer has a slope without an error, so none is given.
+FEWEST = 3
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "cells", "local_packing_fraction"]
 
-LAYER = 4.0  # [mean spacing] grains so close to a border get images; widened if it is not enough
-SIDES = {2: 64, 3: 512}  # [sides] of the polygon or polyhedron that stands for a circle or ball
-OUTSIDE = 1.01  # [radius] a cell that sticks out further is cut by that polygon or polyhedron
-# [1] relative error of the cells' total volume up to which the layer was wide enough
+# [mean spacing] Grains so close to a border get images. It is widened if the cells do not fill the
+# region, so it changes the time only.
+LAYER = 4.0
+# [sides] Sides of the polygon or polyhedron that stands for a circle or ball, by dimension. With
+# fewer, cells at the border are too large; more cost time.
+SIDES = {2: 64, 3: 512}
+# [radius] A cell that sticks out further is cut by that polygon or polyhedron. If it is smaller,
+# more cells are cut than need be, which costs time; if it is larger, cells at the border are too
+# large.
+OUTSIDE = 1.01
+# [1] Relative error of the cells' total volume up to which the layer was wide enough. If it is
+# larger, cells at the border may be wrong; if it is smaller than rounding, all images are made.
 COMPLETE = 1e-9
 Index = NDArray[np.intp]
 
