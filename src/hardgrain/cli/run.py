@@ -44,8 +44,8 @@ def run(
 ) -> None:  # fmt: skip
     """Run a scenario and write a run file.
 
-    Ctrl-C ends the run cleanly after the step in hand, a second one at once; `hardgrain resume`
-    goes on with it.
+    Ctrl-C ends the run cleanly after the present step, a second one at once; `hardgrain resume`
+    continues it.
 
     \b
     Examples:
@@ -169,7 +169,8 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
 
 
 def _bodies(sim: Simulation) -> str:
-    """How many grains and walls there are, where they come from, and who is still to come."""
+    """Words on how many grains and walls there are, where they come from, and how many are still to
+    come."""
     n, walls, dim = sim.model.n, len(sim.model.wall_names), sim.model.dim
     start, more = sim.scenario.start, sim.exchange.everyone.n - n
     old = f" ({sim.from_start} from {start.file})" if start else ""

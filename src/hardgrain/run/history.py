@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "columns", "row", "stacked", "work_of_walls"]
 
-Row = tuple[Floats, Floats, Floats]  # of a step: columns of the history, wall forces, wall works
+# values of a step: columns of the history, wall forces, wall works
+Row = tuple[Floats, Floats, Floats]
 
 _REPORT = tuple(f.name for f in fields(StepReport))
 
@@ -34,7 +35,7 @@ def columns(sim: Simulation) -> list[str]:
 
 
 def row(sim: Simulation, report: StepReport) -> Row:
-    """The last step."""
+    """The values of the last step."""
     found = [*(float(getattr(report, name)) for name in _REPORT), *sim.monitor.columns]
     if sim.exchange.changes:
         found += [float(sim.model.n), sim.speeds.mass, *asdict(sim.flow).values()]
@@ -52,10 +53,11 @@ def stacked(sim: Simulation, rows: list[Row]) -> Steps:
 
 
 def work_of_walls(sim: Simulation, before: Floats) -> Floats:
-    """Of each wall on the grains in the last step, −dt (F·v̄ + τ·ω), shape (w,) [energy].
+    """Work of each wall on the grains in the last step, −dt (F·v̄ + τ·ω), shape (w,) [energy].
 
-    v̄ is the mean of a piston's velocity before and after; what is driven had but one. Pistons
-    of soft particles have this work up to changes of force and speed within the step.
+    v̄ is the mean of a piston's velocity before and after the step; driven walls have only one
+    velocity. Pistons of soft particles have this work up to changes of force and speed within the
+    step.
     """
     n, s, e = sim.model.n, sim.state, sim.engine
     moves = sim.model.inv_mass[n:] > 0.0

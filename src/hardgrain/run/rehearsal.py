@@ -105,7 +105,7 @@ def rehearse(scenario: Scenario, seconds: float) -> Rehearsal:
     if not moments:
         moments.append(_measure(scenario, sim, seconds / MOMENTS))
     made = sim.state.step
-    if made > 0:  # what a step costs besides its solution, the solvers have in common
+    if made > 0:  # the cost of a step besides its solution is the same for all solvers
         besides = (stepping - sim.engine.seconds["solve"]) / made
         moments = [replace(m, seconds=m.solving + besides) for m in moments]
     known = made if ended else limit
@@ -130,7 +130,7 @@ def _measure(scenario: Scenario, sim: Simulation, seconds: float) -> Moment:
             if sum(engine.seconds.values()) > seconds:
                 break
     spent = {name: t - before.get(name, 0.0) for name, t in engine.seconds.items()}
-    found = network(sim.model, state, s.dt, CLOSING)  # as closely as at the end of a run
+    found = network(sim.model, state, s.dt, CLOSING)  # it looks as closely as a run does at its end
     each = sum(spent.values()) / len(reports)
     return Moment(sim.state.step, each, spent["solve"] / len(reports), tuple(reports), found)
 

@@ -1,4 +1,4 @@
-"""What holds the grains of a set, drives them, or makes them one body with a wall."""
+"""Locks and drives of a set of grains, and what makes them one body with a wall."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["check_glue", "drives_of", "locks_of", "material_of_plate"]
 def locks_of(
     spec: Grains, dim: int, at: str, bodies: Any, inv_mass: Floats, inv_inertia: Floats
 ) -> Iterator[Lock]:
-    """Holds for good what has no function of time; yields the rest."""
+    """Lock for the whole run what has no function of time, and yield the other locks."""
     for name in spec.lock:
         if dim == 2 and name in ("z", "rx", "ry", "rz"):
             raise InputError(f"{at}.lock holds {name!r}; in 2D it takes 'x', 'y' and 'rotation'")
@@ -51,7 +51,7 @@ def locks_of(
                 inverse[bodies, axis] = 0.0
 
 
-# What grains glued to a wall have from it.
+# Fields that grains glued to a wall take from it.
 _OF_PLATE = (
     "velocity", "spin", "speed", "lock", "force", "torque", "driven_velocity", "driven_spin",
     "insert",
@@ -59,7 +59,8 @@ _OF_PLATE = (
 
 
 def material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -> int:
-    """The material of glued grains, that of their wall; says what they cannot have of their own."""
+    """The material of glued grains, which is that of their wall; refuses fields that they cannot
+    have."""
     for name in _OF_PLATE:
         if getattr(spec, name):
             raise InputError(
@@ -75,7 +76,8 @@ def material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -
 
 
 def check_glue(laws: Floats, entry: Ints) -> None:
-    """Rolling resistance depends on the curvature of both surfaces, which a body has not one of."""
+    """Refuse rolling resistance of glued bodies: it depends on a curvature, of which they have
+    several."""
     for column, name in ((table.ROLLING, "rolling"), (table.TORSION, "torsion")):
         found = np.argwhere(laws[..., column] > 0.0)
         if found.size:

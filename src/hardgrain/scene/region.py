@@ -41,7 +41,7 @@ class BlockRegion(Spec):
         return len(self.min)
 
     def holds(self, x: Floats, period: Floats) -> Bools:
-        """(n,) which of the points x (n, dim) lie inside, themselves or an image of them.
+        """Which of the points x (n, dim) lie inside, by themselves or as an image, shape (n,).
 
         period: (dim,) [length], 0 along open axes.
         """

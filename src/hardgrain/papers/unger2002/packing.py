@@ -47,7 +47,7 @@ __all__ = [
     "struck",
 ]
 
-DT = 0.01  # in it the piston pushes a free grain by 10⁻⁴, and sound moves it by far less
+DT = 0.01  # a step in which the piston pushes a free grain by 10⁻⁴, and sound moves it by far less
 FRICTION = 0.05
 LOOSE = {2: 0.55, 3: 0.36}  # packing fraction at the start: about what deposition reaches
 SLENDER = {2: 0.8, 3: 0.7}  # width of the box [grains^(1/dim)]

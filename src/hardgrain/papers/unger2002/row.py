@@ -234,7 +234,7 @@ def soft_mode_amplitude(
     )
     engine = SoftParticles(stiffness=stiffness, damping=damping, substeps=SUBSTEPS)
     sim = Simulation(scene, dt=dt, engine=engine)
-    # with a mirror image the mode is sin k(i − ½), see `shape`; with a wall of the grains' own
+    # With a mirror image the mode is sin k(i − ½), see `shape`; with a wall of the grains' own
     # stiffness, sin ki, as if a grain were held fast at i = 0
     x = sim.state.position[: sim.model.n, 0]
     place = np.rint(np.abs(x) + 0.5) - (0.0 if wall else 0.5)

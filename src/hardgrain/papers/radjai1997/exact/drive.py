@@ -24,7 +24,7 @@ _STILL = 1e-12  # an array with a smaller v̇ does not move
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """n pieces between n + 1 driving forces, in the order of growing drive."""
+    """The n pieces between n + 1 driving forces, in the order of growing drive."""
 
     drive: Floats  # (n + 1,) driving force N_L at which states change
     acceleration: Floats  # (n + 1,) v̇ there

@@ -41,7 +41,7 @@ _ROUNDING = 1e-12  # [terms it is made of] rounding of a slope
 
 @dataclass(frozen=True)
 class Stretch:
-    """Between two changes of state the unknowns are x[:, 0] + t x[:, 1]."""
+    """A stretch between two changes of state, in which the unknowns are x[:, 0] + t x[:, 1]."""
 
     begin: float
     end: float
