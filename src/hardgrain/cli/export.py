@@ -71,8 +71,7 @@ def export(
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], None]]:
-    """Let Ctrl-C and SIGTERM act only after a frame is done, since they may get lost within
-    HDF5."""
+    """Let Ctrl-C and SIGTERM act only after a frame is done; within HDF5 they may get lost."""
     asked: list[int] = []
 
     def check() -> None:

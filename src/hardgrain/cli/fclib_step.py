@@ -19,8 +19,7 @@ __all__ = ["problem_of_step"]
 
 @dataclass
 class _Recorder:
-    """A solver that keeps the last problem it was given, which is the one with all contacts of the
-    step."""
+    """A solver that keeps the last problem of a step, which has all its contacts."""
 
     solver: Any
     problem: Problem | None = None

@@ -144,8 +144,7 @@ def solve_by_sweeps(table: Table, kind: str, sweeps: int, seed: int) -> None:
 
 
 def solve_at_once(table: Table, sweeps: int | None, seed: int) -> None:
-    """Use the rigid solver; if its own criterion was met too early, go on from there with a tighter
-    one."""
+    """Use the rigid solver, again with a tighter tolerance if its criterion was met too early."""
     from hardgrain.solve.matrices import MatrixSolution
     from hardgrain.solve.rigid import RigidSolver, search
 

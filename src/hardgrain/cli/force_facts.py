@@ -62,8 +62,7 @@ def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
 
 
 def possible(space: ForceSpace) -> dict[str, Any]:
-    """Whether any forces balance the load, how many dimensions they have, and what all have in
-    common."""
+    """Whether forces can balance the load, their dimension, and what all of them share."""
     if space.empty:
         return {"unique": "empty", "empty": True, "dim_F": -1, "unbounded": []}
     p, always = space.packing, space.always

@@ -177,8 +177,7 @@ def _bounds(space: ForceSpace, processes: int | None, cone: Cone) -> Bounds:
 
 @contextmanager
 def _explained(moves: bool) -> Iterator[None]:
-    """Explain why a solver failed: nearly every contact slides, as in a packing that still
-    moves."""
+    """Explain that a solver failed since nearly every contact slides, as while a packing moves."""
     try:
         yield
     except RunError as error:
@@ -187,8 +186,7 @@ def _explained(moves: bool) -> Iterator[None]:
 
 @contextmanager
 def _at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, since a linear program may take a minute and cannot be
-    asked."""
+    """Let Ctrl-C end the process at once, since a linear program cannot be interrupted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -12,8 +12,7 @@ __all__ = ["as_text", "describe"]
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """All that ``hardgrain info`` says, ready for JSON; ``last`` holds the figures of the last
-    frame."""
+    """What ``hardgrain info`` says, ready for JSON; ``last`` has figures of the last frame."""
     with RunFile(path) as file:
         header, model, history = file.header, file.model, file.history
         scenario = stored_scenario(header, path)

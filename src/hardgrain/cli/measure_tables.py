@@ -90,8 +90,7 @@ def _rows(data: xr.Dataset, dims: tuple[str, ...]) -> Iterator[str]:
 
 
 def _blocks(columns: list[list[str]], labels: int) -> Iterator[list[list[str]]]:
-    """Lay out columns as wide as their entries, as many at a time as fit a line, each time with
-    labels."""
+    """Lay out columns as wide as their entries, as many as fit a line, each time with labels."""
     most = max(shutil.get_terminal_size((100, 24)).columns, 60)
     even = [[f"{x:>{max(map(len, column))}}" for x in column] for column in columns]
     first, rest = even[:labels], even[labels:]
@@ -117,8 +116,7 @@ def _figure(x: Any) -> str:
 
 # ---------------------------------------------------------------------- tables
 def _flat(data: xr.Dataset) -> xr.Dataset:
-    """Split vectors and tensors into a variable for each component, with names such as
-    stress_xy."""
+    """Split vectors and tensors into a variable for each component, such as stress_xy."""
     import xarray as xr
 
     columns: dict[str, xr.DataArray] = {}
@@ -140,8 +138,7 @@ def _components(values: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
 
 
 def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
-    """Columns with a row for each place along all dimensions, and repeated figures where they are
-    constant."""
+    """Columns with a row for each place along all dimensions; constant figures are repeated."""
     sizes = {str(d): k for d, k in data.sizes.items()}
     places = np.meshgrid(*(data[d].values for d in sizes), indexing="ij") if sizes else []
     columns = {d: x.ravel().tolist() for d, x in zip(sizes, places)}
@@ -153,8 +150,7 @@ def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
 
 
 def as_csv(found: Found) -> str:
-    """Write one quantity with a column for each figure, several with one value a row and its
-    labels."""
+    """Write one quantity with a column for each figure, several with one labelled value a row."""
     if len(found) == 1:
         return table_as_csv(_columns(_flat(next(iter(found.values())))))
     parts: list[dict[str, list[Any]]] = []

@@ -132,8 +132,7 @@ def as_text(topic: str) -> str:
 
 
 def _leads(words: list[str], address: list[str]) -> bool:
-    """Whether words are those of an address, in order and with its last, though some may be
-    missing."""
+    """Whether words are those of an address, in order and with its last; some may be missing."""
     rest = iter(address)
     return bool(words) and words[-1:] == address[-1:] and all(word in rest for word in words)
 

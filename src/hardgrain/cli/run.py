@@ -169,8 +169,7 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
 
 
 def _bodies(sim: Simulation) -> str:
-    """Words on how many grains and walls there are, where they come from, and how many are still to
-    come."""
+    """Words on the number of grains and walls, where they come from, and who is still to come."""
     n, walls, dim = sim.model.n, len(sim.model.wall_names), sim.model.dim
     start, more = sim.scenario.start, sim.exchange.everyone.n - n
     old = f" ({sim.from_start} from {start.file})" if start else ""

@@ -29,8 +29,7 @@ __all__ = ["compile_all"]
 
 
 class _AllStages(RigidSolver):
-    """A rigid solver that runs all its stages, and solves the same problem given as matrices,
-    too."""
+    """A rigid solver that runs all its stages, and also solves the problem given as matrices."""
 
     tolerance: float = 1e-300
     sweeps: int = 1

@@ -123,8 +123,7 @@ def bounds(
 
 
 def along_network(p: Packing) -> NDArray[np.intp]:
-    """An order of all contacts in which those that share a movable body are near each other, shape
-    (m,)."""
+    """Order of all contacts in which those that share a movable body are near each other (m,)."""
     touching = csr_array(abs(p.matrix))
     pairs = (touching.T @ touching).tocoo()
     m = p.contacts
@@ -133,8 +132,7 @@ def along_network(p: Packing) -> NDArray[np.intp]:
 
 
 def blocks(g: csr_array, dim: int, k: int) -> Floats:
-    """The part that each generator of a contact gives to each of its components, shape (m, dim,
-    k)."""
+    """The part that each generator of a contact gives to each of its components (m, dim, k)."""
     entries = g.tocoo()
     weights = np.zeros((g.shape[1] // k, dim, k))
     weights[entries.col // k, entries.row % dim, entries.col % k] = entries.data
@@ -167,8 +165,7 @@ def _share(
     high: Floats,
     contacts: NDArray[np.intp],
 ) -> tuple[Floats, Floats, int, int]:
-    """Find the bounds of some contacts that are still NaN; also returns the number of programs and
-    pivots."""
+    """Find bounds of some contacts that are still NaN, and count programs and pivots."""
     program = Program(a, b, start=basis)
     program.feasible()
     low, high = low.copy(), high.copy()
@@ -215,8 +212,7 @@ class Members:
         return float(self._x[: len(self._bases), columns].sum(axis=1).min())
 
     def go_to_best(self, columns: NDArray[np.intp], costs: Floats) -> None:
-        """Go to the known member with the least costs, if they are below those of the present
-        one."""
+        """Go to the known member with the least costs, if they are below the present ones."""
         value = self._x[: len(self._bases), columns] @ costs
         best = int(value.argmin())
         if value[best] < value[-1] - _NONE:
@@ -224,8 +220,7 @@ class Members:
 
 
 def _sliding(x: Floats, weights: Floats, low: Floats, high: Floats) -> None:
-    """Where R is greatest, take T as well, if all weight is on the generators with the most of
-    it."""
+    """Where R is greatest, take T as well if all weight is on the generators with most of it."""
     for e in range(1, low.size):
         for extreme, sign in ((high, 1.0), (low, -1.0)):
             most = (sign * weights[e]).max()

@@ -30,8 +30,7 @@ _FIXED = 1e-6
 
 # ---------------------------------------------------------------------- one state
 def starred(state: Floats, bounds: Bounds, unit: float = 1.0) -> Floats:
-    """The places R_* and T_* of (39), shape (m, dim): 0 at the least possible value, 1 at the
-    greatest.
+    """The places R_* and T_* of (39), shape (m, dim): 0 at the least value, 1 at the greatest.
 
     They are NaN where the range is below 10⁻⁶ of the unit of force, or has no limit.
     """
@@ -67,8 +66,7 @@ def matched(a: Packing, b: Packing) -> tuple[Floats, Floats]:
 
 
 def _keys(p: Packing) -> list[tuple[int, int, int]]:
-    """The two bodies of each contact, the smaller number first, and its rank among those between
-    them."""
+    """The two bodies of each contact, the smaller first, and its rank among those between them."""
     seen: dict[tuple[int, int], int] = {}
     keys = []
     for i, j in zip(p.first.tolist(), p.second.tolist()):
@@ -100,8 +98,7 @@ class Density:
 
 
 def density(values: Sequence[ArrayLike] | Floats, edges: ArrayLike) -> Density:
-    """The density of values, given as one array or one for each packing; all values count in the
-    norm.
+    """The density of values, in one array or one for each packing; all values count in the norm.
 
     Its integral is therefore the share of the values within the edges.
     """

@@ -68,8 +68,7 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
 
 
 def settings(accuracy: float, almost: float) -> Any:
-    """Settings of Clarabel: the accuracy asked for, and the one accepted where that cannot be
-    had."""
+    """Settings of Clarabel: the accuracy asked for, and the one accepted if that fails."""
     chosen = clarabel.DefaultSettings()
     chosen.verbose = False
     chosen.max_threads = 1
@@ -79,8 +78,7 @@ def settings(accuracy: float, almost: float) -> Any:
 
 
 def equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
-    """The matrix a and the vector b of a y = b, and the factors (1, µ, …) of y that give forces (m,
-    dim)."""
+    """The a and b of a y = b, and the factors (1, µ, …) of y that give forces (m, dim)."""
     shape = np.ones((space.contacts, space.packing.dim))
     shape[:, 1:] = space.packing.friction[:, None]
     c, load = space.equations()
@@ -92,8 +90,7 @@ def equations(space: ForceSpace) -> tuple[csc_array, Floats, Floats]:
 def _share(
     a: csc_array, b: Floats, shape: Floats, low: Floats, high: Floats, contacts: NDArray[np.intp]
 ) -> tuple[Floats, Floats, int, int]:
-    """Find the bounds of some contacts that are still NaN; also returns the number of programs and
-    iterations."""
+    """Find bounds of some contacts that are still NaN, and count programs and iterations."""
     (m, dim), low, high = shape.shape, low.copy(), high.copy()
     cones = _Cones(a, b, m, dim)
     programs = iterations = 0

@@ -1,5 +1,4 @@
-"""Extremal states: how much all forces must change to take one force from its least to its
-greatest.
+"""Extremal states: how much all forces must change to take one from least to greatest.
 
 The global indeterminacy (24) of McNamara and Herrmann is the distance between two states, one where
 a component is least and one where it is greatest. Such states are hardly ever unique: each is a
@@ -77,8 +76,7 @@ class Extremal:
 
     @property
     def distance(self) -> Floats:
-        """Distance between the two states of each component (24), shape (m, dim) [unit of
-        force]."""
+        """Distance between the two states of each component (24), (m, dim) [unit of force]."""
         apart: Floats = np.sqrt(((self.high - self.low) ** 2).sum(axis=(2, 3))) / self.unit
         return apart
 
@@ -94,8 +92,7 @@ class Extremal:
 
     @property
     def flat(self) -> float:
-        """Upper bound of the share of extremal states that are not unique, by vanishing reduced
-        costs.
+        """Upper bound of the share of extremal states that are not unique, by reduced costs.
 
         It is NaN in 3D, where the weights of pyramids are never unique.
         """
@@ -226,8 +223,7 @@ def _quadratic(
     p: csc_array, q: Floats, a: csc_array, b: Floats, h: csc_array, least: Floats,
     accuracy: float = _ACCURACY[0],
 ) -> Floats | None:  # fmt: skip
-    """The z at which ½ zᵀ P z + q z is least with A z = b and H z ≥ least; None if none was
-    found."""
+    """The z at which ½ zᵀ P z + q z is least with A z = b and H z ≥ least, or None."""
     chosen = settings(accuracy, 100.0 * accuracy)
     cones = [clarabel.ZeroConeT(b.size), clarabel.NonnegativeConeT(least.size)]
     rows, right = csc_matrix(vstack([a, -h])), np.concatenate([b, -least])

@@ -113,8 +113,7 @@ class Packing:
 
     @cached_property
     def matrix(self) -> csr_array:
-        """The contact matrix c (rows, dim m), from components of contact forces to forces on what
-        is free."""
+        """The contact matrix c (rows, dim m), from contact forces to forces on what is free."""
         m, dim, n = self.contacts, self.dim, self.radius.size
         dofs = self.free.shape[1]
         column = np.arange(dim * m).reshape(m, dim)
@@ -189,8 +188,7 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
 
 
 def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: Floats) -> Packing:
-    """Make a packing of a snapshot, with the contacts that bear a force and those that touch
-    without."""
+    """A packing of a snapshot, with contacts that bear a force or touch without."""
     laws = model.laws[model.material[c.first], model.material[c.second]]
     for column, name in (
         (lawtable.COHESION, "cohesion"),

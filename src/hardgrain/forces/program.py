@@ -29,8 +29,7 @@ _DONE = ("kOptimal", "kModelEmpty", "kUnbounded", "kInfeasible")
 
 
 def rays(a: csc_array) -> Program:
-    """The program over self-balanced weights {0 ≤ x ≤ 1, A x = 0}, at a member with as many as
-    possible."""
+    """The program over self-balanced weights {0 ≤ x ≤ 1, A x = 0}, at one with most of them."""
     columns = a.shape[1]
     program = Program(a, np.zeros(a.shape[0]), np.ones(columns))
     program.minimise(np.arange(columns), -np.ones(columns))

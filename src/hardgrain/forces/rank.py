@@ -64,8 +64,7 @@ def null_vectors(a: Any, count: int = 1) -> Floats:
 
 
 def independent(a: Any, b: Floats) -> NDArray[np.intp]:
-    """Independent rows of a x = b from which all others follow; all rows if they contradict each
-    other.
+    """Independent rows of a x = b, from which all others follow; all rows if they contradict.
 
     A sphere with one contact is not rotated about its normal, and a grain without friction not at
     all: such equations say 0 = 0, up to rounding, which a linear program must not take for more.

@@ -52,8 +52,7 @@ Balance = Literal["state", "loads"]
 
 @dataclass(frozen=True, eq=False)
 class ForceSpace:
-    """All forces with which a packing is at rest. All forces given and returned are in the
-    packing's units."""
+    """All forces with which a packing is at rest, given and returned in the packing's units."""
 
     packing: Packing
     balance: Balance = "state"
@@ -155,8 +154,7 @@ class ForceSpace:
 
     # ------------------------------------------------------------------ the polytope
     def polytope(self, side: Side = "inside") -> tuple[csc_array, Floats, csr_array, int]:
-        """The polytope F/unit = G x, x ≥ 0, A x = b: A, b, the generators G and their number at a
-        contact."""
+        """The polytope F/unit = G x, x ≥ 0, A x = b: A, b, G and the generators of a contact."""
         if side not in self._polytopes:
             p = self.packing
             g, k = generators(p.components, p.friction, self.faces, side)
@@ -172,8 +170,7 @@ class ForceSpace:
         return {}
 
     def equations(self) -> tuple[csr_array, Floats]:
-        """The matrix c and the load of c F/unit = load; torques are divided by radii, so that all
-        are forces."""
+        """The matrix c and the load of c F/unit = load; torques are divided by radii."""
         p = self.packing
         return csr_array(diags_array(1.0 / p.arms) @ p.matrix), self._load / p.arms / p.unit
 
@@ -234,8 +231,7 @@ class ForceSpace:
 
     @cached_property
     def dimension(self) -> int:
-        """The dimension of F: that of the null space, less what contacts that must slide or be open
-        take away.
+        """The dimension of F: that of the null space, less what is taken by forced contacts.
 
         It is −1 if F is empty.
         """
@@ -259,8 +255,7 @@ class ForceSpace:
 
     @cached_property
     def unbounded(self) -> NDArray[np.bool_]:
-        """Which contacts have a force that can grow without limit, as those of a wedged grain,
-        shape (m,).
+        """Which contacts can have a force without limit, as those of a wedged grain (m,).
 
         In 3D they are judged by the pyramids inside the cones.
         """
@@ -271,6 +266,5 @@ class ForceSpace:
 def force_space(
     source: Source | Packing, step: int = -1, *, balance: Balance = "state", faces: int = 8
 ) -> ForceSpace:
-    """All forces that are possible in a simulation at present, in a frame of a run file, or in a
-    packing."""
+    """All forces possible in a simulation at present, in a frame of a run file, or in a packing."""
     return ForceSpace(packing(source, step), balance, faces)

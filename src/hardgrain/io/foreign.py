@@ -28,8 +28,7 @@ class Foreign:
     dimension: int | None = None  # if the file says it
 
     def grains(self, dimension: int | None = None) -> GrainArrays:
-        """The grains, checked, in the dimension asked for, or in that of the file or of its z
-        coordinates."""
+        """The grains, checked, in the dimension asked for, or in that of the file or of its z."""
         self._check()
         flat = np.ptp(self.position[:, 2]) == 0.0 and not self.velocity[:, 2].any()
         dim = dimension or self.dimension or (2 if flat else 3)

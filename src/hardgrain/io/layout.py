@@ -138,8 +138,7 @@ class Rows:
         return int(self.kind.itemsize * math.prod(self.row))
 
     def block(self, values: Any) -> Array:
-        """Values converted to the type and row shape of the dataset; columns become fields of a
-        table."""
+        """Values in the type and row shape of the dataset; columns become fields of a table."""
         if self.kind.names:
             flat = np.ascontiguousarray(values, self.kind[0]).reshape(-1, len(self.kind.names))
             return np.asarray(flat.view(self.kind)).reshape(-1)
@@ -178,8 +177,7 @@ class Layout:
         springs: bool,
         status: bool,
     ) -> Layout:
-        """The layout for a model, whose sizes follow from radius (n,), inv_mass (nb, dim) and
-        inv_inertia."""
+        """The layout for a model, with the sizes of its radius, inv_mass and inv_inertia."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
         names = tuple(walls), tuple(columns), tuple(scalars)
         return cls(len(model["radius"]), nb, dim, ns, *names, springs, status)
@@ -255,8 +253,7 @@ def _columns(names: Sequence[str] | Mapping[str, Any], kind: str = "f8") -> Any:
 
 
 def _text(text: str | Sequence[str]) -> Array:
-    """Texts as UTF-8 of a fixed length, since HDF5 stores others where no checksum of ours
-    reaches."""
+    """Texts as UTF-8 of a fixed length; HDF5 stores others where no checksum of ours reaches."""
     code = [t.encode() for t in ([text] if isinstance(text, str) else text)]
     length = max(map(len, code), default=1) or 1
     array = np.array(code, dtype=h5py.string_dtype("utf-8", length))
@@ -345,8 +342,7 @@ def checksum(rows: Array, before: int = 0) -> int:
 
 
 def table(name: str) -> str:
-    """The table of a dataset: frames, contacts, history or walls, whose datasets have equally many
-    rows."""
+    """The table of a dataset (frames, contacts, history, walls), which share a number of rows."""
     return name.split("/")[0]
 
 
@@ -358,8 +354,7 @@ def ends(data: Mapping[str, Any], frames: int) -> dict[str, int]:
 
 
 def starts(data: Mapping[str, Any], frames: int) -> dict[str, Array]:
-    """Rows of each table at which the frames begin, followed by the row at which the last one
-    ends."""
+    """Rows of each table at which the frames begin, and at which the last one ends."""
     offset, count, steps = (data[f"frames/{name}"][:frames] for name in _ROW_KEYS)
     contacts = np.append(offset, offset[-1] + max(count[-1], 0))
     history = np.append(0, steps)

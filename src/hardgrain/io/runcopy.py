@@ -1,5 +1,4 @@
-"""Copies of a run file up to a frame, for runs that were killed and for files of an earlier
-format."""
+"""Copies of a run file up to a frame, for killed runs and files of an earlier format."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ ROOM = 2.0
 
 @dataclass(frozen=True)
 class Cell:
-    """An upright box, as long as the period where there is one, else holding all grains and some
-    room."""
+    """An upright box as long as the period, or, without one, around all grains and some room."""
 
     low: Floats  # (3,)
     high: Floats  # (3,)
@@ -91,8 +90,7 @@ def stress(snap: Snapshot) -> Floats:
 
 
 def coordination(snap: Snapshot) -> NDArray[np.int32]:
-    """Contacts of each grain that bear a force (n,), walls included; −1 where they are not
-    stored."""
+    """Contacts of each grain that bear a force (n,), walls included; −1 where not stored."""
     if not snap.stored:
         return np.full(snap.n, -1, np.int32)
     c, loaded = snap.contacts, snap.loaded

@@ -130,8 +130,7 @@ def end_of_file(file: IO[bytes]) -> int:
 
 
 def check_length(path: Path, expected: int) -> None:
-    """Check the length of a file, since HDF5 reads zeros beyond the end of one that is being
-    written."""
+    """Check the length of a file, since HDF5 reads zeros beyond the end while it is written."""
     length = path.stat().st_size
     if length < expected:
         raise InputError(

@@ -49,8 +49,7 @@ class Damaged(Exception):
 
 # ---------------------------------------------------------------------- the file
 def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
-    """Layout and growing datasets of a file of `size` bytes; raises `Damaged` if they do not
-    agree."""
+    """Layout and growing datasets of a file of `size` bytes; raises `Damaged` if in doubt."""
     former = int(h5.attrs[MARK]) == 1
     if former:
         _check_heaps(Path(h5.filename))

@@ -261,8 +261,7 @@ class _Array:
         return int(chunks) * CHUNK
 
     def append(self, rows: Array) -> int:
-        """Add rows and return where they begin; rows equal to the last ones are not written
-        again."""
+        """Add rows and return where they begin; rows equal to the last are not written again."""
         rows = rows.astype(self._data.dtype)
         if self._last is None or rows.tobytes() != self._last.tobytes():
             self._begin, self._last = self.add(rows), rows

@@ -34,8 +34,7 @@ def check_target(path: Path, source: Path | None = None, overwrite: bool = True)
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which becomes ``path`` at the end or vanishes after an
-    error.
+    """Give a temporary path, which becomes ``path`` at the end or vanishes after an error.
 
         with whole(Path("a.csv")) as part:
             part.write_text(text)

@@ -75,8 +75,7 @@ def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
 
 
 def _follow(next_to: Numbers) -> list[Numbers]:
-    """Chains from the grains' neighbours; all are followed at once from their ends, and rings are
-    cut."""
+    """Chains from the grains' neighbours, followed at once from their ends; rings are cut."""
     links = (next_to >= 0).sum(axis=1)
     left = links > 0
     chains: list[Numbers] = []

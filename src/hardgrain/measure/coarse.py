@@ -127,8 +127,7 @@ def grid_of(
 
 
 def room(grid: FieldGrid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
-    """The share of the kernel that lies between the walls, and whether its centre does, shape
-    (*shape).
+    """The share of the kernel between the walls, and whether its centre is there (*shape).
 
     Planes and cylinders count, each exactly, together as if they were at right angles. Walls that
     cross an axis with a single cell do not: along it a field is a mean over all of the cell.
@@ -176,8 +175,7 @@ class Smear:
         return self._sum(x, np.zeros_like(x), values, slope)
 
     def lines(self, values: Floats) -> Floats:
-        """The field Σ_c values_c ∫ φ(r − x − s l) ds of values of the contacts (m, c), shape (c,
-        *shape)."""
+        """The field Σ_c values_c ∫ φ(r − x − s l) ds of values (m, c) of contacts, (c, *shape)."""
         return self._sum(self.snap.origin, self.snap.branch, values, False)
 
     def _sum(self, begin: Floats, branch: Floats, values: Floats, slope: bool) -> Floats:
@@ -195,8 +193,7 @@ class Smear:
 def _sources(
     grid: FieldGrid, begin: Floats, branch: Floats, values: Floats, longest: float
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield points (k, g) and what they carry (k, c), near ones together; lines become Gauss's
-    points."""
+    """Yield points (k, g) and what they carry (k, c), near ones together; lines as points."""
     smooth, box = grid.smooth, grid.box
     sharp = [a for a in range(len(grid.shape)) if a not in smooth]
     s0, s1 = slabs(begin[:, sharp], branch[:, sharp], box.low[sharp], box.high[sharp])

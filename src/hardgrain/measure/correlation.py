@@ -69,8 +69,7 @@ def pair_correlation(
     region: Any = None,
     margin: float | None = None,
 ) -> PairCorrelation:
-    """Pair correlation g(r) of the grains' centres up to ``reach``, by default five mean diameters
-    or what fits.
+    """Pair correlation g(r) up to ``reach``, by default five mean diameters or what fits.
 
     The window holds centres: the natural region of the scene without a rim of the smallest radius
     (``margin``), where no centre can be. Along periods it is the whole cell.

@@ -71,8 +71,7 @@ class Displacement:
 def mean_square_displacement(
     run: Run, frames: Sequence[int] | None = None, *, drift: bool = True
 ) -> Displacement:
-    """Mean-square displacement of all grains that are always there, for lags up to half of the
-    frames.
+    """Mean-square displacement of grains that are always there, up to half of the frames.
 
     Frames are taken from the first on at equal times.
 

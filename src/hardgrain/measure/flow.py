@@ -66,8 +66,7 @@ class Fields:
 
     @property
     def temperature(self) -> Floats:
-        """The temperature T = C_aa/dim, mean square of one component of the fluctuations
-        [velocity²].
+        """The temperature T = C_aa/dim, mean square of a component of fluctuations [velocity²].
 
         Zero where what the gradient accounts for is more than there is: at the edges of a flow.
         """
@@ -193,8 +192,7 @@ class FlowRate:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean, by the scatter of ten blocks of time; NaN for less than two
-        intervals."""
+        """Standard error of the mean, by the scatter of ten blocks of time; NaN if too short."""
         blocks = min(BLOCKS, self.time.size - 1)
         if blocks < 2:
             return math.nan
@@ -257,8 +255,7 @@ def _crossed(
     axis: str | None,
     within: Sequence[Sequence[float]] | None,
 ) -> Floats:
-    """How often each grain goes through the plane on its way to a later position, along gravity,
-    shape (n,)."""
+    """How often each grain crosses the plane on its way to a later position, shape (n,)."""
     g, dim = now.model.gravity, now.dim
     if axis is None:
         a = int(np.abs(g).argmax()) if g.any() else dim - 1

@@ -1,5 +1,4 @@
-"""Forces between grains: their distributions, how far friction is mobilised, strong and weak
-network.
+"""Forces between grains: their distributions, mobilised friction, strong and weak network.
 
 Every frame's forces are taken in units of their mean in that frame. A histogram's error is the
 larger of Poisson's, √count, and the scatter among frames; both take frames as independent, so

@@ -74,8 +74,7 @@ class Janssen:
 
     @cached_property
     def fit(self) -> tuple[float, float]:
-        """The fitted 1/λ and its standard error [1/length]; 0 means a liquid, negative that walls
-        push down."""
+        """The fitted 1/λ and its error [1/length]: 0 for a liquid, negative if walls push down."""
         return _fit(self.stress, self.weight, 2.0 * float(self.depth[0]))
 
     @property

@@ -73,8 +73,7 @@ def steinhardt(
 
 
 def _bonds(snap: Snapshot, neighbours: str) -> tuple[Index, Floats, Floats]:
-    """All bonds, each listed from both its ends: the grain, the unit vector to the other, the
-    weight."""
+    """All bonds, each listed from both ends: the grain, the unit vector, the weight."""
     if neighbours == "contacts":
         c = snap.contacts
         grains = c.second < snap.n

@@ -168,8 +168,7 @@ class Tube:
         return inside
 
     def _integral(self, height: Floats, away: Floats, r: Floats) -> Floats:
-        """Volume inside of grains that the tube may cut, by an integral over the height, shape
-        (n,)."""
+        """Volume inside of grains that the tube may cut, by an integral over the height (n,)."""
         # The integrals end with the grain, with the tube, and where the disks begin to touch.
         near = [np.abs(self.radius - away), self.radius + away]
         ends = [np.sqrt(np.clip(r**2 - a**2, 0.0, None)) for a in near]
@@ -252,8 +251,7 @@ def _tube(snap: Snapshot, w: int, planes: NDArray[np.bool_]) -> Tube:
 
 
 def as_region(snap: Snapshot, region: Any = None, margin: float = 0.0) -> Region:
-    """A region as given, by two corners, or the natural one, made smaller by a rim as wide as
-    margin."""
+    """A region as given, by two corners, or the natural one, less a rim as wide as margin."""
     if region is None:
         region = natural_region(snap)
     elif not isinstance(region, Block | Ball | Tube):
@@ -334,8 +332,7 @@ def _ball(dim: int) -> float:
 
 
 def _corner(dim: int, cuts: list[Floats], n: int) -> Floats:
-    """Area or volume of the unit disk or ball beyond planes at right angles, with cuts ≥ 0, shape
-    (n,)."""
+    """Area or volume of the unit disk or ball beyond planes at right angles, cuts ≥ 0 (n,)."""
     if not cuts:
         return np.full(n, _ball(dim))
     found = np.zeros(n)

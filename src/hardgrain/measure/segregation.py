@@ -50,8 +50,7 @@ class Segregation:
 def segregation(
     source: Source, frame: int = -1, *, by: str = "size", neighbours: int = NEIGHBOURS
 ) -> Segregation:
-    """Measure segregation ``by`` "size" (large and small grains) or "set" (the first set and
-    others)."""
+    """Measure segregation ``by`` "size" (large and small) or "set" (the first and others)."""
     snap = snapshot(source, frame)
     if neighbours < 2:
         raise InputError(f"neighbours is {neighbours}; give at least 2")

@@ -164,8 +164,7 @@ class Isostaticity:
 
     @property
     def excess(self) -> int:
-        """Unknowns in excess of equations: 0 is isostatic, more is hyperstatic, less cannot be at
-        rest."""
+        """Unknowns less equations: 0 is isostatic, more hyperstatic, less cannot be at rest."""
         return self.unknowns - self.equations
 
 

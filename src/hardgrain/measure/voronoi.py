@@ -122,8 +122,7 @@ def _filled(snap: Snapshot, found: Cells) -> Floats:
 # ---------------------------------------------------------------------- images
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """Grains, followed by their images: mirrored at a wall (these are no neighbours) or
-    repeated."""
+    """Grains, then their images, mirrored at a wall (these are no neighbours) or repeated."""
 
     owner: Index  # (p,) which grain it is or is an image of
     x: Floats  # (p, dim)

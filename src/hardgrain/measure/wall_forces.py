@@ -94,8 +94,7 @@ def wall_profile(
 def slices(
     snap: Snapshot, walls: ArrayLike, place: Callable[[Floats], Floats], edges: Floats
 ) -> Floats:
-    """Sums over slices of the given walls (bins, dim + 2): pressing force, the rest along each
-    axis, contacts.
+    """Sums over slices of walls (bins, dim + 2): pressing force, other components, contacts.
 
     ``place`` maps points (k, dim) to coordinates that are compared with the edges; points beyond
     count in the outermost slices.

@@ -65,8 +65,7 @@ class Expected:
         cls, value: float, error: float, samples: int, words: str = "", *,
         beside: float = 0.0, why: str = "", side: Literal["equal", "at least", "at most"] = "equal",
     ) -> Expected:  # fmt: skip
-        """Expect a value with the tolerance that chance alone asks for in a mean over ``samples``
-        seeds.
+        """Expect a value with the tolerance that chance asks for in a mean over ``samples`` seeds.
 
         ``beside`` is a further difference that is allowed, in the same unit, with its reason
         ``why``.
@@ -164,8 +163,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of a paper; ``run(quick)`` does it, in the quick version with fewer and
-    smaller runs."""
+    """One experiment of a paper; ``run(quick)`` does it, if quick with fewer and smaller runs."""
 
     name: str  # its name, which is also that of its folder
     title: str

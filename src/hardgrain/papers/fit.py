@@ -186,8 +186,7 @@ class PowerLaw:
 
 
 def power_law(x: ArrayLike, y: ArrayLike, y_error: ArrayLike | None = None) -> PowerLaw:
-    """Fit a straight line to the logarithms; with errors of y, each point has the weight that they
-    give.
+    """Fit a straight line to the logarithms, with weights by the errors of y if given.
 
     The error of the exponent is the larger of what the errors of y and what the scatter about the
     line give.

@@ -165,8 +165,7 @@ def _stored(folder: Path, paper: str) -> dict[str, Record]:
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> dict[str, list[str]]:
-    """Write tables as CSV and figures as PNG and SVG; return their names, relative to the
-    report."""
+    """Write tables as CSV and figures as PNG and SVG; return their names in the report."""
     _make(folder)
     tables = [f"{folder.name}/{name}.csv" for name in outcome.tables]
     figures = [f"{folder.name}/{name}.png" for name in outcome.figures]

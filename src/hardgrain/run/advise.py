@@ -260,8 +260,7 @@ def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
 
 
 def _foresee(sim: Simulation, found: Network) -> Rigidity:
-    """The verdict on a packing that the rehearsal has not reached, by the sweeps that it will
-    get."""
+    """The verdict on a packing that the rehearsal has not reached, by its future sweeps."""
     solver = sim.scenario.solver
     least = rigidity(sim.model, found, 1.0, solver.q, 1.0)
     seen, sweeps = solver.at_once, float(solver.sweeps)
@@ -352,8 +351,7 @@ class _Foreseen:
         )
 
     def speed(self) -> float:
-        """Speed of grains now, after their fall to the packing, or behind a piston
-        [length/time]."""
+        """Speed of grains now, after their fall, or behind a piston [length/time]."""
         v = self.state.velocity[: self.model.n]
         now = math.sqrt(float(np.einsum("ia,ia->i", v, v).max()))
         mass = float(self.model.mass[: self.model.n].sum())

@@ -95,8 +95,7 @@ class Exchange:
         return self.everyone.only(there), some
 
     def whole(self, model: Model, state: State) -> State:
-        """The state of all grains; those taken out are where they left, and contacts go by
-        number."""
+        """The state of all grains; those taken out are where they left; contacts by number."""
         if not self.changes:
             return state
         everyone, number = self._all.copy(), model.number
@@ -162,8 +161,7 @@ class Exchange:
         }
 
     def _gone(self, model: Model, state: State) -> Ints:
-        """Number of the rule that takes each grain out (n,), the first if several do, 0 if none
-        does."""
+        """Number of the rule that takes each grain out (n,), the first of several, 0 if none."""
         gone = np.zeros(model.n, np.int32)
         x = state.position[: model.n]
         for number, (rule, region) in reversed([*enumerate(self._rules, 1)]):

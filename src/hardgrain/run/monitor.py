@@ -60,15 +60,13 @@ COLUMNS = (
 
 
 def _look_work(report: StepReport) -> float:
-    """Estimate of what a look after a step costs, as long as none has been made [contact
-    updates]."""
+    """Estimate of what a look after a step costs, before any was made [contact updates]."""
     return OVERHEAD + SET_UP * report.candidates + LOOK_WORK * report.loaded
 
 
 @dataclass
 class _Tally:
-    """Counters that frames keep besides network and totals, so that a resumed run continues
-    them."""
+    """Counters that frames keep besides network and totals, for a run that is resumed."""
 
     before: float = 0.0  # work done before the last look [contact updates]
     since: float = 0.0  # work done since the last look [contact updates]
@@ -116,8 +114,7 @@ class Monitor:
         self._judge()
 
     def due(self, report: StepReport) -> bool:
-        """Take note of a step that the totals already include; return whether it is time to
-        look."""
+        """Take note of a step that the totals include; return whether it is time to look."""
         t = self._tally
         if report.sweeps:
             t.rough += report.residual > self._fine

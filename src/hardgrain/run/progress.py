@@ -201,8 +201,7 @@ class Pace:
                 self._marks[1:-1] = self._marks[2:-1:2]
 
     def left(self, steps: float) -> tuple[float, float] | None:
-        """Least and greatest time that so many more steps may take [s], or None if it is too early
-        to say."""
+        """Least and greatest time that so many more steps may take [s]; None if it is too early."""
         if self._now is None:
             return None
         (begin, first), (now, last) = self._marks[0], self._now

@@ -1,5 +1,4 @@
-"""A rehearsal of a run: the scene is run ahead roughly, and measured with its own solver on the
-way.
+"""A rehearsal of a run: the scene is run ahead roughly, and measured on the way.
 
 Most scenes begin with grains in flight, and the cost of a step shows only once they have met. So
 the scene is run ahead with few sweeps a step. That is soft but cheap, and its grains get to about

@@ -24,8 +24,7 @@ __all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
 
 
 def _by_name(solver: Any, info: ValidationInfo) -> Any:
-    """Complete the solver: it may be given by its kind alone, as a table without a kind, or not at
-    all.
+    """Complete the solver, given by its kind alone, as a table without a kind, or not at all.
 
     A table without a kind is Gauss–Seidel. If none is given, it is one that keeps grains rigid: for
     disks the rigid solver, which costs them little more than sweeps; for spheres, of which the

@@ -91,8 +91,7 @@ class Beginning:
     def refuse_overlaps(
         self, model: Model, state: State, known: int, new_walls: list[int] | None
     ) -> None:
-        """Refuse overlaps, except among the first ``known`` grains, which come from another
-        state."""
+        """Refuse overlaps, except among the first ``known`` grains, which another state had."""
         checked = model
         if self.packed and self.state is None:  # the grains come from a packing
             slim = np.where(checked.id < self.packed, 1.0 - _ROUNDED, 1.0)

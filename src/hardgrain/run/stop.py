@@ -28,8 +28,7 @@ class Steps(Spec):
 
 
 class Time(Spec):
-    """Ends a run when the simulated time reaches ``time``, and never before it, despite
-    rounding."""
+    """Ends a run when the simulated time reaches ``time``, never before it by rounding."""
 
     time: NotNegative  # simulated time at which the run ends [time]
 
@@ -38,8 +37,7 @@ class Time(Spec):
 
 
 class AtRest(Spec):
-    """Ends a run when the root-mean-square speed stays below ``speed`` for ``steps`` steps in a
-    row.
+    """Ends a run when the rms speed stays below ``speed`` for ``steps`` steps in a row.
 
     The speed is √(2 T / m) with T the kinetic and rotational energy and m the mass of the grains.
     Grains that nothing pushes, neither a contact nor gravity nor any other force, are left out as

@@ -48,8 +48,7 @@ class Totals(Flow):
     kicked: float = 0.0  # energy that loads would have given in each step without contacts
 
     def add(self, report: StepReport, pace: Pace, mass: float, pushes: float) -> None:
-        """Add a step of grains with the given total mass, of which some were pushed apart at a
-        speed."""
+        """Add a step of grains with the given total mass, some of which were pushed apart."""
         self.work_external += report.work_external
         self.work_driven += report.work_driven
         self.dissipated += report.dissipated

@@ -1,5 +1,4 @@
-"""Short printed forms: arrays are shown by their shape, so that thousands of grains fit a
-screen."""
+"""Short printed forms: arrays are shown by their shape, so that states fit a screen."""
 
 from __future__ import annotations
 

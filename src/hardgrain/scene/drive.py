@@ -38,8 +38,7 @@ _PYTHON = "python:"
 
 
 class Table(Spec):
-    """Straight lines between the points (time, value), constant before the first and after
-    the last."""
+    """Straight lines between points (time, value), constant before the first and after the last."""
 
     kind: Literal["table"] = "table"
     time: Annotated[Numbers, Field(min_length=1)]  # times of the points, in increasing order [time]
@@ -144,8 +143,7 @@ def _parse(text: str) -> ast.Expression:
 
 
 class _Checker(ast.NodeTransformer):
-    """Refuses what is not allowed, and makes floats of integers, so that no power grows without
-    limit."""
+    """Refuses what is not allowed, and makes floats of integers, so that no power explodes."""
 
     def __init__(self, text: str) -> None:
         self.text = _quote(text)

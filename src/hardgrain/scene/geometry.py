@@ -55,8 +55,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     def direction(
         x: float, y: float, z: float, ax: float, ay: float
     ) -> tuple[float, float, float, float]:
-        """Length and direction of (x, y, z); a zero vector gets the direction ẑ × a (x̂ if a ∥
-        ẑ)."""
+        """Length and direction of (x, y, z); a zero vector gets ẑ × a (x̂ if a ∥ ẑ)."""
         length = math.sqrt(x * x + y * y + z * z)
         if length > TINY:
             return length, x / length, y / length, z / length

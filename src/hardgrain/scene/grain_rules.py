@@ -59,8 +59,7 @@ _OF_PLATE = (
 
 
 def material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -> int:
-    """The material of glued grains, which is that of their wall; refuses fields that they cannot
-    have."""
+    """The material of glued grains, that of their wall; refuses fields that they cannot have."""
     for name in _OF_PLATE:
         if getattr(spec, name):
             raise InputError(
@@ -76,8 +75,7 @@ def material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -
 
 
 def check_glue(laws: Floats, entry: Ints) -> None:
-    """Refuse rolling resistance of glued bodies: it depends on a curvature, of which they have
-    several."""
+    """Refuse rolling resistance of glued bodies, which have more than one curvature."""
     for column, name in ((table.ROLLING, "rolling"), (table.TORSION, "torsion")):
         found = np.argwhere(laws[..., column] > 0.0)
         if found.size:

@@ -1,5 +1,4 @@
-"""Positions at which grains start: on a grid, deposited at random, loosely at random, or at given
-points."""
+"""Positions at which grains start: on a grid, deposited, loosely at random, or given."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ class Grid(_Region):
 
 
 class Deposit(_Region):
-    """Random sequential deposition: the largest grains first, each at a random place that is still
-    free.
+    """Random sequential deposition: largest first, each at a random place that is still free.
 
     No wall cuts a grain, so the region may be larger than the inside of a cylinder or a hopper.
 

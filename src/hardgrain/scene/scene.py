@@ -130,8 +130,7 @@ class Scene(Spec):
 
     # ------------------------------------------------------------------ the arrays of a run
     def build(self, seed: int, grains: GrainArrays | None = None) -> tuple[Model, State]:
-        """The model and its first state; ``grains``, if given, replace those that would be
-        placed."""
+        """The model and its first state; ``grains``, if given, replace those to be placed."""
         if not self.grains and grains is None:
             raise InputError("scene.grains is empty; a scene needs at least one grain")
         dim, ns = self.dimension, spins(self.dimension)

@@ -254,8 +254,7 @@ class Segment(_WallBase):
 
 
 class Rectangle(_WallBase):
-    """A flat rectangle without thickness (3D), with a round hole in its middle if ``hole`` is
-    given."""
+    """A flat rectangle without thickness (3D), with a round hole in its middle if wanted."""
 
     kind: Literal["rectangle"] = "rectangle"
     corner: Vector  # one corner [length]
@@ -271,8 +270,7 @@ class Triangle(_WallBase):
 
 
 class Disk(_WallBase):
-    """A flat round plate without thickness (3D), with a round hole in its middle if ``hole`` is
-    given."""
+    """A flat round plate without thickness (3D), with a round hole in its middle if wanted."""
 
     kind: Literal["disk"] = "disk"
     center: Vector  # centre of the plate [length]

@@ -17,8 +17,7 @@ __all__ = ["check_holes", "check_images"]
 
 
 def check_images(periodic: Floats, radius: Floats, walls: Sequence[WallRow]) -> None:
-    """Refuse walls of which a grain could touch two images, and walls that rotate across a
-    period."""
+    """Refuse walls of which a grain could touch two images, or that rotate across a period."""
     room = 4.0 * float(radius.max()) if radius.size else 0.0
     for k, period in enumerate(periodic):
         if period == 0.0:

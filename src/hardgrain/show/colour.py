@@ -168,8 +168,7 @@ def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField
 
 
 def _measured(quantity: Quantity, snap: Snapshot, run: Run | None) -> Any:
-    """A measurement of a frame; motion is measured from the frame before, or from the first to the
-    next."""
+    """A measurement of a frame; motion is that since the frame before, or to the second."""
     if not quantity.whole:
         return quantity.compute(snap)
     assert run is not None
@@ -193,8 +192,7 @@ def limits(field: GrainField, value: Floats) -> tuple[float, float]:
 
 
 def field_map(kind: str) -> Colormap:
-    """The map of a kind of field: viridis, or blue to red with a pale middle for values with a
-    sign."""
+    """The map of a kind of field: viridis, or blue to red, pale in the middle, for signs."""
     return colour_map("coolwarm") if kind == "signed" else colour_map("viridis", SEEN)
 
 
@@ -220,8 +218,7 @@ def as_bytes(colours: Colormap) -> Bytes:
 
 @cache
 def table_of(kind: str) -> Bytes:
-    """Colours of a kind of field (k, 3), from its map or its names; the last is that of no
-    value."""
+    """Colours of a kind of field (k, 3), from its map or names; the last is that of no value."""
     from matplotlib.colors import to_rgb
 
     def rows(*names: str) -> Bytes:

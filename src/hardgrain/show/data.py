@@ -97,8 +97,7 @@ def _chosen(data: xr.Dataset, variable: str) -> dict[str, Any]:
 
 
 def _squeezed(values: Any) -> Any:
-    """The data without axes along which there is one value, such as a single frame or a profile's
-    width.
+    """The data without axes along which there is only one value, such as a single frame.
 
     A tensor over one axis is left as its components over it.
     """
@@ -133,8 +132,7 @@ def _is_distribution(values: Any) -> bool:
 
 
 def _is_curve(values: Any) -> bool:
-    """Whether these are values over a numeric coordinate, and few enough curves to be told
-    apart."""
+    """Whether these are values over a numeric coordinate, in few enough curves."""
     along = _along(values)
     return along is not None and values.size <= 2 * len(COLOURS) * along.size
 

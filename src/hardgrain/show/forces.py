@@ -29,8 +29,7 @@ WEIGHT = r"\bar{m}g"  # the unit of force, in formulas
 
 
 def indeterminacy(space: ForceSpace, bounds: Bounds) -> tuple[Floats, Floats]:
-    """The ranges δ_R and δ_T of each contact (m,), in units of force; exactly 0 where there is
-    none.
+    """The ranges δ_R and δ_T of each contact (m,) [unit of force], exactly 0 if determined.
 
     In 3D δ_T is the diagonal of the box that holds the tangential force.
     """

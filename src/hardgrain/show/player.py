@@ -39,8 +39,7 @@ WEAK = 0.02  # [strongest force] lines of weaker forces could not be seen and ar
 
 
 def film_data(run: RunFile) -> str | None:
-    """Data of the film as JSON, or None if the run is too large for one or has no frame to
-    choose."""
+    """Data of the film as JSON, or None if the run is too large or has no frame to choose."""
     known = set(range(len(run)))
     size = GRAIN_BYTES * run.model["radius"].size
     last = next(snapshots(run, [len(run) - 1]))
@@ -131,8 +130,7 @@ def _frame(
 
 
 def _share16(share: Floats) -> NDArray[np.uint16]:
-    """Coordinates as 16 bits, from −1, one view to the left or below, to 2, one to the right or
-    above."""
+    """Coordinates as 16 bits, from −1, a view to the left or below, to 2, one to the right."""
     return np.clip((share + 1.0) / 3.0 * 65535.0, 0.0, 65535.0).round().astype("<u2")
 
 
@@ -141,8 +139,7 @@ def _share8(share: Floats) -> NDArray[np.uint8]:
 
 
 def _wall(shape: plane.Shape) -> list[float]:
-    """A wall as numbers: x, y, … of a polygon; x, y, radius of a circle, negative if grains are
-    inside."""
+    """A wall as numbers: x, y, … of a polygon; x, y, radius of a circle, negative if hollow."""
     if isinstance(shape, plane.Circle):
         numbers = [*shape.center, -shape.radius if shape.around else shape.radius]
     else:

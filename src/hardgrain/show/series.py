@@ -186,8 +186,7 @@ def measured(name: str, values: Any) -> Panel:
 
 
 def curve_name(dims: Sequence[Any], key: Sequence[Any]) -> str:
-    """The name of one of several curves: xy of a tensor, major of principal values, or its own
-    words."""
+    """The name of one of several curves: xy of a tensor, major of principal values, or as it is."""
     if list(dims) == ["rank"]:
         return {1: "major", 2: "second", 3: "third"}.get(int(key[0]), str(key[0]))
     parts = [*map(str, key)]

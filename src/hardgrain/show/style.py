@@ -86,8 +86,7 @@ def plain_ticks(figure: Figure) -> None:
 
 
 def check(path: str | Path) -> str:
-    """The kind of picture that a file name asks for; an unknown kind is refused before anything is
-    drawn."""
+    """The kind of picture that a file name asks for; an unknown one is refused at once."""
     path = Path(path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in KINDS:

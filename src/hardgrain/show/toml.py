@@ -30,8 +30,7 @@ def scenario_text(scenario: Scenario) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Models as tables of the fields that differ from their defaults; ``kind`` is always
-    written."""
+    """Models as tables of the fields that differ from their defaults, always with ``kind``."""
     if isinstance(value, BaseModel):
         fields = {name: getattr(value, name) for name in type(value).model_fields}
         return {

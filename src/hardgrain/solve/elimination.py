@@ -74,8 +74,7 @@ def _subtract(
     out: Floats, o: int, given: Floats, g: int, ld: int, a: Floats, a0: int, lda: int,
     b: Floats, b0: int, ldb: int, k: int, m: int, n: int, tiles: Floats,
 ) -> None:  # fmt: skip
-    """Write out = given − aᵀ b, where a is (k, m) and b is (k, n), stored by rows from a place
-    on."""
+    """Write out = given − aᵀ b, where a is (k, m) and b is (k, n), by rows from a place on."""
     size = _TILE * _TILE
     total, part = tiles[:size], tiles[size : 2 * size]
     strip, packed = tiles[2 * size : 2 * size + k * _TILE], tiles[2 * size + k * _TILE :]

@@ -137,8 +137,7 @@ def _largest(bodies: BodyResponse, scale: Floats) -> float:
 def at_rest(
     bodies: BodyResponse, mu: Floats, start: Floats, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
-    """Impulses (m, dim), their violation of the true law, and the iterations made, about
-    ``most``."""
+    """Impulses (m, dim), their violation of the true law, and the iterations (about ``most``)."""
     scale = 1.0 / bodies.weight.max(axis=1, keepdims=True)
     unit = 1.0 / bodies.weight[:, :1]
     ratio = bodies.weight[:, 1] / bodies.weight[:, 0]

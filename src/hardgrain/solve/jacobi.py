@@ -18,8 +18,7 @@ __all__ = ["Jacobi"]
 
 
 class Jacobi(IterativeSolver):
-    """The parallel update, kept for study: it is unstable in packings if ``relaxation`` is
-    large."""
+    """The parallel update, kept for study: unstable in packings if ``relaxation`` is large."""
 
     kind: Literal["jacobi"] = "jacobi"
     # share of each correction that is applied in a sweep [1]

@@ -62,8 +62,7 @@ def spring_impulses(r0, u, mu, rho, r, d):
 
 @jit
 def violation(r, u, mu, ratio, paths):
-    """How far impulses and velocities are from the laws: residual and residual_rms of
-    `solve.sweep`.
+    """How far impulses and velocities are from the laws: the residuals of `solve.sweep`.
 
     ``r`` is measured as a velocity. ``ratio`` is W_TT/W_NN. ``paths`` is (dt/d)² with d the
     diameter of the smaller grain, or zero where it is not known.
@@ -101,10 +100,9 @@ def violation(r, u, mu, ratio, paths):
 def newton(
     bodies: Response, mu: Floats, start: Floats, tolerance: float, stiffness: float, most: int
 ) -> tuple[Floats, float, int]:
-    """Impulses (m, dim), their violation of the laws, and the factorisations made, at most
-    ``most``.
+    """Impulses (m, dim), their violation of the laws, and the factorisations made.
 
-    ``stiffness`` is ρ [1/W_NN].
+    ``stiffness`` is ρ [1/W_NN], and ``most`` the largest number of factorisations.
     """
     scale = 1.0 / bodies.weight[:, :1]
     ratio = bodies.weight[:, 1] / bodies.weight[:, 0]

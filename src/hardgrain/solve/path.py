@@ -260,8 +260,7 @@ def changes(
     r, u, mu, line, w, eta, scale, relaxed, sigma, held, second_n, g0, g, c, d, dv,
     dr, du, dgamma, dtau
 ):  # fmt: skip
-    """Write the changes of r, u_N, γ and τ that belong to the change dv of the contact
-    velocities."""
+    """Write the changes of r, u_N, γ and τ that belong to a change dv of contact velocities."""
     dim = r.shape[1]
     for k in range(len(r)):
         for e in range(dim):

@@ -65,8 +65,7 @@ def slope(state, mu):
 
 @jit
 def natural(r, u, weight, mu, state, new):
-    """Write the impulse that each contact wants by itself, the velocity that suits it, its
-    state."""
+    """Write the impulse that each contact wants by itself, the velocity there, and its state."""
     for k in range(len(r)):
         z_n, z_t = r[k, 0] - u[k, 0] / weight[k, 0], 0.0
         if weight[k, 1] > 0.0:

@@ -54,8 +54,7 @@ class Solver(Spec):
 
     @property
     def leaves(self) -> float:
-        """Largest residual of a step that meets the criterion, or 0 if the criterion bounds
-        none."""
+        """Largest residual of a step that meets the criterion; 0 if it bounds none."""
         return self.tolerance
 
     @property

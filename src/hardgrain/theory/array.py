@@ -131,8 +131,7 @@ def sliding_length(acceleration: float, mu: float, mu_plane: float, inertia: flo
 def counter_rotation(
     particles: int, first: float, last: float, mu_plane: float, inertia: float = 0.5
 ) -> tuple[Floats, float]:
-    """Forces T before, between and behind counter-rotating disks (n + 1,), and ω̇ of the first of
-    them.
+    """Forces T before, between and behind counter-rotating disks (n + 1,), and the first ω̇.
 
     ``first`` and ``last`` are T at the two ends; between, T_i = µ'/2 + (−1)^i (c + A λ'^i).
     """
@@ -176,8 +175,7 @@ def moving_array(
     block: int = 1,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """Values of m_e [mass] and µ_e [1] of an array with ``rolling`` disks in mode 1, the others in
-    2 and 3.
+    """Values of m_e [mass] and µ_e [1] with ``rolling`` disks in mode 1, the others in 2 and 3.
 
     ``block`` is the direction, ±1, in which disk L slides on the driving block. With no rolling
     disk these are the limits of fast driving, m_e = L/(1 ∓ µ'µ'') and µ_e = µ'(1 − (µ'' ∓ µ'')
@@ -199,8 +197,7 @@ def rolling_last(
     mu_block: float,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """Values of m_e and µ_e if disk L rolls, too, and slides on its neighbour: at low drives, if
-    µ'' < µ."""
+    """Values of m_e and µ_e if disk L rolls, too, and slides on its neighbour (µ'' < µ)."""
     front, side = _front(particles - 1, rolling, brake, mu, mu_block, inertia)
     plane = (particles - 1 - rolling) * np.array([mu_plane, 1.0])
     rear = ((1.0 - side * mu_plane) * front + plane) / (1.0 - mu * mu_plane)
@@ -219,8 +216,7 @@ def spike(
     mu_block: float,
     inertia: float = 0.5,
 ) -> tuple[float, float]:
-    """Values of m_e and µ_e if disk L sticks to the driving block, so that mode 3 does not
-    rotate."""
+    """Values of m_e and µ_e if disk L sticks to the driving block: mode 3 does not rotate."""
     front, side = _front(particles, rolling, brake, mu, mu_block, inertia)
     n = particles - rolling - sliding
     if n < 1:
@@ -239,8 +235,7 @@ def spike(
 
 @checked_array
 def opening_drive(particles: int, brake: float, mu_plane: float, mu_block: float) -> float:
-    """The driving force N_c that lifts disk 2⌊L/2⌋ off the plane [weight of a disk]; inf if none
-    does.
+    """The driving force N_c that lifts disk 2⌊L/2⌋ off the plane [weight of a disk], or inf.
 
     It holds if all disks counter-rotate by then, as they do if µ'' is small enough.
     """

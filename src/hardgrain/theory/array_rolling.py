@@ -106,8 +106,7 @@ def rolling_array(
 
 @checked_array
 def least_drive(particles: float, brake: float, mu: float, mu_block: float) -> float:
-    """The driving force N_L at which an array of rolling disks begins to move [weight of a
-    disk]."""
+    """The driving force N_L at which rolling disks begin to move [weight of a disk]."""
     outer = (1.0 + mu_block) / (1.0 - mu_block)
     return brake * outer * math.exp(exponent(mu, particles - 1))
 
@@ -121,8 +120,7 @@ def rolling_normals(
     mu_block: float,
     inertia: float = 0.5,
 ) -> Floats:
-    """The forces N_0 … N_L of an array in which all disks roll, shape (L + 1,) [weight of a
-    disk]."""
+    """The forces N_0 … N_L if all disks roll, shape (L + 1,) [weight of a disk]."""
     count = int(particles)
     n = np.empty(count + 1)
     n[0] = brake
@@ -157,8 +155,7 @@ def rolling_mobilisation(
     mu_block: float,
     inertia: float = 0.5,
 ) -> Floats:
-    """The mobilisation η = T'/µ'N' of an array in which all disks roll (L,) [1]; they do if all η ≤
-    1."""
+    """The mobilisation η = T'/µ'N' if all disks roll (L,) [1]; they do if all η ≤ 1."""
     n = rolling_normals(particles, acceleration, brake, mu, mu_block, inertia)
     tangential, pressed = _plane(n, acceleration, mu, mu_block)
     with np.errstate(divide="ignore", invalid="ignore"):

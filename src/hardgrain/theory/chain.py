@@ -185,16 +185,14 @@ def critical_wavenumber(
 
 @_checked
 def slowest_wavenumber(length: float) -> float:
-    """Wave number k of the longest wave of a chain with one end fixed and one free, λ = 4 L
-    [1/length]."""
+    """Wave number k of the longest wave of a chain with one end fixed, λ = 4 L [1/length]."""
     return math.pi / (2.0 * length)
 
 
 # ---------------------------------------------------------------------- lengths
 @_checked
 def diffusion_length(sweeps: float, diameter: float = 1.0, order: str | float = "random") -> float:
-    """The length l_diff = √(4 D dt) over which the sweeps of a step carry information (47, 63)
-    [length]."""
+    """The length l_diff = √(4 D dt) that information travels in a step (47, 63) [length]."""
     return 2.0 * diameter * math.sqrt(q(order) * sweeps)
 
 
@@ -225,8 +223,7 @@ def stiffness(
 def damping(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> float:
-    """Damping γ of the dashpot between two grains of the equivalent chain (25) [force
-    time/length]."""
+    """Damping γ of the dashpot between two grains of the chain (25) [force time/length]."""
     return q(order) * mass * sweeps / dt
 
 
@@ -266,8 +263,7 @@ def sweeps_and_step(
 def halved(
     sweeps: float, dt: float = 1.0, mass: float = 1.0, order: str | float = "random"
 ) -> tuple[float, float]:
-    """Factors of κ and γ if sweeps and step are halved together: for the same work κ doubles and γ
-    stays."""
+    """Factors of κ and γ if sweeps and step are halved together: κ doubles and γ stays."""
     return stiffness(sweeps / 2, dt / 2, mass, order), damping(sweeps / 2, dt / 2, mass, order)
 
 
@@ -300,10 +296,10 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
 
 
 def _log_remaining(rate: Any, sweeps: float) -> Any:
-    """The logarithm ln a, also where a rounds to one: |1 − µ| is one minus the distance of µ to 0
-    or 2."""
+    """The logarithm ln a, exact also where a rounds to one."""
     rate = np.asarray(rate, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):  # for µ = 1 nothing is left, a = 0
+        # |1 − µ| is one minus the distance of µ to 0 or to 2.
         log = sweeps * np.log1p(-np.minimum(rate, 2.0 - rate))
     return np.where(np.equal(sweeps, 0.0), 0.0, log)
 

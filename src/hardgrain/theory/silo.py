@@ -107,8 +107,7 @@ def bottom_share(height: ArrayLike, length: float) -> Floats:
 
 
 def length_of_share(height: float, share: float) -> float:
-    """The length λ for which a column leaves this share of its weight to the bottom; inf if all of
-    it."""
+    """The length λ for which a column leaves this share of its weight to the bottom, or inf."""
     from scipy.optimize import brentq
 
     if not 0.0 < share <= 1.0:

@@ -58,8 +58,7 @@ _checked = checked(_VALID)
 
 @_checked
 def contact_matrix(angle: float, radius: float = 1.0) -> Floats:
-    """The matrix c of (26), from (R_α, T_α, R_β, T_β) to force and torque on the disk, shape (3,
-    4)."""
+    """The matrix c of (26), from (R_α, T_α, R_β, T_β) to force and torque on the disk (3, 4)."""
     s, c = math.sin(angle), math.cos(angle)
     return np.array([[s, c, -s, c], [c, -s, c, s], [0.0, radius, 0.0, radius]])
 

@@ -28,8 +28,7 @@ __all__ = ["SoftDisks"]
 
 
 class SoftDisks:
-    """Disks between fixed planes, with positions and velocities of a state and unstretched
-    springs."""
+    """Disks between fixed planes, with the positions and velocities of a state, springs relaxed."""
 
     def __init__(
         self, model: Model, state: State, stiffness: float, damping: float, friction: float

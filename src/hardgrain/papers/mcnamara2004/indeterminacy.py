@@ -156,8 +156,7 @@ def _peak(values: list[Floats]) -> float:
 
 
 def exponential(fit: Tail, samples: int) -> Expected | str:
-    """The claim "exponential", judged by scatter over mean; the paper's sample is as noisy as
-    ours."""
+    """The claim "exponential", judged by scatter over mean; the paper is as noisy as we are."""
     words = "exponential: scatter over mean is 1"
     if samples < ENOUGH:
         return words

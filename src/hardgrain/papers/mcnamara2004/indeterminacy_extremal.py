@@ -56,8 +56,7 @@ def _job(job: tuple[Any, str, Choice]) -> None:
 def extremal_states(
     quick: bool, found: dict[str, list[Found]]
 ) -> dict[tuple[Choice, str], list[Arrays]]:
-    """Extremal states of CD-1 and MD-1, by each choice, for as many seeds as are worth their
-    time."""
+    """Extremal states of CD-1 and MD-1, by each choice, for as many seeds as are feasible."""
     chosen = {(c, family): n for c, n in SEEDS.items() for family in ("CD-1", "MD-1")}
     if quick:
         chosen = {("random", "CD-1"): 1}

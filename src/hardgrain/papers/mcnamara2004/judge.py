@@ -27,8 +27,7 @@ ENOUGH = 10  # [packings] with fewer, chance allows nearly everything, and nothi
 
 
 def over_packings(of: Callable[..., float], *groups: Sequence[Any]) -> tuple[float, float]:
-    """A number made of what each packing gave, and its error by leaving out one seed after the
-    other.
+    """A number made of what each packing gave, and its error by leaving out seed after seed.
 
     ``of`` takes the groups, each a list with one entry for each seed.
     """

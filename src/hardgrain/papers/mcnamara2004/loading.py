@@ -135,8 +135,7 @@ def _loaded(scene: Scene, load: float) -> Scene:
 
 
 def _bearing(p: Packing) -> Packing:
-    """The packing without the contacts of grains that bear nothing, which belong to no
-    structure."""
+    """The packing without contacts of grains that bear nothing, which are no structure."""
     n = p.radius.size
     loaded = p.components[:, 0] > SLIGHT * p.unit
     bears = np.ones(p.free.shape[0], dtype=bool)

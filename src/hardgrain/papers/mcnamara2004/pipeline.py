@@ -215,8 +215,7 @@ _OLD = 7 * 86400.0  # [s] age at which files of other versions are removed
 
 @cache
 def _folder() -> Path:
-    """The folder beside the compiled kernels; what other versions left there long ago is
-    removed."""
+    """The folder beside the compiled kernels; old files of other versions are removed."""
     base = cache_folder().parent if cache_folder().name.startswith("kernels-") else cache_folder()
     folder = base / f"mcnamara2004-{_version('packing')}"
     for old in base.glob("mcnamara2004-*"):

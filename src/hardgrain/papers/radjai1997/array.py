@@ -63,8 +63,7 @@ def evolve(
     block_mass: float = 0.0,
     keep_closed: bool = False,
 ) -> History:
-    """Follow the array from angular velocities ``omega0`` and its velocity ``v0`` to the steady
-    state.
+    """Follow the array from angular velocities ``omega0`` and velocity ``v0`` to the steady state.
 
     law              "C1": one coefficient of friction; "C2": the static ones are others
     mu_static        µ_s between disks, for C2

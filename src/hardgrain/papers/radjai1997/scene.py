@@ -160,8 +160,7 @@ class Motion:
 
     @property
     def slip(self) -> Floats:
-        """The slip u_i = ω_i + ω_{i+1} of the sides 0 … L, shape (n, L + 1); blocks do not
-        rotate."""
+        """The slip u_i = ω_i + ω_{i+1} of the sides 0 … L, (n, L + 1); blocks do not rotate."""
         u: Floats = np.pad(self.omega, ((0, 0), (1, 0))) + np.pad(self.omega, ((0, 0), (0, 1)))
         return u
 

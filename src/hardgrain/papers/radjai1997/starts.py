@@ -68,8 +68,7 @@ def start(seed: int, v0: float | None = None) -> tuple[Floats, float]:
 
 @dataclass(frozen=True)
 class Stays:
-    """Times during which contacts do not slide, S → NS and maybe NS → S, one entry for each
-    stay."""
+    """Times during which contacts do not slide, S → NS and maybe NS → S, an entry a stay."""
 
     begun: Whole  # (m,) segment with which the stay begins
     ended: Whole  # (m,) the first segment after the stay, or −1 if it lasts for ever

@@ -150,8 +150,7 @@ def _rolling(outcome: Outcome) -> None:
 
 
 def _both() -> dict[str, float]:
-    """Judge, over all contact states, whether an array with µ_s = µ_d can rest and move between its
-    thresholds."""
+    """Judge, over all states, whether arrays with µ_s = µ_d can both rest and move in between."""
     limits = _limits(BOTH, ROUGH)
     drive = 0.5 * (limits["motion"] + limits["rest"])
     found = steady_state(BOTH, drive, *ROUGH)

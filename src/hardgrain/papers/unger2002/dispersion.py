@@ -28,8 +28,7 @@ def _modes(particles: int, sweeps: int) -> range:
 
 
 def _first_seed(sweeps: int, mode: int) -> int:
-    """The first seed of a mode; no two modes share seeds, so that their deviations are
-    independent."""
+    """The first seed of a mode; no two modes share seeds, so that they are independent."""
     return 100_000 * sweeps + 1000 * mode
 
 
@@ -82,8 +81,7 @@ def _measure(job: tuple[int, int, int, float]) -> dict[str, Any]:
 
 
 def _crossing(x: Floats, y: Floats, level: float) -> float:
-    """The x at which y, which grows with x, reaches the level; interpolated linearly in
-    logarithms."""
+    """The x at which y, which grows with x, reaches the level, by logarithmic interpolation."""
     above = np.flatnonzero(y >= level)
     if above.size == 0 or above[0] == 0:
         return math.nan

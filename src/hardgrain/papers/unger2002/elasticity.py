@@ -270,8 +270,7 @@ def _run_ringing(quick: bool, outcome: Outcome) -> dict[str, Any]:
 
 
 def _soft_frequency(springs: float) -> float:
-    """Frequency ω of the slowest wave of as many springs and dashpots of (24, 25), one end fixed
-    [1/dt]."""
+    """Frequency ω of the slowest wave of as many springs and dashpots (24, 25) [1/dt]."""
     stiff = 4.0 * math.sin(math.pi / (4.0 * springs)) ** 2
     kappa, gamma = theory.stiffness(SWEEPS), theory.damping(SWEEPS)
     return math.sqrt(kappa * stiff - (0.5 * gamma * stiff) ** 2)

@@ -53,8 +53,7 @@ def _window(run: Chain, tau: float) -> tuple[float, float]:
 
 
 def _line(run: Chain, p: dict[str, float]) -> tuple[Ringing, float]:
-    """The line of Fig. 4, and the distance of the data from it [root mean square of the
-    ringing]."""
+    """The line of Fig. 4, and the distance of the data from it [rms of the ringing]."""
     start, stop = _window(run, p["tau"])
     window = (run.time >= start) & (run.time <= stop)
     t, x = run.time[window], run.position[window]

@@ -145,8 +145,7 @@ def integrated_brake(speed: float) -> float:
 
 
 def rigid_brake(speed: float) -> float:
-    """The loss of velocity of a rigid disk, for which the speed only sets how far it moves in a
-    step."""
+    """The loss of velocity of a rigid disk; the speed only sets how far it moves in a step."""
     scene = Scene(**_bump())
     sim = Simulation(scene, dt=1e-4, solver=GaussSeidel(sweeps=1))
     sim.state.velocity[1, 0] *= speed

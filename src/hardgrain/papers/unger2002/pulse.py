@@ -38,8 +38,7 @@ def momentum_passed(sweeps: int, particles: int, seed: int) -> Floats:
 
 
 def arrivals(passed: Floats) -> Floats:
-    """The times at which half of the pulse's momentum has passed each contact [dt]; NaN if it has
-    not."""
+    """Times at which half of the pulse's momentum has passed each contact [dt]; NaN if never."""
     t = np.full(passed.shape[1], math.nan)
     for i in range(t.size):
         after = np.flatnonzero(passed[:, i] >= 0.5)

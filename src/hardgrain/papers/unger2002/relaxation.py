@@ -38,8 +38,7 @@ def relaxed(particles: int, sweeps: int, extra: Floats, order: str, seed: int) -
 
 
 def _q(job: tuple[str, int, int]) -> float:
-    """The number q from the decay of the slowest mode of the forces, cos k i, by exp(−q k² d²) a
-    sweep.
+    """The number q from the decay of the slowest mode of the forces, exp(−q k² d²) a sweep.
 
     Between the sweeps at which it should have fallen to e^(−0.4) and e^(−1.4): by then any other
     mode that the order mixes in, the next one decays nine times as fast, is gone.
@@ -71,8 +70,7 @@ def _endless(lengths: Floats, q: Floats) -> tuple[float, float]:
 
 
 def run(quick: bool) -> Outcome:
-    """Measure q of every order in chains of several lengths, and of random orders with several
-    seeds."""
+    """Measure q of every order in chains of several lengths, at random with several seeds."""
     lengths, seeds = ((30, 45, 60, 90), 8) if quick else ((60, 90, 130, 200), 24)
     jobs = [
         (order, n, seed)

@@ -75,8 +75,7 @@ def _follow(sim: Simulation, body: int, axis: int, steps: int) -> Motion:
 
 
 def _gaps(sim: Simulation) -> dict[tuple[int, int], float]:
-    """Gap of every candidate, at most 0, from which follows what a step adds to existing
-    overlaps."""
+    """Gap of every candidate, at most 0; a step's increase of overlaps follows from it."""
     c = sim.state.contacts
     pairs = zip(c.first.tolist(), c.second.tolist(), strict=True)
     return dict(zip(pairs, np.minimum(c.gap, 0.0).tolist(), strict=True))

@@ -153,8 +153,7 @@ def mean_sweep(particles: int) -> Floats:
 
 
 def relaxation_rates(particles: int) -> Floats:
-    """Rates µ of all modes of a chain with a wall and a free end, slowest first, in random order
-    [1].
+    """Rates µ of all modes of a chain with a wall and a free end, slowest first, at random [1].
 
     Nothing is handed on to the mirror image behind the wall and back: they are slower than those
     of an endless chain, the slowest by 0.07/n.

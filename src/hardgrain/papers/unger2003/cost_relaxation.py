@@ -42,8 +42,7 @@ class Relaxation:
     )
 
     def when(self, measure: str, threshold: float) -> float:
-        """Number of sweeps until the residual, or what is left, is down to a threshold; NaN if it
-        never is.
+        """Number of sweeps until the residual, or what is left, is down to a threshold, or NaN.
 
         Between two looks both decay exponentially.
         """
@@ -100,8 +99,7 @@ def _momentum(problem: Problem, axis: int) -> float:
 def relaxation(
     sim: Simulation, start: Start = "previous", axis: int = -1, tolerance: float = TOLERANCES[-1]
 ) -> Relaxation:
-    """Solve the next step of a simulation, which itself stays where it is, and watch how the sweeps
-    go.
+    """Solve the next step of a simulation, which itself stays as it is, and watch the sweeps.
 
     It ends when the residual is down to the tolerance and the load has arrived.
     """

@@ -197,8 +197,7 @@ class Curve:
 
 
 def run(quick: bool) -> Outcome:
-    """Run all rules in all situations; the quick version has only those that the review
-    compares."""
+    """Run all rules in all situations, if quick only those that the review compares."""
     seeds = 4 if quick else 16
     rules = COMPARED if quick else RULES
     cases = pmap(situation, SITUATIONS)

@@ -258,8 +258,7 @@ def _of_coupled(count: int) -> list[Claim]:
 
 # ---------------------------------------------------------------------- walls
 def effective_masses(scene: Scene, speed: float) -> Floats:
-    """Masses 1/W of a scene's only contact, along its normal and two tangents; W must be
-    diagonal."""
+    """Masses 1/W of a scene's only contact, along normal and tangents; W must be diagonal."""
     sim = Simulation(scene, dt=DT)
     sim.state.velocity[0, 2] = -speed
     kept = Kept(sweeps=1)

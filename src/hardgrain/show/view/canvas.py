@@ -101,8 +101,7 @@ class Canvas:
         return np.asarray(origin) / self.unit + self.middle, np.asarray(direction, float)
 
     def fit(self) -> None:
-        """Let the camera see the whole scene: along −z in 2D, along y and a little from above in
-        3D."""
+        """Show the whole scene: along −z in 2D, along y and a little from above in 3D."""
         camera, view = self.client.camera, FLAT if self.flat else DEEP
         back = np.array([0.0, 0.0, 1.0]) if self.flat else np.array([0.35, -1.0, 0.3])
         aspect = camera.aspect or 1.0

@@ -47,8 +47,7 @@ def _of_this_machine(address: str, host: str) -> bool:
 
 @contextlib.contextmanager
 def guarded(host: str) -> Iterator[None]:
-    """Make a server of websockets that is started within this context refuse others and long
-    messages.
+    """Make a server of websockets started in this context refuse others and long messages.
 
     viser has no setting for either, so the function by which it starts its server is replaced.
     """

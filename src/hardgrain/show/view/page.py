@@ -115,8 +115,7 @@ class Page:
         return True
 
     def _advance(self) -> bool:
-        """Go to the frame that is due while it plays; frames for which there was no time are
-        skipped."""
+        """Go to the frame that is due while it plays, and skip those that came too late."""
         if not self.playing:
             return False
         begun, first = self._begun

@@ -103,8 +103,7 @@ def grain_facts(snap: Snapshot, number: int) -> Facts:
 
 
 def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
-    """Figures of a contact, with names; those that change are given only if the contact still
-    exists."""
+    """Figures of a contact, with names; those that change only if the contact still exists."""
     facts = [("contact", f"{body_name(snap, pair[0])}, {body_name(snap, pair[1])}")]
     if not snap.stored:
         return [*facts, ("state", "not stored in this frame")]

@@ -96,8 +96,7 @@ def evolve(
     seed: int = 0,
     keep_closed: bool = False,
 ) -> History:
-    """Follow the array from given velocities to the steady state; with ``keep_closed`` a pull may
-    hold a contact."""
+    """Follow the array to the steady state; with ``keep_closed`` a pull may hold a contact."""
     omega, v = _start(array, omega, velocity)
     try:
         rng = np.random.default_rng(seed)

@@ -80,8 +80,7 @@ def complementary(array: Array, mu: Floats, given: States) -> tuple[Floats, Stat
 
 
 def traced(array: Array, mu: Floats, given: States, attempt: int) -> tuple[Floats, States] | None:
-    """Unknowns and states found along one path, which depends on ``attempt``, or None if it ends
-    nowhere.
+    """Unknowns and states along one path, which depends on ``attempt``; None if it ends nowhere.
 
     Where friction is so strong that a path may end nowhere, or with a pull that is not necessary,
     another one starts elsewhere; where there are several solutions it may find another.
@@ -208,8 +207,7 @@ def _change(
     x: Floats,
     t: float,
 ) -> tuple[int, int]:
-    """Change the state of a contact whose inequality breaks, and return the one that holds from now
-    on."""
+    """Change the state of a contact whose inequality breaks; return the one that holds now."""
     old = states[contact]
     if old == STICKS:
         states[contact] = 1 if side == 0 else -1

@@ -43,8 +43,7 @@ class Solution:
     def checked(
         cls, array: Array, x: Floats, states: States, slide: Floats, stick: Floats, given: States
     ) -> Solution:
-        """Make a solution and check it; a contact whose slip does not begin to change sticks, by
-        (1)."""
+        """Make and check a solution; a contact whose slip does not change sticks, by (1)."""
         rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max() + _WEIGHT
         still = (given == 0) & rest & (states != HELD)
         # Without friction the state is only the direction of the slip.
