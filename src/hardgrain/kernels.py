@@ -3,7 +3,8 @@
 Kernels are module-level functions, compiled at the first call for the argument types they
 meet and kept on disk. Numba notices an edit of the file that holds a kernel, but not of the
 files it calls into, and would run old physics. The cache folder is therefore named after a
-hash of all kernel sources; an edit anywhere among them compiles everything anew.
+hash of all kernel sources; an edit anywhere among them compiles everything anew. Nothing else
+counts, so that a copy of the folder serves another checkout of the same sources.
 
 The folder lies in `$HARDGRAIN_CACHE`, or else in the user's cache folder.
 """
@@ -29,7 +30,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import prange, types
 from numba.core import cgutils, config, event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload
 
 __all__ = [
@@ -169,13 +170,48 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]
         return self._load(self._data_path(name))
 
 
+class _Place:
+    """Where the files of one kernel lie: in a folder of its module.
+
+    The name of the folder around it vouches for the sources. So neither their place nor their date
+    counts: a copy of the cache serves every checkout of the same sources.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._py_file, self._line = function.__code__.co_filename, function.__code__.co_firstlineno
+        self._path = _FOLDER / function.__module__
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def ensure_cache_path(self) -> None:
+        self._path.mkdir(exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
+    """What Numba keeps of a kernel, in our place, whatever the user has set for other code."""
+
+    def __init__(self, function: Any) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Place(function)
+        flags = getattr(sys, "abiflags", "")
+        self._filename_base = self.get_filename_base(function.__qualname__, flags)
+
+
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Numba's cache of one kernel; a full disk or a damaged file costs time, never the run."""
 
+    _impl_class = _Kept
+
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        base, stamp = self._impl.filename_base, self._impl.locator.get_source_stamp()
-        self._cache_file = _Files(self._cache_path, base, stamp)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, "")
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         # Numba counts the files of a kernel. Two processes that start together would both write
@@ -190,20 +226,6 @@ class _Cache(FunctionCache):  # type: ignore[misc]
             yield
 
 
-@contextlib.contextmanager
-def _in_folder() -> Iterator[None]:
-    """Point Numba to our folder while a cache is made; the user's own setting comes back."""
-    ours = {"CACHE_DIR": str(_FOLDER), "CACHE_LOCATOR_CLASSES": ""}
-    theirs = {name: getattr(config, name, "") for name in ours}
-    try:
-        for name, value in ours.items():
-            setattr(config, name, value)
-        yield
-    finally:
-        for name, value in theirs.items():
-            setattr(config, name, value)
-
-
 def _kernel(function: F, **options: Any) -> F:
     """Compile a kernel and keep it on disk if it is one of ours."""
     # With nogil, Ctrl-C is answered while a kernel runs (`run.interrupt`).
@@ -211,8 +233,7 @@ def _kernel(function: F, **options: Any) -> F:
     # The key does not cover files elsewhere, such as a user's script; their kernels are compiled at
     # each start.
     if os.path.realpath(function.__code__.co_filename) in _FILES:
-        with _in_folder():
-            dispatcher._cache = _Cache(function)
+        dispatcher._cache = _Cache(function)
     _KERNELS.add(dispatcher)
     return cast(F, dispatcher)
 

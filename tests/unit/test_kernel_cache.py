@@ -1,4 +1,4 @@
-"""Kernels on disk: an edit anywhere among the kernel sources is seen, no edit compiles nothing.
+"""Kernels on disk: an edit anywhere among the kernel sources is seen, nothing else compiles anew.
 
 The tests work on a copy of the package, with kernels of their own that call a real law.
 """
@@ -97,6 +97,15 @@ class Package:
         assert new != old
         path.write_text(new)
 
+    def move(self) -> None:
+        """To another folder, with another date; kernels on disk stay where they are."""
+        new = self.root / "elsewhere"
+        new.mkdir()
+        (self.root / "hardgrain").rename(new / "hardgrain")
+        self.root, self.law = new, new / "hardgrain" / "law"
+        for path in self.law.glob("*.py"):
+            os.utime(path, (0.0, 0.0))
+
     def run(self) -> dict[str, Any]:
         environment = os.environ | {
             "HARDGRAIN_CACHE": str(self.cache),
@@ -115,7 +124,7 @@ def package(tmp_path: Path) -> Package:
     return Package(tmp_path)
 
 
-def test_edit_of_a_helper_is_seen_and_no_edit_compiles_nothing(package: Package) -> None:
+def test_edit_of_a_helper_is_seen_and_another_place_or_date_is_not(package: Package) -> None:
     first = package.run()
     assert (first["total"], first["each"]) == (8.0, [2.0, 6.0])
     assert first["announced"] == [["sweep", 1], ["total", 2], ["sweep_in_parallel", 3]]
@@ -127,6 +136,7 @@ def test_edit_of_a_helper_is_seen_and_no_edit_compiles_nothing(package: Package)
     assert (second["total"], second["each"]) == (80.0, [20.0, 60.0])
     assert len(second["announced"]) == 3
 
+    package.move()
     third = package.run()
     assert (third["total"], third["each"]) == (80.0, [20.0, 60.0])
     assert third["announced"] == []
