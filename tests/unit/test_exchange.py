@@ -118,6 +118,13 @@ def test_nothing_is_at_rest_before_all_grains_are_due() -> None:
     assert sim.exchange.waiting(5.0) == (1, 0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_step_without_grains_warns_of_nothing() -> None:
+    sim = simulation([one(insert=hg.Insert(time=1.0))])
+    sim.step()
+    assert sim.model.n == 0
+
+
 # ---------------------------------------------------------------------- going out
 def test_grains_are_taken_out_where_a_region_is_entered_or_left() -> None:
     """Grain 0 enters a block at time 1, grain 1 leaves a ball at time 2; 2 does neither."""
@@ -188,8 +195,8 @@ def test_contacts_of_the_others_keep_their_forces() -> None:
 ENGINES = [hg.RigidGrains(), hg.SoftParticles(stiffness=1e3, restitution=0.5, substeps=200)]
 
 
-@pytest.fixture(params=ENGINES, ids=["rigid", "soft"])
-def passing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", params=ENGINES, ids=["rigid", "soft"])
+def passing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Grains fall through a region one after the other; for a while there is none at all."""
     scene = hg.Scene(
         gravity=[0, -1], regions=BELOW, remove=[hg.Remove(entering="below")],
@@ -201,7 +208,7 @@ def passing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
             ),
         ],
     )  # fmt: skip
-    path = tmp_path / "run.h5"
+    path = tmp_path_factory.mktemp("passing") / "run.h5"
     hg.Simulation(scene, dt=0.125, engine=request.param).run(
         100, output=path, every=4, progress=False
     )

@@ -170,7 +170,7 @@ class _Step:
         self.start = problem.impulse
         n = problem.radius.size
         before, free = problem.velocity_before[:n], problem.velocity[:n]
-        self.still = _rms(before) <= STILL * _rms(free)
+        self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
 
     def at(self, impulse: Floats) -> Problem:
         return replace(self.problem, impulse=impulse)
@@ -407,7 +407,3 @@ class _Search:
 def _impulse(solution: Any) -> Floats:
     found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
     return found
-
-
-def _rms(v: Floats) -> float:
-    return math.sqrt(float(np.mean(v * v)))
