@@ -119,7 +119,7 @@ class Special:
 
 def run(quick: bool) -> Outcome:
     """Excite mode by mode, measure, compare with the continuum and with the exact map."""
-    particles, effort = (40, 25) if quick else (100, 160)
+    particles, effort = (30, 12) if quick else (100, 160)
     jobs = [(n, mode, particles, effort) for n in SWEEPS for mode in _modes(particles, n)]
     rows = pmap(_measure, jobs)
     table = {name: np.array([row[name] for row in rows]) for name in rows[0]}

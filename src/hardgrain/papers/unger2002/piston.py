@@ -234,7 +234,7 @@ DIFFERS = {
     ("ω", 0.5): _SLIDES,
     ("τ", 0.5): _SLIDES,
 }
-_QUICK = Plan(dim=2, grains=200, packings=6, sheared=1, sweeps=(10, 20, 40, 80), repeats=1)
+_QUICK = Plan(dim=2, grains=100, packings=6, sheared=1, sweeps=(10, 20, 40, 80), repeats=1)
 _FULL = Plan(
     dim=2,
     grains=1000,

@@ -25,7 +25,7 @@ _FULL = Plan(
     repeats=2,
     transient=5.0,
 )
-_QUICK = replace(_FULL, grains=100, packings=6, sheared=1, sweeps=(5, 10, 20, 40), repeats=1)
+_QUICK = replace(_FULL, grains=60, packings=6, sheared=1, sweeps=(5, 10, 20, 40), repeats=1)
 _TEXT = (
     "Spheres ring by the same law as disks and chains: only the rate µ₁ of the sweeps is theirs. A"
     " third of the contacts of a fresh packing of spheres are about to slide, so that it yields to"

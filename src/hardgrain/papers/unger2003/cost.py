@@ -62,8 +62,8 @@ __all__ = ["EXPERIMENT"]
 QUICK: dict[tuple[str, str], dict[int, int]] = {
     ("chain", "piston"): {64: 6, 128: 6},
     ("chain", "gravity"): {64: 6, 128: 6},
-    ("2D", "gravity"): {64: 20, 256: 12},
-    ("3D", "gravity"): {64: 6, 250: 6},
+    ("2D", "gravity"): {64: 12, 256: 6},
+    ("3D", "gravity"): {64: 6, 250: 4},
 }
 FULL: dict[tuple[str, str], dict[int, int]] = {
     ("chain", "piston"): dict.fromkeys((8, 16, 32, 64, 128, 256), 8),
