@@ -4,6 +4,7 @@ The tests are spread over the cores (pytest-xdist). A file goes to one worker as
 tests share what they have set up; files whose tests share nothing are spread test by test.
 """
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -58,16 +59,16 @@ TOGETHER = {f"mcnamara2004-{name}" for name in (
 )}  # fmt: skip
 # Begun first, the longest first of all, or they would be waited for at the end.
 LONG = (
-    "tests/browser/test_view.py",
-    *(f"{REPORTS}[{name}]" for name in (
-        "mcnamara2004", "unger2003-cost", "unger2003-criteria", "unger2002-piston",
-        "unger2002-piston3d", "radjai1997-modes", "unger2002-dispersion", "radjai1997-coefficients",
-        "unger2002-adaptive", "radjai1997-evolution", "unger2002-elasticity", "radjai1997-methods",
-        "unger2002-performance", "mcnamara2004-friction", "radjai1997-indeterminate",
-        "radjai1997-statics", "unger2003-parallel", "unger2002-fig4",
-    )),
     "tests/examples/test_examples.py",
     "tests/determinism/test_resume.py",
+    "tests/browser/test_view.py",
+    *(f"{REPORTS}[{name}]" for name in (
+        "mcnamara2004", "unger2003-cost", "unger2002-piston", "unger2003-criteria",
+        "unger2002-piston3d", "unger2002-dispersion", "radjai1997-modes", "radjai1997-evolution",
+        "unger2002-adaptive", "unger2002-elasticity", "radjai1997-methods",
+        "radjai1997-coefficients", "unger2002-performance", "mcnamara2004-friction",
+        "radjai1997-indeterminate", "radjai1997-statics", "unger2003-parallel", "unger2002-fig4",
+    )),
     "tests/verification/test_matrices.py",
     "tests/verification/test_rigid.py",
 )  # fmt: skip
@@ -94,6 +95,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     config.option.loadscopereorder = False  # by the number of tests, which says little
     return LongestFirst(config, log)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """All that is there now stays: the garbage collector need not look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from hardgrain.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 BARE = f"""
-import sys
+import contextlib, io, json, sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -24,56 +24,72 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 from hardgrain.cli import main
-main()
+
+told = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv[1:], code, error = arguments, 0, io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    told.append([code, error.getvalue()])
+print(json.dumps(told))
 """
-
-
-def hardgrain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", BARE, *arguments], cwd=folder, env=os.environ, text=True,
-        capture_output=True, check=False,
-    )  # fmt: skip
+SCENARIO = """
+dt = 0.01
+seed = 1
+stop = { steps = 50 }
+[scene]
+gravity = [0, -1]
+[[scene.grains]]
+count = 20
+diameter = 1
+place = { kind = "loose", min = [0, 0], max = [8, 8] }
+[[scene.walls]]
+kind = "box"
+min = [0, 0]
+max = [8, 8]
+"""
+CORE = ["run a.toml --quiet", "info a.h5", "plot a.h5", "measure --list", "export a.h5 -o a.xyz"]
+NEED = {
+    "measure a.h5 coordination": "measure",
+    "report a.h5": "measure",
+    "forces a.h5": "forces",
+    "view a.h5 --no-browser": "view",
+    "export a.h5 -o a.gsd": "formats",
+    "movie a.h5 a.mp4": "movie",
+}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run made without any extra."""
-    folder = tmp_path_factory.mktemp("bare")
-    (folder / "a.toml").write_text(
-        "dt = 0.01\nseed = 1\nstop = { steps = 50 }\n[scene]\ngravity = [0, -1]\n"
-        "[[scene.grains]]\ncount = 20\ndiameter = 1\n"
-        'place = { kind = "loose", min = [0, 0], max = [8, 8] }\n'
-        '[[scene.walls]]\nkind = "box"\nmin = [0, 0]\nmax = [8, 8]\n'
-    )
-    done = hardgrain(folder, "run", "a.toml", "--quiet")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """What commands end with and say where no extra is installed, one after the other."""
+    folder, commands = tmp_path_factory.mktemp("bare"), [*CORE, *NEED]
+    (folder / "a.toml").write_text(SCENARIO)
+    done = subprocess.run(
+        [sys.executable, "-c", BARE, json.dumps([c.split() for c in commands])],
+        cwd=folder, text=True, capture_output=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return folder
+    return dict(zip(commands, json.loads(done.stdout), strict=True))
 
 
-def test_the_core_needs_none(folder: Path) -> None:
-    for arguments in (["info", "a.h5"], ["plot", "a.h5"], ["measure", "--list"],
-                      ["export", "a.h5", "-o", "a.xyz"]):  # fmt: skip
-        done = hardgrain(folder, *arguments)
-        assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("command", CORE)
+def test_the_core_needs_none(told: dict[str, tuple[int, str]], command: str) -> None:
+    code, error = told[command]
+    assert code == 0, error
 
 
-@pytest.mark.parametrize(
-    ("arguments", "extra"),
-    [
-        (["measure", "a.h5", "coordination"], "measure"),
-        (["report", "a.h5"], "measure"),
-        (["forces", "a.h5"], "forces"),
-        (["view", "a.h5", "--no-browser"], "view"),
-        (["export", "a.h5", "-o", "a.gsd"], "formats"),
-        (["movie", "a.h5", "a.mp4"], "movie"),
-    ],
-)
-def test_what_is_missing_is_told(folder: Path, arguments: list[str], extra: str) -> None:
-    done = hardgrain(folder, *arguments)
-    assert done.returncode == 2
-    assert f"pip install 'hardgrain[{extra}]'" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+@pytest.mark.parametrize(("command", "extra"), NEED.items())
+def test_what_is_missing_is_told(
+    told: dict[str, tuple[int, str]], command: str, extra: str
+) -> None:
+    code, error = told[command]
+    assert code == 2
+    assert f"pip install 'hardgrain[{extra}]'" in error
+    assert "Traceback" not in error
+    assert len(error.strip().splitlines()) == 1
 
 
 def test_every_extra_brings_what_is_asked_of_it() -> None:

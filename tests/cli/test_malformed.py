@@ -9,7 +9,7 @@ from hardgrain.cli import starter
 
 from ..fuzz.scenarios import BASES, JUNK, attempt, malformed
 
-CASES, EACH = 16, 25  # the whole: python tests/fuzz/scenarios.py 100000
+CASES, EACH = 10, 25  # the whole: python tests/fuzz/scenarios.py 100000
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,6 +13,8 @@ import hashlib
 import json
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -334,9 +336,19 @@ def frames(path: Path, every: int) -> dict[int, dict[str, bytes]]:
         return found
 
 
-def main(action: str, name: str, path: str, changes: str = "{}", halt: str = "0") -> None:
+AT_ONCE = partial(print, flush=True)
+
+
+def main(
+    action: str,
+    name: str,
+    path: str,
+    changes: str = "{}",
+    halt: str = "0",
+    say: Callable[[str], object] = AT_ONCE,
+) -> None:
     def tell(sim: hg.Simulation, report: Any) -> None:
-        print("step", report.step, flush=True)
+        say(f"step {report.step}")
         if report.step == int(halt):
             while not Path(path).with_name("signalled").exists():
                 time.sleep(0.001)
@@ -346,11 +358,11 @@ def main(action: str, name: str, path: str, changes: str = "{}", halt: str = "0"
     else:
         sim = hg.Simulation(scenario(name, **json.loads(changes)))
         summary = sim.run(output=path, progress=tell)
-    print(summary.ended, summary.steps)
+    say(f"{summary.ended} {summary.steps}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "threads":
+    if sys.argv[1:2] == ["threads"]:
         print(json.dumps(by_threads([int(n) for n in sys.argv[2:]])))
     else:
-        main(*sys.argv[1:])
+        main(*globals().get("ARGUMENTS", sys.argv[1:]))  # of a test, or of the command line

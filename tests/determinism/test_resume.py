@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import runpy
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ import pytest
 import hardgrain as hg
 from hardgrain.io.runfile import RunFile
 
-from ..until import LAST, started
+from ..until import LAST
 from .cases import frames, scenario
 
 SCRIPT = Path(__file__).with_name("cases.py")
+FORKED = get_context("forkserver")
+FORKED.set_forkserver_preload(["hardgrain.run.simulation", "hardgrain.io.runfile"])
 STOPPED = [
     "box_2d", "drum_3d", "pistons_2d", "soft_3d", "rigid_2d", "turned_2d", "hopper_2d", "plates_3d",
 ]  # fmt: skip
@@ -72,35 +76,46 @@ def finished(path: Path) -> bool:
 
 
 def stop_at(action: str, name: str, path: Path, step: int, number: int, delay: float) -> str:
-    """Start or resume a run in a fresh process, send it a signal after a step; what it said."""
-    command = [sys.executable, str(SCRIPT), action, name, str(path), "{}", str(last_step(name) - 1)]
+    """Start or resume a run in a process of its own, send it a signal after a step; its last word.
+
+    The process is forked from one that has imported the package and done nothing else.
+    """
+    reader, writer = FORKED.Pipe(duplex=False)
+    arguments = action, name, str(path), "{}", str(last_step(name) - 1), writer.send
+    script = str(SCRIPT), {"ARGUMENTS": arguments}, "__main__"
+    child = FORKED.Process(target=runpy.run_path, args=script)
     signalled = path.with_name("signalled")
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with started(command, **output) as child:
-        assert child.stdout is not None
-        for line in child.stdout:
-            if line.startswith("step") and int(line.split()[1]) >= step:
-                break
+    child.start()
+    writer.close()
+    try:
+        while int(reader.recv().removeprefix("step ")) < step:
+            pass
         time.sleep(delay)  # into a step or a write
-        child.send_signal(number)
+        assert child.pid is not None
+        os.kill(child.pid, number)
         signalled.touch()
-        rest, error = child.communicate(timeout=LAST)
+        said = ""
+        with suppress(EOFError, OSError):  # the end, or half a word
+            while True:
+                said = reader.recv()
+        child.join(LAST)
+    finally:
+        child.kill()
     signalled.unlink()
-    expected = -number if number == signal.SIGKILL else 0
-    assert child.returncode == expected, error
-    return rest.splitlines()[-1] if rest else ""
+    assert child.exitcode == (-number if number == signal.SIGKILL else 0)
+    return said
 
 
 @pytest.mark.parametrize("name", STOPPED)
 def test_killed_again_and_again(
     name: str, tmp_path: Path, never_stopped: Callable[[str], Path]
 ) -> None:
-    """SIGKILL at random moments, within steps and within writes, each time resumed."""
+    """SIGKILL at random moments, of a new run and of a resumed one, within steps and writes."""
     path = tmp_path / "run.h5"
     chance = random.Random(name)
     last = last_step(name)
     action = "run"
-    for step in sorted(chance.sample(range(1, int(0.8 * last)), 3)):
+    for step in sorted(chance.sample(range(1, int(0.8 * last)), 2)):
         stop_at(action, name, path, step, signal.SIGKILL, chance.uniform(0.0, 0.004))
         with RunFile(path) as run:
             assert run[-1].step < last

@@ -515,7 +515,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     """Killed while it opens the file or within some frame after; what it told of is there."""
     path, rng = tmp_path / "run.h5", random.Random(1)
     before = 0
-    for kill in range(24):
+    for kill in range(12):
         process = writer_process(path, 100_000, "write")
         assert process.stdout is not None
         wanted = 1 + (kill % 4 and rng.randrange(2, 9))  # "ready", then frames
@@ -530,7 +530,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
             assert frames >= before - 2  # goes back to the last frame with contacts at most
             assert frames >= max(told, default=0)
             before = frames
-    assert check(path) == before > 24  # 18 writers got to their second frame at least
+    assert check(path) == before > 12  # 9 writers got to their second frame at least
     writer, _ = RunWriter.resume(path)
     with writer:
         add(writer, 5)
