@@ -28,6 +28,7 @@ BENCHMARKS = {
     "rigid": "rigid",
     "overhead": "overhead",
     "advise": "advise",
+    "default": "default",
     "size": "size",
     "threads": "threads",
     "scaling-large": "scaling_large",

@@ -8,15 +8,22 @@ and the list made anew in every single step.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
-from benchmarks.measure import Figure, sweeps_timed
+import hardgrain as hg
+from benchmarks.measure import Figure, best, sweeps_timed
 from benchmarks.packings import engine, spheres
+from hardgrain.errors import RunError
+from hardgrain.run.checkpoint import Moment
+from hardgrain.run.plausible import implausible
 from hardgrain.scene.model import State
 from hardgrain.step.contact_dynamics import ContactDynamics
+from hardgrain.step.numbers import farthest, refuse_unfit
 
 SWEEPS = 100
+CHECKED = 100  # checks in a row
 
 
 def run(quick: bool) -> list[Figure]:
@@ -40,7 +47,40 @@ def run(quick: bool) -> list[Figure]:
                         detail=phases if name == "pair list kept" else "",
                     )
                 )
-    return figures
+    return [*figures, _checks(100 if quick else 1900)]
+
+
+def _checks(count: int) -> Figure:
+    """Share of a step of 100 sweeps in which a run looks for numbers that are none, and for what
+    cannot have happened, with the copy of the last good moment."""
+    side = math.ceil(math.sqrt(count))
+    places = [[0.5 + k % side, 0.5 + k // side] for k in range(count)]
+    scene = hg.Scene(
+        gravity=[0.0, -1.0],
+        grains=[hg.Grains(place=hg.At(positions=places))],
+        walls=[hg.Box(min=[0.0, 0.0], max=[side, side + 1.0], open=["top"])],
+    )
+    sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(sweeps=SWEEPS))
+    report, state, engine = sim.step(), sim.state, sim.engine
+
+    def checks() -> None:
+        for _ in range(CHECKED):
+            refuse_unfit(sim.model, state, limit, RunError, "")
+            engine._loads.pace(state, state.velocity, state.spin)
+            implausible(sim, report)
+            Moment(sim)
+
+    limit = farthest(sim.model)
+    steps = {"checks": checks, "step": lambda: [sim.step() for _ in range(5)]}
+    spent = best(steps, repeat=5)
+    checked, step = spent["checks"] / CHECKED, spent["step"] / 5
+    return Figure(
+        f"share of a step that the checks of a run take, {count} disks",
+        100.0 * checked / step,
+        unit="%",
+        target="< 1",
+        detail=f"{checked * 1e6:.3g} of {step * 1e6:.4g} µs",
+    )
 
 
 def _forget(step: ContactDynamics) -> Callable[[], None]:
