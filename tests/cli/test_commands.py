@@ -305,3 +305,20 @@ def test_info_of_a_soft_run_leaves_out_the_solver(hardgrain, scenario):
     facts = json.loads(hardgrain("info", "soft.h5", "--json").out)
     assert "network" not in facts
     assert not {"residual", "sweeps"} & set(facts["last"])
+
+
+def test_ctrl_c_ends_a_warm_up(monkeypatch):
+    """Not only the small run in hand."""
+    from hardgrain.cli import warmup
+
+    steps, step = [], warmup.Simulation.step
+
+    def interrupted(sim):
+        steps.append(sim)
+        signal.raise_signal(signal.SIGINT)
+        return step(sim)
+
+    monkeypatch.setattr(warmup.Simulation, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        warmup._compile([0, 1])
+    assert len(steps) == 1

@@ -97,4 +97,6 @@ def _compile(share: list[int]) -> None:
         _, scene, how = runs[k]
         with warnings.catch_warnings():  # steps are coarse, so that few of them see contacts
             warnings.simplefilter("ignore", ImplausibleRunWarning)
-            Simulation(scene, dt=0.1, on_implausible="report", **how).run(50)
+            summary = Simulation(scene, dt=0.1, on_implausible="report", **how).run(50)
+        if summary.ended == "interrupted":  # Ctrl-C ends a run, and is to end all of them
+            raise KeyboardInterrupt
