@@ -128,16 +128,16 @@ def _count(paths: list[Path]) -> dict[str, float]:
     before = np.concatenate([p.stays.begun <= p.top for p in paths])
     meta = np.concatenate([p.stays.metastable for p in paths])
     ended = np.concatenate([p.stays.ended[p.stays.metastable] <= p.top for p in paths])
-    before = np.concatenate([p.reversals <= p.top for p in paths])
+    reverse = np.concatenate([p.reversals <= p.top for p in paths])
     return {
         "stick_before": before.sum() / n,
         "metastable_before": (before & meta).sum() / n,
         "release_before": ended.sum() / n,
-        "reverse_before": before.sum() / n,
+        "reverse_before": reverse.sum() / n,
         "stick_after": (~before).sum() / n,
         "metastable_after": (~before & meta).sum() / n,
         "release_after": (~ended).sum() / n,
-        "reverse_after": (~before).sum() / n,
+        "reverse_after": (~reverse).sum() / n,
         "remembered_at_top": float(np.mean([p.remembered[p.top] for p in paths])),
         "remembered_at_end": float(np.mean([p.remembered[-1] for p in paths])),
     }
