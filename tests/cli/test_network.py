@@ -6,7 +6,7 @@ import pytest
 import hardgrain as hg
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.show.network import draw_network
-from hardgrain.show.plane import Plane, force_lines, see
+from hardgrain.show.plane import PlaneView, force_lines, see
 
 
 def settled(**scene):
@@ -15,7 +15,7 @@ def settled(**scene):
     return sim
 
 
-def seen(sim) -> Plane:
+def seen(sim) -> PlaneView:
     snap = snapshot(sim)
     return see(snap, force_lines(snap))
 

@@ -26,7 +26,7 @@ import pytest
 from hardgrain.errors import InputError, RunError
 from hardgrain.io import layout, runwriter
 from hardgrain.io.runfile import Record, RunFile
-from hardgrain.io.runwriter import RunWriter, Steps
+from hardgrain.io.runwriter import RunWriter, StepRows
 from hardgrain.scene.lawtable import N_PARAMETERS
 from hardgrain.scene.model import Contacts
 
@@ -92,11 +92,11 @@ def make_contacts(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Contacts | N
     )
 
 
-def make_steps(k: int, n: int = 10, w: int = 2, dim: int = 2) -> Steps:
+def make_steps(k: int, n: int = 10, w: int = 2, dim: int = 2) -> StepRows:
     steps = k % 4
     table = k + np.arange(3 * steps).reshape(-1, 3) / 7
     force = k + np.arange(steps * w * dim).reshape(steps, w, dim) / 9
-    return Steps(table, force, k + np.arange(steps * w).reshape(steps, w) / 11)
+    return StepRows(table, force, k + np.arange(steps * w).reshape(steps, w) / 11)
 
 
 def start(path: Path, n: int = 10, w: int = 2, dim: int = 2, **options: bool) -> RunWriter:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardgrain.papers.radjai1997.array import evolve
-from hardgrain.papers.radjai1997.starts import FIG3, Path, follow, path, start
+from hardgrain.papers.radjai1997.starts import FIG3, StartPath, follow, path, start
 
 pytestmark = pytest.mark.rounding
 
@@ -44,7 +44,7 @@ def test_stays_and_reversals_of_a_history_by_hand() -> None:
     # first: sticks, slides, sticks for good; second: never sticks, but turns; third: S, NS, S
     states = np.array([[0, 1, 1], [1, -1, 0], [0, -1, 1], [0, 1, 1]], dtype=np.int8)
     none = np.zeros(4)
-    p = Path(
+    p = StartPath(
         np.arange(4.0), none, states, (1, 0, 0), [], False, none.astype(int), none.astype(int), 0.0
     )  # fmt: skip
     assert sorted(zip(p.stays.begun, p.stays.ended)) == [(1, 2), (2, -1)]

@@ -13,7 +13,7 @@ from hardgrain.papers.radjai1997 import evolve, steady_state
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
     STIFFNESS,
-    Motion,
+    ArrayMotion,
     contact_dynamics,
     scene,
     soft_particles,
@@ -35,7 +35,7 @@ def forces(exact: Any) -> NDArray[np.float64]:
     )
 
 
-def balance(motion: Motion, start: dict[str, Any]) -> None:
+def balance(motion: ArrayMotion, start: dict[str, Any]) -> None:
     """Forces and motion obey the equations of the array with the paper's signs."""
     t = motion.tangential
     np.testing.assert_allclose(motion.normal_plane, 1.0 + t[:, 1:] - t[:, :-1], atol=1e-9)

@@ -17,7 +17,7 @@ from hardgrain.papers.radjai1997.exact.events import ContactLost, History
 from hardgrain.papers.radjai1997.exact.flip import flip
 from hardgrain.papers.radjai1997.exact.law import Coulomb
 from hardgrain.papers.radjai1997.exact.pivot import complementary
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 
 pytestmark = pytest.mark.rounding
 
@@ -27,7 +27,7 @@ REPAIRED = (80, 1.4, 0.01, 0.006, 0.01, 0.001)
 FIG10 = (5, 1.2, 0.01, 0.3, 0.3, 0.01)  # inside the window of indeterminacy
 
 
-def obeys_all_laws(s: Solution, inertia: float = 0.5, block_mass: float = 0.0) -> None:
+def obeys_all_laws(s: ArraySolution, inertia: float = 0.5, block_mass: float = 0.0) -> None:
     """Newton and Coulomb, disk by disk, from the array's arrays alone."""
     a, w = s.acceleration, s.angular_acceleration
     n, p, t, q = s.normal, s.normal_plane, s.tangential, s.tangential_plane
@@ -142,7 +142,7 @@ def test_flipping_finds_the_same(parameters: dict[str, Any], seed: int) -> None:
     mu = array.coefficients(*(parameters[k] for k in ("mu", "mu_plane", "mu_block")))
     slips = rng.integers(-1, 2, array.contacts).astype(np.int8)
     x, states = complementary(array, mu, slips)
-    s = Solution.checked(array, x, states, mu, mu, slips)
+    s = ArraySolution.checked(array, x, states, mu, mu, slips)
     found = flip(array, mu, mu, slips, rng)
     if found is not None and s.unique and not s.lost:
         assert found[0] == pytest.approx(x, abs=1e-8)
@@ -375,13 +375,13 @@ def test_what_is_found_is_checked() -> None:
     states[0] = 2
     given = (s.slide, s.stick, s.given)
     with pytest.raises(hardgrain.RunError, match=r"held that presses.*braking block"):
-        Solution.checked(s.array, s.x, states, *given)
+        ArraySolution.checked(s.array, s.x, states, *given)
     slips = s.given.copy()
     slips[1] = 1
     with pytest.raises(hardgrain.RunError, match=r"sticks that slips.*disk 1 and the plane"):
-        Solution.checked(s.array, s.x, s.states, s.slide, s.stick, slips)
+        ArraySolution.checked(s.array, s.x, s.states, s.slide, s.stick, slips)
     with pytest.raises(hardgrain.RunError, match="an equation of motion does not hold"):
-        Solution.checked(s.array, 1.1 * s.x, s.states, *given)
+        ArraySolution.checked(s.array, 1.1 * s.x, s.states, *given)
 
 
 # ---------------------------------------------------------------------- two coefficients

@@ -14,7 +14,7 @@ import hardgrain as hg
 from hardgrain.measure.rigidity import ACCURACY, ROUNDS, extent, network, rigidity
 from hardgrain.papers.fit import Floats, damped_sine
 from hardgrain.papers.unger2002 import chain as fig4
-from hardgrain.papers.unger2002.packing import DT, Packing, loaded, prepared, ring
+from hardgrain.papers.unger2002.packing import DT, PistonPacking, loaded, prepared, ring
 from hardgrain.papers.unger2002.row import LOAD as LINEAR
 from hardgrain.papers.unger2002.row import at_rest, shape, wavenumber
 from hardgrain.run.monitor import STEP_WORK
@@ -91,7 +91,7 @@ def actions(model: Model, state: State) -> Floats:
     return np.array(columns).T
 
 
-def delassus(packing: Packing) -> Floats:
+def delassus(packing: PistonPacking) -> Floats:
     """W of the loaded contacts, all sticking: rows in pairs, normal and tangent of each contact."""
     model, _ = packing.scene.build(0)
     h = actions(model, packing.state)
@@ -214,7 +214,7 @@ def test_piston_rings_as_predicted(sweeps: int) -> None:
 
 
 @cache
-def packings() -> list[Packing]:
+def packings() -> list[PistonPacking]:
     return [prepared(seed, 100, 2) for seed in range(4)]
 
 

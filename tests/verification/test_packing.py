@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from hardgrain.papers.fit import damped_sine
-from hardgrain.papers.unger2002.packing import Packing, prepared, ring, sheared, struck
+from hardgrain.papers.unger2002.packing import PistonPacking, prepared, ring, sheared, struck
 from hardgrain.theory import chain
 
 pytestmark = pytest.mark.rounding
 
 
 @pytest.fixture(scope="module")
-def packing() -> Packing:
+def packing() -> PistonPacking:
     return prepared(1, 100, 2)
 
 
-def test_a_packing_is_at_rest_and_repeats(packing: Packing) -> None:
+def test_a_packing_is_at_rest_and_repeats(packing: PistonPacking) -> None:
     assert packing.residual < 1e-9
     assert packing.overlap < 5e-3  # unfinished sweeps in the crash, see SWEEPS
     assert np.all(packing.state.velocity == 0.0)
@@ -25,12 +25,12 @@ def test_a_packing_is_at_rest_and_repeats(packing: Packing) -> None:
     assert np.array_equal(prepared(1, 100, 2).state.position, packing.state.position)
 
 
-def test_small_loads_move_it_in_proportion(packing: Packing) -> None:
+def test_small_loads_move_it_in_proportion(packing: PistonPacking) -> None:
     one, two = ring(packing, 20, 60, jump=1e-5), ring(packing, 20, 60, jump=2e-5)
     assert np.allclose(one, two, rtol=0.0, atol=1e-4 * np.abs(one).max())
 
 
-def test_sweeps_of_one_step_predict_the_ringing(packing: Packing) -> None:
+def test_sweeps_of_one_step_predict_the_ringing(packing: PistonPacking) -> None:
     excited, sweeps = struck(packing), 20
     rate = excited.rate()
     tau = chain.step_damping_time(rate, sweeps)

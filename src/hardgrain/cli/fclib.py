@@ -16,7 +16,7 @@ from hardgrain.io.json_text import json_text
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm
 from hardgrain.cli.fclib_step import problem_of_step
-from hardgrain.cli.fclib_table import Table, solve_at_once, solve_by_sweeps
+from hardgrain.cli.fclib_table import ResidualTable, solve_at_once, solve_by_sweeps
 
 __all__ = ["fclib"]
 
@@ -103,7 +103,7 @@ def solve(
     facts = _facts(file, form) | {"solver": solver, "tolerance": tolerance, "seed": seed}
     if not as_json:
         print("\n".join([*_header(facts), f"solver:      {solver}, tolerance {tolerance:g}", ""]))
-    table = Table(form, tolerance, quiet=as_json)
+    table = ResidualTable(form, tolerance, quiet=as_json)
     with _announced():
         if solver == "rigid":
             table.fill(lambda: solve_at_once(table, sweeps, seed))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hardgrain.scene.model import Floats
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
-__all__ = ["Table", "solve_at_once", "solve_by_sweeps"]
+__all__ = ["ResidualTable", "solve_at_once", "solve_by_sweeps"]
 
 LOOK = 1.2  # factor by which sweeps grow between two looks at the residual, each as dear as a sweep
 PATIENCE = 0.5  # [s] longest time between two looks, so that Ctrl-C is answered
@@ -33,7 +33,7 @@ class _Reached(Exception):
     """Raised when the tolerance is reached, whatever the solver's own criterion says."""
 
 
-class Table:
+class ResidualTable:
     """Residual over time, printed as it comes, with the best solution so far.
 
     Time is counted without compiling. Rows are printed at times that grow by a factor.
@@ -122,7 +122,7 @@ def _complete(form: GlobalForm | LocalForm, found: MatrixSolution, sweeps: int) 
     return replace(found, v=v, sweeps=sweeps)
 
 
-def solve_by_sweeps(table: Table, kind: str, sweeps: int, seed: int) -> None:
+def solve_by_sweeps(table: ResidualTable, kind: str, sweeps: int, seed: int) -> None:
     """Sweep, and look at the residual at growing intervals."""
     from hardgrain.solve.gauss_seidel import GaussSeidel
     from hardgrain.solve.jacobi import Jacobi
@@ -143,7 +143,7 @@ def solve_by_sweeps(table: Table, kind: str, sweeps: int, seed: int) -> None:
         more = max(1, min(math.ceil((LOOK - 1.0) * done), int(PATIENCE * rate)))
 
 
-def solve_at_once(table: Table, sweeps: int | None, seed: int) -> None:
+def solve_at_once(table: ResidualTable, sweeps: int | None, seed: int) -> None:
     """Use the rigid solver, again with a tighter tolerance if its criterion was met too early."""
     from hardgrain.solve.matrices import MatrixSolution
     from hardgrain.solve.rigid import RigidSolver, search

@@ -20,7 +20,8 @@ from hardgrain.forces.packing import Packing
 from hardgrain.scene.model import Floats
 
 __all__ = [
-    "Density", "Tail", "density", "distance", "jackknife", "matched", "starred", "strong", "tail",
+    "Density", "TailFit", "density", "distance", "jackknife", "matched", "starred", "strong",
+    "tail",
 ]  # fmt: skip
 
 # [unit of force] A force whose range is smaller counts as determined. Programs are inaccurate by
@@ -120,7 +121,7 @@ def density(values: Sequence[ArrayLike] | Floats, edges: ArrayLike) -> Density:
 
 
 @dataclass(frozen=True, eq=False)
-class Tail:
+class TailFit:
     """An exponential tail exp(−x/length) beyond ``start``, and how well it is one."""
 
     start: float
@@ -131,7 +132,7 @@ class Tail:
     count: int  # values beyond start
 
 
-def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
+def tail(values: Sequence[ArrayLike] | Floats, start: float) -> TailFit:
     """The exponential that fits values beyond ``start`` best, by maximum likelihood.
 
     No bins are needed, since the excess of an exponential is an exponential with the same length.
@@ -152,7 +153,7 @@ def tail(values: Sequence[ArrayLike] | Floats, start: float) -> Tail:
     errors = np.array([length, 1.0]) / np.sqrt(count)
     if len(excess) > 1:
         errors = jackknife([of(some) for some in _all_but_one(excess)])
-    return Tail(start, length, errors[0], variation, errors[1], count)
+    return TailFit(start, length, errors[0], variation, errors[1], count)
 
 
 def _groups(values: Sequence[ArrayLike] | Floats) -> list[Floats]:

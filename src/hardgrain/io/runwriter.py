@@ -47,7 +47,7 @@ from hardgrain.io.swmr import (
 )
 from hardgrain.scene.model import Contacts
 
-__all__ = ["RunWriter", "Steps"]
+__all__ = ["RunWriter", "StepRows"]
 
 Array = NDArray[Any]
 
@@ -57,7 +57,7 @@ WAIT = 0.02
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepRows:
     """What is kept of each of the k steps since the last frame."""
 
     table: Array  # (k, columns)
@@ -161,7 +161,7 @@ class RunWriter:
                     h5, lock = build(path, *copier(run, last + 1), durable=True)
             return cls(path, h5, lock, checkpoint.record), checkpoint
 
-    def append(self, frame: Record, steps: Steps, contacts: Contacts | None = None) -> None:
+    def append(self, frame: Record, steps: StepRows, contacts: Contacts | None = None) -> None:
         """Add one frame, the steps since the last one, and its contacts."""
         if self._lock is None:
             raise RunError(f"{self.path} is closed and takes no more frames.")
@@ -268,7 +268,9 @@ class RunWriter:
         """Number of complete frames."""
         return self._end["frames"]
 
-    def _blocks(self, frame: Record, steps: Steps, contacts: Contacts | None) -> dict[str, Array]:
+    def _blocks(
+        self, frame: Record, steps: StepRows, contacts: Contacts | None
+    ) -> dict[str, Array]:
         """New rows of every dataset that grows."""
         one: dict[str, Any] = vars(frame) | {
             "scalars": [frame.scalars[name] for name in self._scalars],

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "LEAST_POINTS",
-    "PowerLaw",
+    "PowerLawFit",
     "Ringing",
     "damped_sine",
     "mean_and_error",
@@ -173,7 +173,7 @@ def _errors(curvature: Floats, variance: float) -> Iterator[float]:
 
 # ---------------------------------------------------------------------- power law
 @dataclass(frozen=True)
-class PowerLaw:
+class PowerLawFit:
     """The fit y = prefactor x^exponent."""
 
     exponent: float
@@ -185,7 +185,7 @@ class PowerLaw:
         return y
 
 
-def power_law(x: ArrayLike, y: ArrayLike, y_error: ArrayLike | None = None) -> PowerLaw:
+def power_law(x: ArrayLike, y: ArrayLike, y_error: ArrayLike | None = None) -> PowerLawFit:
     """Fit a straight line to the logarithms, with weights by the errors of y if given.
 
     The error of the exponent is the larger of what the errors of y and what the scatter about the
@@ -201,4 +201,4 @@ def power_law(x: ArrayLike, y: ArrayLike, y_error: ArrayLike | None = None) -> P
     scatter = chi2 / (u.size - 2) if u.size > 2 else math.nan
     if y_error is not None:
         scatter = max(1.0, scatter) if u.size > 2 else 1.0
-    return PowerLaw(slope, math.sqrt(scatter / spread), float(np.exp(v0 - slope * u0)))
+    return PowerLawFit(slope, math.sqrt(scatter / spread), float(np.exp(v0 - slope * u0)))

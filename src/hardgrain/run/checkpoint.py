@@ -25,7 +25,7 @@ from hardgrain.scene.scene import Scene
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Moment", "from_checkpoint", "recall", "refuse_stopped"]
+__all__ = ["Backup", "from_checkpoint", "recall", "refuse_stopped"]
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:
     )
 
 
-class Moment:
+class Backup:
     """A copy of all that the next step of a simulation changes, to go back to."""
 
     def __init__(self, sim: Simulation) -> None:

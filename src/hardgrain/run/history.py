@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardgrain.errors import RunError
-from hardgrain.io.runwriter import Steps
+from hardgrain.io.runwriter import StepRows
 from hardgrain.run.exchange import FLOWS
 from hardgrain.run.monitor import COLUMNS
 from hardgrain.scene.model import Floats
@@ -44,12 +44,12 @@ def row(sim: Simulation, report: StepReport) -> Row:
     return np.array(found), sim.engine.wall_force.copy(), sim.wall_work
 
 
-def stacked(sim: Simulation, rows: list[Row]) -> Steps:
+def stacked(sim: Simulation, rows: list[Row]) -> StepRows:
     """Rows of several steps, or of none, as arrays."""
     walls = sim.engine.wall_force.shape
     shapes = (len(columns(sim)),), walls, walls[:1]
     parts = zip(*rows) if rows else ([], [], [])
-    return Steps(*(np.reshape(part, (len(rows), *each)) for part, each in zip(parts, shapes)))
+    return StepRows(*(np.reshape(part, (len(rows), *each)) for part, each in zip(parts, shapes)))
 
 
 def work_of_walls(sim: Simulation, before: Floats) -> Floats:

@@ -16,7 +16,7 @@ from hardgrain.step.report import StepReport
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Line", "Pace", "Progress", "bar", "duration", "span"]
+__all__ = ["Line", "Progress", "StepTimer", "bar", "duration", "span"]
 
 PERIOD = 0.1  # [s] time between two updates of the line; more of them would slow the run down
 BAR = 10  # [characters] width of the bar
@@ -106,7 +106,7 @@ class Progress(Line):
         self.until = list(until)
         self.command = command
         self.hidden = False  # it is quiet by choice, so that warnings take another way
-        self.pace = Pace()
+        self.pace = StepTimer()
 
     def __enter__(self) -> Self:
         from hardgrain.kernels import announce
@@ -177,7 +177,7 @@ class Progress(Line):
         return min(sim.state.step / total, 1.0), max(total - sim.state.step, 0.0)
 
 
-class Pace:
+class StepTimer:
     """Measures how long steps take, and estimates how long those to come may take.
 
     Steps grow slower as grains meet: a mean over the run would promise too much. Three guesses are

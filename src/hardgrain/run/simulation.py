@@ -17,7 +17,7 @@ from hardgrain.errors import ImplausibleRunWarning, InputError, RunError, SoftRu
 from hardgrain.io.frame import Frame
 from hardgrain.io.runwriter import RunWriter
 from hardgrain.kernels import compile_seconds
-from hardgrain.run.checkpoint import Moment, from_checkpoint, recall, refuse_stopped
+from hardgrain.run.checkpoint import Backup, from_checkpoint, recall, refuse_stopped
 from hardgrain.run.driven import refuse_driven_together
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.history import work_of_walls
@@ -301,7 +301,7 @@ class Simulation:
             self.implausible = None
         ended, asked = reason(), interrupt.asked
         while ended is None and not asked:
-            good = Moment(self) if self.scenario.on_implausible == "stop" else None
+            good = Backup(self) if self.scenario.on_implausible == "stop" else None
             known = self.implausible
             with self._begun():
                 report = self.step()

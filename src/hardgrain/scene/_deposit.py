@@ -36,7 +36,7 @@ PRIMES = tuple(
 )
 
 
-class Cells(NamedTuple):
+class CellTable(NamedTuple):
     """Grains in cells, in one table of buckets for all levels.
 
     A level holds the grains whose radius is within a factor of 2; the edge of its cells is twice
@@ -57,7 +57,7 @@ class Cells(NamedTuple):
     high: Longs  # (3,) scratch space for the last cell of a search
 
 
-def make_cells(radius: Floats, fixed: int, periodic: Floats) -> Cells:
+def make_cells(radius: Floats, fixed: int, periodic: Floats) -> CellTable:
     """Empty cells for grains of the given radius (m,), the first ``fixed`` of them sorted."""
     level = np.minimum(np.log2(radius.max() / radius), 60.0).astype(np.int64)
     used, level = np.unique(level, return_inverse=True)
@@ -66,7 +66,7 @@ def make_cells(radius: Floats, fixed: int, periodic: Floats) -> Cells:
     edge = np.repeat(2.0 * largest[:, None], len(periodic), axis=1)
     number = np.where(periodic > 0.0, np.clip(periodic // edge, 1.0, FAR), 0.0)
     edge = np.divide(periodic, number, out=edge, where=number > 0.0)
-    return Cells(
+    return CellTable(
         level,
         largest,
         edge,
@@ -101,7 +101,7 @@ def _nth_cell(s: int, low: int, high: int, number: int) -> int:
 
 
 @device
-def _bucket(cells: Cells, level: int, a: int, b: int, c: int) -> int:
+def _bucket(cells: CellTable, level: int, a: int, b: int, c: int) -> int:
     """The bucket of a cell, by a hash of its level and indices."""
     h = np.uint64(a) * PRIMES[0] ^ np.uint64(b) * PRIMES[1] ^ np.uint64(c + 64 * level) * PRIMES[2]
     h ^= h >> np.uint64(31)
@@ -109,7 +109,7 @@ def _bucket(cells: Cells, level: int, a: int, b: int, c: int) -> int:
 
 
 @device
-def _place(cells: Cells, x: Floats, period: Floats, i: int) -> None:
+def _place(cells: CellTable, x: Floats, period: Floats, i: int) -> None:
     """Put grain i into its cell."""
     k = cells.level[i]
     cells.low[2] = 0
@@ -146,7 +146,7 @@ def _overlap(
 
 @device
 def _search(
-    cells: Cells, x: Floats, radius: Floats, period: Floats, i: int, r: float, enough: float
+    cells: CellTable, x: Floats, radius: Floats, period: Floats, i: int, r: float, enough: float
 ) -> tuple[float, int, int]:
     """Largest overlap of grain i, of radius r, with the grains in the cells; with which; and the
     number of cells and grains looked at. Ends at the first overlap above ``enough``."""
@@ -242,7 +242,7 @@ def deposit(
     high: Floats,
     inset: Floats,
     period: Floats,
-    cells: Cells,
+    cells: CellTable,
     kind: Ints,
     point: Floats,
     axis: Floats,
@@ -277,14 +277,16 @@ def deposit(
 
 
 @jit
-def insert(x: Floats, period: Floats, cells: Cells, count: int) -> None:
+def insert(x: Floats, period: Floats, cells: CellTable, count: int) -> None:
     """Put the first grains into their cells as they lie."""
     for i in range(count):
         _place(cells, x, period, i)
 
 
 @jit
-def worst_pair(x: Floats, radius: Floats, period: Floats, cells: Cells) -> tuple[float, int, int]:
+def worst_pair(
+    x: Floats, radius: Floats, period: Floats, cells: CellTable
+) -> tuple[float, int, int]:
     """Largest overlap of grains sorted from large to small, and its pair; 0, −1, −1 if none."""
     worst, first, second = 0.0, -1, -1
     done = 0

@@ -39,7 +39,7 @@ from hardgrain.scene.scene_checks import check_memory, check_periods, check_size
 from hardgrain.scene.sizes import draw
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
 from hardgrain.scene.wall_checks import check_holes, check_images
-from hardgrain.scene.walls import Walls
+from hardgrain.scene.walls import WallRows
 
 __all__ = ["GrainArrays", "Scene"]
 
@@ -91,7 +91,7 @@ class Scene(Spec):
         """
         dim, ns = self.dimension, spins(self.dimension)
         periodic = self._periods()
-        walls = Walls(self.walls, dim, periodic, list(self.materials)).geometry()
+        walls = WallRows(self.walls, dim, periodic, list(self.materials)).geometry()
         position, radius = np.zeros((0, dim)), np.zeros(0)
         velocity, spin, group = np.zeros((0, dim)), np.zeros((0, ns)), np.zeros(0, np.int32)
         if start is not None:
@@ -143,7 +143,7 @@ class Scene(Spec):
         if grains is None:
             check_memory(sum(spec.count or 0 for spec in self.grains))
         g = self.place_grains(seed) if grains is None else grains
-        walls = Walls(self.walls, dim, periodic, names)
+        walls = WallRows(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
         check_periods(periodic, g.radius)
         check_images(periodic, g.radius, walls.rows)

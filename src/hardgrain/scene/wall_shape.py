@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from hardgrain.scene.model import Floats
 from hardgrain.scene.wall_kinds import DISK, FLAT, PLANE, ROUND, SEGMENT, TRIANGLE
 
-__all__ = ["EDGES", "Surface", "WallShape", "circle", "strips"]
+__all__ = ["EDGES", "WallShape", "WallSurface", "circle", "strips"]
 
 EDGES = 96  # number of edges of a circle, which is drawn as a polygon
 CLOSE = 1e-9  # [size of the box] distance between a plane and a corner on it that is only rounding
 
 
 @dataclass(frozen=True)
-class Surface:
+class WallSurface:
     """The surface of a wall, made of cells: lines in 2D, flat convex polygons in 3D."""
 
     points: Floats  # (p, dim) [length]
@@ -97,11 +97,11 @@ class WallShape(NamedTuple):
         out = outer - middle
         return [outer, middle + size * out / np.linalg.norm(out, axis=1)[:, None]]
 
-    def surface(self, low: Floats, high: Floats, edges: int = EDGES) -> Surface:
+    def surface(self, low: Floats, high: Floats, edges: int = EDGES) -> WallSurface:
         """The surface of the wall; if it has no end, the part within a box, which may be empty."""
         if self.kind == PLANE:
             corners = _cut(self.point, self.axis, low, high)
-            return Surface(corners, [np.arange(len(corners))] if len(corners) else [])
+            return WallSurface(corners, [np.arange(len(corners))] if len(corners) else [])
         if self.kind in ROUND and self.dim == 3:
             along = (_corners(low, high) - self.point) @ self.axis
             ring = self.point + self.size * circle(np.array(_across(self.axis)), edges)
@@ -110,9 +110,11 @@ class WallShape(NamedTuple):
             rims = self.rims(edges)
         count = len(rims[0])
         if len(rims) == 2:
-            return Surface(np.vstack(rims), strips(count))
+            return WallSurface(np.vstack(rims), strips(count))
         closed = self.kind in ROUND  # a circle in 2D is a line that ends where it begins
-        return Surface(rims[0], [np.append(np.arange(count), 0) if closed else np.arange(count)])
+        return WallSurface(
+            rims[0], [np.append(np.arange(count), 0) if closed else np.arange(count)]
+        )
 
 
 def circle(axes: Floats, edges: int = EDGES) -> Floats:

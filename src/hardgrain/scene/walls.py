@@ -22,7 +22,7 @@ from hardgrain.scene.wall_kinds import PLANE
 from hardgrain.scene.wall_parts import parts, scaled
 from hardgrain.scene.wall_rows import Simple, shape_of
 
-__all__ = ["WallRow", "Walls"]
+__all__ = ["WallRow", "WallRows"]
 
 
 @dataclass
@@ -51,7 +51,7 @@ class WallRow:
         return self.kind == PLANE and self.free == np.flatnonzero(self.axis).tolist()
 
 
-class Walls:
+class WallRows:
     """All walls of a scene as rows; boxes and drums become their parts."""
 
     def __init__(

@@ -22,7 +22,7 @@ from hardgrain.show.colour import (
     name_key,
     paint,
 )
-from hardgrain.show.plane import Circle, Plane, Shape
+from hardgrain.show.plane import Circle, PlaneView, Shape
 from hardgrain.show.style import COLOURS, DPI, colour_map, diverging, label, save, style, symbols
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class Picture:
             facts += ", seen along y"
         self.facts.set_text(facts)
 
-    def _show_grains(self, seen: Plane, field: GrainField | None) -> None:
+    def _show_grains(self, seen: PlaneView, field: GrainField | None) -> None:
         from matplotlib.colors import to_rgb
 
         face, rim = np.array(to_rgb(GRAIN))[None], np.array(to_rgb(RIM))[None]
@@ -275,7 +275,7 @@ class Picture:
             linewidths=self._rim * np.minimum(0.6, 0.05 * diameter * self.points),
         )  # fmt: skip
 
-    def _show_lines(self, seen: Plane) -> None:
+    def _show_lines(self, seen: PlaneView) -> None:
         size, shade = np.abs(seen.force), self.look.shade
         share = np.minimum(size / max(self.fixed.force, 1e-300), 1.0)
         widest = WIDEST if self.look.colour == PLAIN else SLIM
@@ -285,7 +285,7 @@ class Picture:
             edgecolors=self._line_colours(seen), rasterized=size.size > DRAWN,
         )  # fmt: skip
 
-    def _line_colours(self, seen: Plane) -> Floats:
+    def _line_colours(self, seen: PlaneView) -> Floats:
         from matplotlib.colors import to_rgba
 
         colours, top = self._line_map, self.fixed.value or 1.0

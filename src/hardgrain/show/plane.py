@@ -15,7 +15,7 @@ from hardgrain.scene.model import Floats
 from hardgrain.scene.wall_kinds import FLAT, INSIDE, PLANE, ROUND, SEGMENT
 from hardgrain.scene.wall_shape import WallShape
 
-__all__ = ["BAND", "Circle", "Lines", "Plane", "Shape", "bounds", "force_lines", "see", "walls"]
+__all__ = ["BAND", "Circle", "Lines", "PlaneView", "Shape", "bounds", "force_lines", "see", "walls"]
 
 BAND = 0.7  # [mean diameter] thickness of a wall as drawn
 
@@ -31,7 +31,7 @@ class Lines:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
+class PlaneView:
     """All that is drawn. Grains and lines that cross a periodic end are there twice."""
 
     axes: tuple[int, int]
@@ -82,7 +82,7 @@ def plane_of(seen: Snapshot | WallShape) -> tuple[int, int]:
     return (0, 1) if seen.dim == 2 else (0, 2)
 
 
-def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -> Plane:
+def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -> PlaneView:
     """Put grains and lines into the plane of the picture; ``box`` (2, 2) holds its corners."""
     axes = plane_of(snap)
     keep = list(axes)
@@ -97,7 +97,7 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
     start = snap.wrapped[lines.first][:, keep]
     ends = np.stack([start, start + lines.arm[:, keep]], axis=1)
     grain, center = np.arange(snap.n), snap.wrapped[:, keep]
-    plane = Plane(
+    plane = PlaneView(
         axes, center, snap.radius, depth, grain, ends, lines.force, lines.value, low, high
     )
     for k, axis in enumerate(axes):
@@ -112,7 +112,7 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
     )
 
 
-def _with_images(plane: Plane, k: int, low: float, period: float) -> Plane:
+def _with_images(plane: PlaneView, k: int, low: float, period: float) -> PlaneView:
     """Add the images of all that crosses the periodic ends along axis k of the picture."""
     shift = np.zeros(2)
     shift[k] = period

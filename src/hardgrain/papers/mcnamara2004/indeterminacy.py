@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.forces.compare import Tail, density, tail
+from hardgrain.forces.compare import TailFit, density, tail
 from hardgrain.forces.extremal import Choice
 from hardgrain.forces.program import FEASIBLE
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome, chance
@@ -155,7 +155,7 @@ def _peak(values: list[Floats]) -> float:
     return float(((every < 0.5).mean() / 0.5) / (((every > 0.5) & (every < 5.0)).mean() / 4.5))
 
 
-def exponential(fit: Tail, samples: int) -> Expected | str:
+def exponential(fit: TailFit, samples: int) -> Expected | str:
     """The claim "exponential", judged by scatter over mean; the paper is as noisy as we are."""
     words = "exponential: scatter over mean is 1"
     if samples < ENOUGH:

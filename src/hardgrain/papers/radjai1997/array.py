@@ -14,7 +14,7 @@ from hardgrain.papers.radjai1997.exact.array import Array, Floats
 from hardgrain.papers.radjai1997.exact.drive import Pieces
 from hardgrain.papers.radjai1997.exact.events import ContactLost, History
 from hardgrain.papers.radjai1997.exact.law import Coulomb, Rule
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 
 __all__ = ["ContactLost", "evolve", "pieces", "steady_state"]
 
@@ -30,7 +30,7 @@ def steady_state(
     mu_block: ArrayLike,
     law: Law = "C1",
     **options: Any,
-) -> Solution:
+) -> ArraySolution:
     """The steady state that an array at rest takes at once; under C1, if unique, from any start.
 
     Forces are in units of a disk's weight; coefficients of friction are numbers, or arrays with one

@@ -10,7 +10,7 @@ import numpy as np
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
 from hardgrain.papers.radjai1997.array import pieces, steady_state
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.scene import BLOCK_MASS, contact_dynamics, scene
 from hardgrain.theory import array as theory
 
@@ -46,7 +46,7 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _state(mu: float, plane: float, block: float = BLOCK, **options: Any) -> Solution:
+def _state(mu: float, plane: float, block: float = BLOCK, **options: Any) -> ArraySolution:
     return steady_state(SIZE, DRIVE, BRAKE, mu, plane, block, **options)
 
 

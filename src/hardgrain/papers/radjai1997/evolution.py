@@ -15,11 +15,11 @@ from hardgrain.papers.radjai1997 import two_coefficients as c2
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.evolution_figures import TYPICAL, add_tables, fig3, fig4
 from hardgrain.papers.radjai1997.exact.events import History
-from hardgrain.papers.radjai1997.scene import STIFFNESS, Motion
+from hardgrain.papers.radjai1997.scene import STIFFNESS, ArrayMotion
 from hardgrain.papers.radjai1997.starts import (
     FIG3,
     STEADY,
-    Path,
+    StartPath,
     columns,
     follow,
     follow_soft,
@@ -72,7 +72,7 @@ def run(quick: bool) -> Outcome:
 
 
 # ---------------------------------------------------------------------- C1
-def _one_steady_state(outcome: Outcome, paths: list[Path], window: Floats) -> None:
+def _one_steady_state(outcome: Outcome, paths: list[StartPath], window: Floats) -> None:
     """Judge Fig. 4a: where all starts end under C1."""
     n = len(paths)
     closed = [p for p in paths if not p.lost]
@@ -129,7 +129,7 @@ def _one_steady_state(outcome: Outcome, paths: list[Path], window: Floats) -> No
     ]
 
 
-def _shape(outcome: Outcome, paths: list[Path]) -> None:
+def _shape(outcome: Outcome, paths: list[StartPath]) -> None:
     """Initial friction, its maximum, and scales."""
     n = len(paths)
     mean_v = 0.5
@@ -196,7 +196,7 @@ def _shape(outcome: Outcome, paths: list[Path]) -> None:
     ]  # fmt: skip
 
 
-def _energy(outcome: Outcome, paths: list[Path]) -> None:
+def _energy(outcome: Outcome, paths: list[StartPath]) -> None:
     """Energy on the way, and what the plane's friction is worth in the steady state."""
     steady = steady_state(*FIG3)
     # Late enough, all velocities are proportional to the accelerations.
@@ -225,7 +225,7 @@ def _energy(outcome: Outcome, paths: list[Path]) -> None:
 
 
 # ---------------------------------------------------------------------- RC1
-def _soft(outcome: Outcome, soft: dict[int, tuple[Motion, History]]) -> None:
+def _soft(outcome: Outcome, soft: dict[int, tuple[ArrayMotion, History]]) -> None:
     """Judge Fig. 4b, by molecular dynamics."""
     rows = []
     for seed, (motion, exact) in soft.items():

@@ -12,11 +12,11 @@ from hardgrain.papers.fit import Floats
 from hardgrain.papers.radjai1997 import two_coefficients as c2
 from hardgrain.papers.radjai1997.array import evolve
 from hardgrain.papers.radjai1997.exact.events import History
-from hardgrain.papers.radjai1997.scene import Motion
+from hardgrain.papers.radjai1997.scene import ArrayMotion
 from hardgrain.papers.radjai1997.starts import (
     FIG3,
     STEADY,
-    Path,
+    StartPath,
     start,
 )
 
@@ -25,7 +25,9 @@ __all__ = ["TYPICAL", "add_tables", "fig3", "fig4"]
 TYPICAL = 8  # seed of the start of Fig. 3: no contact opens, C2 ends elsewhere
 
 
-def add_tables(outcome: Outcome, paths: list[Path], typical: tuple[Motion, History]) -> None:
+def add_tables(
+    outcome: Outcome, paths: list[StartPath], typical: tuple[ArrayMotion, History]
+) -> None:
     outcome.tables["starts"] = {
         "seed": range(len(paths)),
         "v0": [start(seed)[1] for seed in range(len(paths))],
@@ -63,7 +65,7 @@ def _steps(axes: Any, time: Floats, friction: Floats, until: float, **look: Any)
               **look)  # fmt: skip
 
 
-def fig3(typical: tuple[Motion, History]) -> Any:
+def fig3(typical: tuple[ArrayMotion, History]) -> Any:
     motion, exact = typical
     figure, (left, right) = new_figure(1, 2, width_ratios=[1.7, 1.0], width=4.6)
     two = _typical_c2()
@@ -81,7 +83,9 @@ def fig3(typical: tuple[Motion, History]) -> Any:
 
 
 def fig4(
-    paths: list[Path], soft: dict[int, tuple[Motion, History]], two: dict[str, list[Path]]
+    paths: list[StartPath],
+    soft: dict[int, tuple[ArrayMotion, History]],
+    two: dict[str, list[StartPath]],
 ) -> Any:
     figure, axes = new_figure(2, 2, width=4.4, height=3.1, sharex=True, sharey=True)
     first, last = 2e-2, 60.0

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from hardgrain.papers.radjai1997.exact.array import STICKS
 from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, with_states
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.scene import (
     STIFFNESS,
 )
@@ -60,7 +60,7 @@ SIZES = range(3, 21)  # numbers of disks of other arrays
 TWOFOLD = 7  # disks; the shortest array of FIG10's coefficients whose path over N_L turns back
 
 
-def regularised(found: Solution) -> float:
+def regularised(found: ArraySolution) -> float:
     """The acceleration v̇ of the solution that RC1 goes to, whatever its γ_s.
 
     Slips round a loop of sticking contacts add up to zero, with signs: Σ c u = 0. RC1 has T = γ_s u

@@ -15,7 +15,7 @@ from hardgrain.papers.radjai1997.exact.array import STICKS
 from hardgrain.papers.radjai1997.starts import (
     FIG3,
     STEADY,
-    Path,
+    StartPath,
     columns,
     follow,
     found,
@@ -30,7 +30,7 @@ PARTICLES = FIG3[0]
 VELOCITIES = (0.0, 0.25, 0.5, 0.75, 1.0, 2.0)  # v at the start, if all have the same
 
 
-def bookkeeping(outcome: Outcome, paths: list[Path]) -> None:
+def bookkeeping(outcome: Outcome, paths: list[StartPath]) -> None:
     """S → NS → S before and after the maximum of µ_g, and what is remembered."""
     closed = [p for p in paths if not p.lost]
     count = _count(closed)
@@ -112,7 +112,7 @@ def bookkeeping(outcome: Outcome, paths: list[Path]) -> None:
     ]  # fmt: skip
 
 
-def _again(paths: list[Path]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def _again(paths: list[StartPath]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Contacts of each start that stick and slide again, and all that stick, before and after."""
     rows = []
     for p in paths:
@@ -122,7 +122,7 @@ def _again(paths: list[Path]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     return (a, b), (c, d)
 
 
-def _count(paths: list[Path]) -> dict[str, float]:
+def _count(paths: list[StartPath]) -> dict[str, float]:
     """What contacts do before and after the maximum of µ_g, per start."""
     n = len(paths)
     before = np.concatenate([p.stays.begun <= p.top for p in paths])
@@ -143,7 +143,7 @@ def _count(paths: list[Path]) -> dict[str, float]:
     }
 
 
-def _sticking(paths: list[Path]) -> dict[str, list[int]]:
+def _sticking(paths: list[StartPath]) -> dict[str, list[int]]:
     """Events of each start in which a contact sticks, alone or as another lets go, and their cost.
 
     The cost is the number of combinations of initial velocities that are lost.
@@ -222,7 +222,7 @@ def velocities(outcome: Outcome, quick: bool) -> None:
     )
 
 
-def figure(paths: list[Path]) -> Any:
+def figure(paths: list[StartPath]) -> Any:
     figure, (left, right) = new_figure(1, 2, width=4.6)
     count = _count([p for p in paths if not p.lost])
     names = ("before", "after")

@@ -15,12 +15,12 @@ from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import damped_sine, mean_and_error, power_law
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.exact.events import History
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.scene import (
     BLOCK_MASS,
     DAMPING,
     STIFFNESS,
-    Motion,
+    ArrayMotion,
     contact_dynamics,
     scene,
     soft_particles,
@@ -55,13 +55,13 @@ def _exact(seed: int) -> History:
     return evolve(*FIG3, **_start(seed), block_mass=BLOCK_MASS)
 
 
-def _rigid(seed: int, dt: float) -> Motion:
+def _rigid(seed: int, dt: float) -> ArrayMotion:
     """Contact dynamics of Fig. 3 from one start, with one step."""
     duration = max(END, 1.0 + float(_exact(seed).time[-1]))
     return contact_dynamics(scene(*FIG3, **_start(seed)), duration, dt=dt)
 
 
-def _soft(sliding: float, stiffness: float) -> Motion:
+def _soft(sliding: float, stiffness: float) -> ArrayMotion:
     """Molecular dynamics of Fig. 3 with γ_s and k_n."""
     harder = math.sqrt(stiffness / STIFFNESS)
     return soft_particles(
@@ -74,7 +74,7 @@ def _soft(sliding: float, stiffness: float) -> Motion:
     )
 
 
-def _distance(motion: Motion, exact: Solution) -> float:
+def _distance(motion: ArrayMotion, exact: ArraySolution) -> float:
     """Largest difference of a force, at the end of a motion, from the exact solution's [m g]."""
     every = (exact.normal, exact.normal_plane, exact.tangential, exact.tangential_plane)
     return float(np.abs(motion.forces[-1] - np.concatenate(every)).max())
@@ -126,7 +126,7 @@ def _from_rest(outcome: Outcome) -> None:
     outcome.tables["from_rest"] = dict(table)
 
 
-def _from_motion(outcome: Outcome, rigid: dict[tuple[int, float], Motion]) -> None:
+def _from_motion(outcome: Outcome, rigid: dict[tuple[int, float], ArrayMotion]) -> None:
     """Contact dynamics from random starts: where it ends, and how closely it follows C1."""
     table: dict[str, list[float]] = defaultdict(list)
     for (seed, dt), motion in rigid.items():
@@ -181,7 +181,7 @@ def _from_motion(outcome: Outcome, rigid: dict[tuple[int, float], Motion]) -> No
         )
 
 
-def _regularised(outcome: Outcome, soft: dict[tuple[float, float], Motion]) -> None:
+def _regularised(outcome: Outcome, soft: dict[tuple[float, float], ArrayMotion]) -> None:
     """Molecular dynamics: its steady state and its path against those of C1."""
     exact = _exact(START)
     sticks, end = exact.steady.states == 0, exact.steady.friction
@@ -331,7 +331,9 @@ _TEXT = (
 )
 
 
-def _paths(rigid: Motion, soft: dict[tuple[float, float], Motion], first: dict[str, Any]) -> Any:
+def _paths(
+    rigid: ArrayMotion, soft: dict[tuple[float, float], ArrayMotion], first: dict[str, Any]
+) -> Any:
     exact = _exact(START)
     force = np.array([solution.normal[MIDDLE] for solution in exact.solutions])
     figure, (left, right) = new_figure(1, 2, width_ratios=[1.6, 1.0], width=4.8)

@@ -17,7 +17,7 @@ from hardgrain.papers.fit import mean_and_error
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.exact.array import STICKS
 from hardgrain.papers.radjai1997.exact.law import Rule
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.modes_case import (
     ALPHA,
     COEFFICIENTS,
@@ -84,7 +84,7 @@ _TEXT = (
 
 
 # ---------------------------------------------------------------------- three modes
-def _three_modes(outcome: Outcome, found: Solution, seeds: int) -> None:
+def _three_modes(outcome: Outcome, found: ArraySolution, seeds: int) -> None:
     v, (first, second, _) = found.acceleration, found.modes
     mu, mu_plane = REPAIRED["mu"], REPAIRED["mu_plane"]
     omega, t, t_plane = found.angular_acceleration, found.tangential, found.tangential_plane

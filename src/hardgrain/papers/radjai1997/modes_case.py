@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hardgrain.papers.radjai1997.exact.array import Floats
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 
 __all__ = ["ALPHA", "COEFFICIENTS", "PRINTED", "REPAIRED", "ROUNDING", "eta_plane"]
 
@@ -19,6 +19,6 @@ REPAIRED = PRINTED | {"mu": 0.006, "mu_plane": 0.01}
 COEFFICIENTS = ("brake", "mu", "mu_plane", "mu_block")
 
 
-def eta_plane(found: Solution) -> Floats:
+def eta_plane(found: ArraySolution) -> Floats:
     eta: Floats = found.tangential_plane / (found.slide[1::2] * found.normal_plane)
     return eta

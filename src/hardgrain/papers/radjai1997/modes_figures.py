@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.modes_case import COEFFICIENTS, PRINTED, REPAIRED, eta_plane
 from hardgrain.theory import array as theory
 
@@ -28,7 +28,7 @@ def _shade(axes: Any, modes: tuple[int, int, int], label: bool = True) -> None:
     axes.set_xlim(-1, sum(modes) + 1)
 
 
-def fig5(found: Solution) -> Any:
+def fig5(found: ArraySolution) -> Any:
     figure, axes = new_figure(1, 1, width=6.0)
     v, omega = found.acceleration, found.angular_acceleration
     _shade(axes, found.modes)
@@ -47,7 +47,7 @@ def fig5(found: Solution) -> Any:
     return figure
 
 
-def fig6(found: Solution) -> Any:
+def fig6(found: ArraySolution) -> Any:
     figure, (left, right) = new_figure(1, 2)
     n = found.array.particles
     for axes in (left, right):
@@ -59,7 +59,7 @@ def fig6(found: Solution) -> Any:
     return figure
 
 
-def fig7(found: Solution) -> Any:
+def fig7(found: ArraySolution) -> Any:
     figure, (left, right) = new_figure(1, 2)
     n = found.array.particles
     for axes in (left, right):
@@ -81,7 +81,7 @@ def fig7(found: Solution) -> Any:
     return figure
 
 
-def figure_mobilisation(found: Solution) -> Any:
+def figure_mobilisation(found: ArraySolution) -> Any:
     figure, axes = new_figure(1, 1, width=6.0)
     first = found.modes[0]
     _shade(axes, found.modes)

@@ -13,7 +13,7 @@ from hardgrain.papers.experiment import Claim, Expected, Outcome
 from hardgrain.papers.radjai1997.array import evolve, steady_state
 from hardgrain.papers.radjai1997.exact.array import Array, Floats
 from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, with_states
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.modes_case import COEFFICIENTS, PRINTED, ROUNDING
 from hardgrain.parallel import pmap
 from hardgrain.theory import array as theory
@@ -45,7 +45,7 @@ def _drives(array: Array, mu: Floats, slip: Floats) -> Floats:
     return ends
 
 
-def _band(rows: Any, found: Solution) -> Floats:
+def _band(rows: Any, found: ArraySolution) -> Floats:
     given = with_states(found.array, found.states, found.slide, found.stick, found.given)
     return given.extremes(rows)
 

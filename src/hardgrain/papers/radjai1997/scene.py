@@ -32,7 +32,7 @@ __all__ = [
     "BLOCK_MASS",
     "DAMPING",
     "STIFFNESS",
-    "Motion",
+    "ArrayMotion",
     "contact_dynamics",
     "scene",
     "soft_particles",
@@ -125,7 +125,7 @@ def simulation(
 
 
 @dataclass(frozen=True)
-class Motion:
+class ArrayMotion:
     """What an array did, sampled at n times; forces in the paper's conventions, [m g].
 
     Those of contact dynamics are means over the step that ends at the time, those of soft particles
@@ -176,7 +176,7 @@ class Motion:
         return bool((self.normal > 0.0).all() and (self.normal_plane > 0.0).all())
 
 
-def follow(sim: Simulation, steps: int, every: int = 1) -> Motion:
+def follow(sim: Simulation, steps: int, every: int = 1) -> ArrayMotion:
     """Make so many steps and look at the array after every so many of them."""
     size, bodies = sim.model.n, sim.model.bodies
     samples = steps // every
@@ -197,7 +197,7 @@ def follow(sim: Simulation, steps: int, every: int = 1) -> Motion:
     side, plane = force[:, : size + 1], force[:, size + 1 : -1]
     forward = np.where(np.arange(size + 1) == 0, 1.0, -1.0)  # on which side the second body lies
     softness = sim.engine.softness
-    return Motion(
+    return ArrayMotion(
         sim.dt if softness is None else softness.step, time, velocity, omega,
         normal=forward * side[..., 0],
         normal_plane=-plane[..., 1],
@@ -213,7 +213,7 @@ def contact_dynamics(
     dt: float = 0.01,
     tolerance: float = 1e-12,
     seed: int = 0,
-) -> Motion:
+) -> ArrayMotion:
     """The array by contact dynamics, every step converged to ``tolerance`` or refused.
 
     The tolerance is on the solver's residual, a share of the velocities that contacts give. What
@@ -232,7 +232,7 @@ def soft_particles(
     stiffness: float = STIFFNESS,
     damping: float = DAMPING,
     shorter: float = 1.0,
-) -> Motion:
+) -> ArrayMotion:
     """The array by soft particles with the law RC1, γ_s = ``tangential_damping``.
 
     Sampled ``every`` so much time. Explicit steps are as long as the engine lets them be, divided

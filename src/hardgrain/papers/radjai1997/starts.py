@@ -33,12 +33,12 @@ from hardgrain.papers.fit import Floats
 from hardgrain.papers.radjai1997.array import evolve
 from hardgrain.papers.radjai1997.exact.array import STICKS, States
 from hardgrain.papers.radjai1997.exact.events import History
-from hardgrain.papers.radjai1997.scene import BLOCK_MASS, Motion, scene, soft_particles
+from hardgrain.papers.radjai1997.scene import BLOCK_MASS, ArrayMotion, scene, soft_particles
 
 __all__ = [
     "FIG3",
     "STEADY",
-    "Path",
+    "StartPath",
     "Stays",
     "columns",
     "follow",
@@ -80,7 +80,7 @@ class Stays:
 
 
 @dataclass(frozen=True)
-class Path:
+class StartPath:
     """The path from a start to its steady state in n segments, and what is counted on it."""
 
     time: Floats  # (n,) when each segment begins [√(r/g)]
@@ -125,7 +125,7 @@ class Path:
         return found
 
 
-def follow(seed: int, v0: float | None = None, **options: Any) -> Path | None:
+def follow(seed: int, v0: float | None = None, **options: Any) -> StartPath | None:
     """The path from a start with options of `evolve`; None where the law has no solution."""
     try:
         history = evolve(*FIG3, *start(seed, v0), keep_closed=True, seed=seed, **options)
@@ -134,7 +134,7 @@ def follow(seed: int, v0: float | None = None, **options: Any) -> Path | None:
     return path(history)
 
 
-def found(paths: Iterable[Path | None]) -> list[Path]:
+def found(paths: Iterable[StartPath | None]) -> list[StartPath]:
     """The entries that are not None."""
     return [p for p in paths if p is not None]
 
@@ -162,7 +162,7 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def follow_soft(seed: int, every: float) -> tuple[Motion, History]:
+def follow_soft(seed: int, every: float) -> tuple[ArrayMotion, History]:
     """Follow the same start by molecular dynamics with RC1, and by C1 with the same blocks."""
     omega, v = start(seed)
     exact = evolve(*FIG3, omega, v, keep_closed=True, block_mass=BLOCK_MASS)
@@ -170,9 +170,9 @@ def follow_soft(seed: int, every: float) -> tuple[Motion, History]:
     return soft_particles(array, exact.time[-1] + AFTER, SLIDING, every=every), exact
 
 
-def path(history: History) -> Path:
-    """Count on a history what a `Path` holds."""
-    return Path(
+def path(history: History) -> StartPath:
+    """Count on a history what a `StartPath` holds."""
+    return StartPath(
         history.time,
         history.friction,
         history.states,

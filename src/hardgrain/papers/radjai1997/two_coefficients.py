@@ -15,7 +15,7 @@ from hardgrain.papers.radjai1997.array import steady_state
 from hardgrain.papers.radjai1997.starts import (
     FIG3,
     STEADY,
-    Path,
+    StartPath,
     columns,
     follow,
     found,
@@ -54,7 +54,7 @@ def window(alpha: float) -> Floats:
 
 def two_coefficients(
     outcome: Outcome, seeds: range, quick: bool, window: dict[float, Floats]
-) -> dict[str, list[Path]]:
+) -> dict[str, list[StartPath]]:
     """Judge Fig. 4c: C2 under each rule, and with α."""
     few = {a: seeds[: 10 if a == 1.0 else 40 if quick else 100] for a in ALPHAS}
     alphas = (1.0, ALPHA) if quick else ALPHAS
@@ -113,7 +113,7 @@ def spread(values: Floats) -> tuple[float, float]:
     return float(values.std(ddof=1)), float(np.sqrt((n - 1.0) * less.var()))
 
 
-def again(paths: list[Path]) -> tuple[float, float]:
+def again(paths: list[StartPath]) -> tuple[float, float]:
     """The share of contacts that stick and slide again, and its standard error over starts."""
     stays = [p.stays.metastable for p in paths]
     return ratio([s.sum() for s in stays], [s.size for s in stays])
@@ -121,7 +121,7 @@ def again(paths: list[Path]) -> tuple[float, float]:
 
 def _claims(
     outcome: Outcome,
-    chosen: dict[str, list[Path]],
+    chosen: dict[str, list[StartPath]],
     window: dict[float, Floats],
     outside: int,
 ) -> None:

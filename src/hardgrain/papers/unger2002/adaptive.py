@@ -35,7 +35,7 @@ MOST = 20_000  # most sweeps of a step
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedChain:
     """A run, and what its monitor predicted."""
 
     position: Floats  # (steps,) position of the last disk [d]
@@ -63,7 +63,7 @@ class Watched:
         return float(np.ptp(self.late))
 
 
-def _run(job: tuple[Stop, float, int, int]) -> Watched:
+def _run(job: tuple[Stop, float, int, int]) -> WatchedChain:
     stop, tolerance, seed, steps = job
     solver = GaussSeidel(stop=stop, tolerance=tolerance, sweeps=MOST)
     sim = Simulation(row(PARTICLES, FORCE, gap=1.0), dt=1.0, solver=solver, seed=seed)
@@ -77,7 +77,9 @@ def _run(job: tuple[Stop, float, int, int]) -> Watched:
         # The bounds hold for the grains that bear forces on each other.
         if found is None and len(position) >= BEFORE and report.loaded == PARTICLES:
             found, asked = sim.monitor.verdict(sim.state), len(position)
-    return Watched(np.array(position), np.array(sweeps), found.sag, found.swing, found.creep, asked)
+    return WatchedChain(
+        np.array(position), np.array(sweeps), found.sag, found.swing, found.creep, asked
+    )
 
 
 def run(quick: bool) -> Outcome:
@@ -160,7 +162,7 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _figure(runs: list[Watched]) -> Any:
+def _figure(runs: list[WatchedChain]) -> Any:
     figure, (left, right) = new_figure(1, 2)
     for (stop, tolerance), r, colour in zip(RULES, runs, COLOURS[1:]):
         t = np.arange(1, r.position.size + 1)

@@ -39,7 +39,7 @@ __all__ = [
     "JUMP",
     "SLENDER",
     "Excited",
-    "Packing",
+    "PistonPacking",
     "loaded",
     "prepared",
     "ring",
@@ -70,7 +70,7 @@ MOST_SWEEPS = 100_000
 
 
 @dataclass(frozen=True)
-class Packing:
+class PistonPacking:
     """Grains at rest under a piston, every contact law fulfilled."""
 
     scene: Scene  # the grains where they are; its seed decides on the order of sweeps alone
@@ -104,7 +104,7 @@ def _scene(grains: Grains, size: tuple[float, ...], periodic: bool) -> Scene:
     )
 
 
-def prepared(seed: int, grains: int = 1000, dim: int = 2, periodic: bool = False) -> Packing:
+def prepared(seed: int, grains: int = 1000, dim: int = 2, periodic: bool = False) -> PistonPacking:
     """Grains at random places with random velocities, compressed and brought to rest.
 
     With ``periodic`` the packing repeats itself sideways, so that no side walls hold the grains.
@@ -129,7 +129,7 @@ def prepared(seed: int, grains: int = 1000, dim: int = 2, periodic: bool = False
     scene = _scene(rest, (*base, float(x[-1, -1])), periodic)
     assert sim.report is not None
     overlap = max(overlap, sim.totals.worst_overlap)
-    return Packing(scene, sim.state, overlap, sim.report.residual)
+    return PistonPacking(scene, sim.state, overlap, sim.report.residual)
 
 
 def _settle(sim: Simulation) -> None:
@@ -200,7 +200,7 @@ class Excited:
         return math.nan
 
 
-def struck(packing: Packing, jump: float = JUMP) -> Excited:
+def struck(packing: PistonPacking, jump: float = JUMP) -> Excited:
     """The piston, at the moment its force rises by the share ``jump``; displacements per jump."""
     weight = np.zeros(len(packing.state.position))
     weight[-1] = 1.0
@@ -208,7 +208,7 @@ def struck(packing: Packing, jump: float = JUMP) -> Excited:
     return Excited(loaded(packing.scene, 1.0 + jump), packing.state, weight, dim - 1, jump)
 
 
-def sheared(packing: Packing, speed: float = SPEED) -> Excited:
+def sheared(packing: PistonPacking, speed: float = SPEED) -> Excited:
     """The grains that bear a force, at velocities ~ sin(πy/H); amplitudes per ``speed``."""
     state = packing.state.copy()
     c, bodies = state.contacts, len(state.position)
@@ -223,7 +223,9 @@ def sheared(packing: Packing, speed: float = SPEED) -> Excited:
     return Excited(packing.scene, state, weight / (weight @ mode), 0, speed)
 
 
-def ring(packing: Packing, sweeps: int, steps: int, jump: float = JUMP, seed: int = 0) -> Floats:
+def ring(
+    packing: PistonPacking, sweeps: int, steps: int, jump: float = JUMP, seed: int = 0
+) -> Floats:
     """Displacement of the piston, shape (steps,), after its force has risen by a share ``jump``.
 
     In units of ``jump``: what the elastic answer to a doubled force would be.

@@ -12,7 +12,7 @@ from hardgrain.papers.fit import Floats, Ringing, damped_sine, power_law
 from hardgrain.papers.unger2002.packing import (
     DT,
     Excited,
-    Packing,
+    PistonPacking,
     prepared,
     sheared,
     struck,
@@ -141,6 +141,6 @@ def measure(plan: Plan, job: tuple[int, bool]) -> Measured:
     )  # fmt: skip
 
 
-def _predicted(packing: Packing) -> float:
+def _predicted(packing: PistonPacking) -> float:
     model, _ = packing.scene.build(0)
     return 2.0 * theory.q("random") * network(model, packing.state, DT).rate

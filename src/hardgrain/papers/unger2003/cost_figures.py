@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.papers.figures import COLOURS, GREY, new_figure
-from hardgrain.papers.fit import Floats, PowerLaw, power_law
+from hardgrain.papers.fit import Floats, PowerLawFit, power_law
 from hardgrain.papers.unger2003.cost_loads import COLUMN
 from hardgrain.papers.unger2003.cost_relaxation import FIXED, TOLERANCES
 from hardgrain.papers.unger2003.cost_series import NAMES, Every, Series
@@ -33,7 +33,7 @@ def _dots(axes: Any, x: Floats, y: Floats, look: tuple[str, str, str], label: st
     axes.loglog(x, y, marker, color=colour, mfc=face, mew=0.8, label=label)
 
 
-def _line(axes: Any, fit: PowerLaw, x: Floats, colour: str) -> None:
+def _line(axes: Any, fit: PowerLawFit, x: Floats, colour: str) -> None:
     ends = np.array([x.min() / 1.15, x.max() * 1.15])
     axes.loglog(ends, fit.predict(ends), color=colour, lw=0.8)
 

@@ -15,7 +15,7 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.contact_dynamics import ContactDynamics
 
-__all__ = ["FIXED", "MORE", "NEARLY", "TOLERANCES", "Relaxation", "Watched", "relaxation"]
+__all__ = ["FIXED", "MORE", "NEARLY", "TOLERANCES", "Relaxation", "WatchedSweeps", "relaxation"]
 
 MORE = 1.1  # new load / old load
 TOLERANCES = (1e-3, 1e-4, 1e-6)  # values of the residual at which sweeps are counted
@@ -57,7 +57,7 @@ class Relaxation:
         return float(x[k - 1] + share * (x[k] - x[k - 1]))
 
 
-class Watched(GaussSeidel):
+class WatchedSweeps(GaussSeidel):
     """Sweeps until all that is asked for has been seen, and measures now and then."""
 
     axis: int = -1  # axis of the load
@@ -103,6 +103,8 @@ def relaxation(
 
     It ends when the residual is down to the tolerance and the load has arrived.
     """
-    solver = Watched(start=start, axis=axis, tolerance=tolerance, sweeps=MOST, stop="residual")
+    solver = WatchedSweeps(
+        start=start, axis=axis, tolerance=tolerance, sweeps=MOST, stop="residual"
+    )
     ContactDynamics(sim.model, solver, sim.dt, sim.scenario.seed).advance(sim.state.copy())
     return solver._seen[0]

@@ -180,7 +180,7 @@ def measure(job: tuple[Situation, Rule, int]) -> Point:
 
 # ---------------------------------------------------------------------- the experiment
 @dataclass(frozen=True)
-class Curve:
+class RuleCurve:
     """Results of a rule from coarse to fine, for all seeds."""
 
     values: tuple[float, ...]
@@ -209,14 +209,14 @@ def run(quick: bool) -> Outcome:
         for seed in range(seeds)
     ]
     points = pmap(measure, jobs)
-    curves: dict[tuple[str, Stop], Curve] = {}
+    curves: dict[tuple[str, Stop], RuleCurve] = {}
     for case in cases:
         for stop, values in rules.items():
             mine = [p for p, j in zip(points, jobs) if j[0] is case and j[1].stop == stop]
             shape = len(values), seeds
             sweeps = np.array([p.sweeps for p in mine]).reshape(shape)
             overlap = np.array([p.overlap for p in mine]).reshape(shape)
-            curves[case.name, stop] = Curve(values, sweeps, overlap)
+            curves[case.name, stop] = RuleCurve(values, sweeps, overlap)
     table: dict[str, Any] = {
         "situation": [j[0].name for j in jobs],
         "rule": [j[1].stop for j in jobs],
@@ -229,7 +229,7 @@ def run(quick: bool) -> Outcome:
     return Outcome(_claims(curves, seeds), {"rules": table}, figures, TEXT, range(seeds))
 
 
-def _claims(curves: dict[tuple[str, Stop], Curve], seeds: int) -> list[Claim]:
+def _claims(curves: dict[tuple[str, Stop], RuleCurve], seeds: int) -> list[Claim]:
     """Claims that both rules work, and what each costs at a coarse and at a fine overlap."""
     claims, ratios = [], []
     for name in SITUATIONS:
@@ -283,7 +283,7 @@ def _claims(curves: dict[tuple[str, Stop], Curve], seeds: int) -> list[Claim]:
     return claims
 
 
-def _figure(curves: dict[tuple[str, Stop], Curve]) -> Any:
+def _figure(curves: dict[tuple[str, Stop], RuleCurve]) -> Any:
     figure, panels = new_figure(1, 3, width=3.5, height=3.6)
     markers = dict(zip(RULES, "osD^"))
     for axes, name in zip(panels, SITUATIONS):

@@ -25,7 +25,7 @@ from hardgrain.papers.unger2003.shock_pairs import (
     MU,
     ONE,
     ROUNDING,
-    Pairs,
+    SpherePairs,
     shock_law,
     to_rounding,
 )
@@ -41,7 +41,7 @@ __all__ = ["EXPERIMENT"]
 
 def _of_pairs(count: int) -> tuple[list[Claim], dict[str, Any]]:
     """Collisions at random: the scheme (34), Coulomb's cone, what is conserved."""
-    pairs = Pairs.draw(count, (0.0, 0.05), seed=1)
+    pairs = SpherePairs.draw(count, (0.0, 0.05), seed=1)
     rng = np.random.default_rng(2)
     velocity, spin = rng.normal(size=(2, count, 2, 3))
     sim = pairs.simulation(velocity, spin)
@@ -104,7 +104,7 @@ def _of_pairs(count: int) -> tuple[list[Claim], dict[str, Any]]:
 
 def _of_steps(count: int) -> list[Claim]:
     """Head-on: the integration of motion (1, 2), and a collision in two steps."""
-    pairs = Pairs.draw(count, (0.01, 0.03), seed=3)
+    pairs = SpherePairs.draw(count, (0.01, 0.03), seed=3)
     rng = np.random.default_rng(4)
     common = rng.normal(size=(count, 1, 3))
     closing = rng.uniform(1.0, 2.0, (count, 1)) * pairs.normal
@@ -161,7 +161,7 @@ def _of_steps(count: int) -> list[Claim]:
 
 def _of_overlaps(count: int) -> list[Claim]:
     """Overlaps that are there: g⁺ (33) keeps them, g removes them and pays in energy."""
-    pairs = Pairs.draw(count, (-0.02, -0.005), seed=5)
+    pairs = SpherePairs.draw(count, (-0.02, -0.005), seed=5)
     still = np.zeros((count, 2, 3))
     claims = []
     for shock, words in (("g+", "not eliminated, only their growth is inhibited (33)"),

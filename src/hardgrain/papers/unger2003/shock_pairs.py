@@ -17,7 +17,17 @@ from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import ContactLaw, Grains, Material
 from hardgrain.solve.gauss_seidel import GaussSeidel
 
-__all__ = ["APART", "DT", "GRAVITY", "MU", "ONE", "ROUNDING", "Pairs", "shock_law", "to_rounding"]
+__all__ = [
+    "APART",
+    "DT",
+    "GRAVITY",
+    "MU",
+    "ONE",
+    "ROUNDING",
+    "SpherePairs",
+    "shock_law",
+    "to_rounding",
+]
 
 DT = 0.05
 MU = 0.4
@@ -32,7 +42,7 @@ def to_rounding(value: float, words: str, scale: float = 1.0) -> Expected:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SpherePairs:
     """Pairs of unequal spheres, far from each other; sphere 2i meets sphere 2i + 1."""
 
     radius: Floats  # (pairs, 2)
@@ -42,7 +52,7 @@ class Pairs:
     gap: Floats  # (pairs,)
 
     @classmethod
-    def draw(cls, count: int, gap: tuple[float, float], seed: int) -> Pairs:
+    def draw(cls, count: int, gap: tuple[float, float], seed: int) -> SpherePairs:
         """Draw pairs at random, with gaps in the given range."""
         rng = np.random.default_rng(seed)
         radius = rng.uniform(0.3, 0.7, (count, 2))
@@ -112,7 +122,7 @@ class Pairs:
         return found
 
 
-def shock_law(pairs: Pairs, u: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def shock_law(pairs: SpherePairs, u: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The review's scheme (34): impulses R dt, shape (pairs, 3), and which of them slide."""
     n, mn, mt = pairs.normal, pairs.normal_mass[:, None], pairs.tangential_mass[:, None]
     u_n = np.sum(u * n, axis=1, keepdims=True)

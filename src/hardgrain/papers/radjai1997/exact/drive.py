@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hardgrain.errors import InputError
 from hardgrain.papers.radjai1997.exact.array import Array, Floats, States, not_negative
 from hardgrain.papers.radjai1997.exact.pivot import Stretch, complementary, trace
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 
 __all__ = ["Pieces", "pieces"]
 
@@ -68,7 +68,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
         raise InputError(f"high is {high:g}, a drive that does not set the array in motion")
     corners: list[tuple[float, float, float]] = []
     lines: list[tuple[float, float]] = []
-    kept: list[Solution] = []
+    kept: list[ArraySolution] = []
     for stretch in trace(bare, mu, rest, states, high, low, load=1.0):
         if stretch.begin >= high and stretch.end > high:
             break
@@ -85,7 +85,7 @@ def pieces(array: Array, mu: Floats, low: float, high: float) -> Pieces:
             corners.append(_corner(stretch, end, v, plane))
             middle = stretch.at(0.5 * (stretch.begin + end))
             half = driven(0.5 * (stretch.begin + end))
-            kept.append(Solution.checked(half, middle, stretch.states, mu, mu, rest))
+            kept.append(ArraySolution.checked(half, middle, stretch.states, mu, mu, rest))
         if still or stretch.end > high:
             break
     drive, acceleration, friction = np.array(corners[::-1]).T

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from hardgrain.errors import InputError, RunError
 from hardgrain.papers.radjai1997.exact.array import Array, Floats, States
 from hardgrain.papers.radjai1997.exact.law import Coulomb
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 
 __all__ = ["ContactLost", "History", "evolve"]
 
@@ -33,7 +33,7 @@ class History:
     time: Floats  # (n,) when each segment begins
     omega: Floats  # (n, L) angular velocities when each segment begins
     velocity: Floats  # (n,) velocity of the array when each segment begins
-    solutions: list[Solution]  # (n,) forces, accelerations and contact states of each segment
+    solutions: list[ArraySolution]  # (n,) forces, accelerations and contact states of each segment
     lost: list[tuple[str, float]]  # contacts that had to be kept closed, and when first
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class History:
         return np.array([s.states for s in self.solutions])
 
     @property
-    def steady(self) -> Solution:
+    def steady(self) -> ArraySolution:
         """The last segment, which lasts for ever."""
         return self.solutions[-1]
 
@@ -106,7 +106,7 @@ def evolve(
     times: list[float] = []
     omegas: list[Floats] = []
     velocities: list[float] = []
-    solutions: list[Solution] = []
+    solutions: list[ArraySolution] = []
     lost: dict[str, float] = {}
 
     def history() -> History:

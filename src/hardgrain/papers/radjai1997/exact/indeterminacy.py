@@ -82,7 +82,7 @@ class Polytope:
 def with_states(
     array: Array, states: States, slide: Floats, stick: Floats, given: States
 ) -> Polytope:
-    """All unknowns that the given contact states allow; arguments as in `Solution`."""
+    """All unknowns that the given contact states allow; arguments as in `ArraySolution`."""
     held, sticks = states == HELD, states == STICKS
     slides = ~held & ~sticks
     begin = slides & (given == 0)
@@ -104,7 +104,7 @@ def all_states(array: Array, slide: Floats, stick: Floats, given: States, rows: 
     """Least and greatest value of linear functions over all contact states (n, 2).
 
     Exhaustive, by branch and bound, to some 10⁻⁶; for arrays of some twenty disks at most.
-    Arguments as in `Solution`; all contacts press.
+    Arguments as in `ArraySolution`; all contacts press.
     """
     active = given == 0
     loose = Polytope(

@@ -11,7 +11,7 @@ from hardgrain.errors import InputError, RunError
 from hardgrain.papers.radjai1997.exact.array import STICKS, Array, Floats, States
 from hardgrain.papers.radjai1997.exact.flip import flip
 from hardgrain.papers.radjai1997.exact.pivot import complementary
-from hardgrain.papers.radjai1997.exact.solution import Solution
+from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 
 __all__ = ["RULES", "Coulomb"]
 
@@ -48,7 +48,7 @@ class Coulomb:
                 f" dynamic one, {self.slide[k]:g}"
             )
 
-    def solve(self, array: Array, given: States, rng: np.random.Generator) -> Solution:
+    def solve(self, array: Array, given: States, rng: np.random.Generator) -> ArraySolution:
         """Forces, accelerations and states, where ``given`` is the direction of each slip."""
         if self.rule == "random":
             found = flip(array, self.slide, self.stick, given, rng)
@@ -67,7 +67,7 @@ class Coulomb:
                 if found is None:
                     raise
                 x, states = found
-        return Solution.checked(array, x, states, self.slide, self.stick, given)
+        return ArraySolution.checked(array, x, states, self.slide, self.stick, given)
 
     def _stick(self, array: Array, given: States) -> tuple[Floats, States]:
         decided = given.copy()  # ±1 means that it slides that way, with µ_d

@@ -16,7 +16,7 @@ from hardgrain.papers.radjai1997.exact.flip import flip
 from hardgrain.papers.radjai1997.exact.indeterminacy import Polytope, all_states, with_states
 from hardgrain.papers.radjai1997.exact.pivot import at_rest, traced
 
-__all__ = ["Solution"]
+__all__ = ["ArraySolution"]
 
 _ROUNDING = 1e-9  # [largest unknown] rounding of a force or an acceleration
 _WAYS = 8  # [attempts] to find other solutions; where there are two, each finds either as often
@@ -26,7 +26,7 @@ _WEIGHT = 1e-15  # [weight of a disk] rounding that remains if all unknowns vani
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ArraySolution:
     """Forces and accelerations of an array; side contacts are 0 … L, disks and planes 1 … L.
 
     The paper's signs: ω̇ > 0 rolls forward, T > 0 resists a forward slip.
@@ -42,7 +42,7 @@ class Solution:
     @classmethod
     def checked(
         cls, array: Array, x: Floats, states: States, slide: Floats, stick: Floats, given: States
-    ) -> Solution:
+    ) -> ArraySolution:
         """Make and check a solution; a contact whose slip does not change sticks, by (1)."""
         rest = np.abs(array.slip @ x) <= _ROUNDING * np.abs(x).max() + _WEIGHT
         still = (given == 0) & rest & (states != HELD)
@@ -196,7 +196,7 @@ class Solution:
         return self.redundant == 0 or self._polytope.is_point(_ROUNDING * np.abs(self.x).max())
 
     @cached_property
-    def others(self) -> list[Solution]:
+    def others(self) -> list[ArraySolution]:
         """Solutions with other contact states, as far as other ways to one have found any.
 
         They are found by paths that start elsewhere and, under C2, by trial and error.
@@ -208,9 +208,9 @@ class Solution:
             for k in range(_WAYS):
                 rng = np.random.default_rng(k)
                 found.append(flip(a, self.slide, self.stick, given, rng, trials=500))
-        different: list[Solution] = []
+        different: list[ArraySolution] = []
         for x, states in filter(None, found):
-            other = Solution.checked(a, x, states, self.slide, self.stick, given)
+            other = ArraySolution.checked(a, x, states, self.slide, self.stick, given)
             if len(other.lost) > len(self.lost):
                 continue
             if all(not np.array_equal(other.states, s.states) for s in (self, *different)):
