@@ -200,15 +200,21 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
     ahead = _Foreseen(model, sim.state, Loads(model, sim.dt).at(sim.state)[0])
     found = [m.network for m in rehearsal.moments]
     if begins.length > 0.0:
-        found.insert(0 if rehearsal.share == 1.0 else len(found), begins)
+        found.append(begins)
     largest = max(one.grains for one in found)
     foreseen = rehearsal.share < 1.0 and largest < MET * model.n and not ahead.free
     together = [one for one in found if one.grains >= MET * largest]
     found = [ahead.network()] if foreseen else together
-    needed = [rigidity(model, one, 1.0, solver.q, sim.dt).needed for one in found]
+
+    def sweeps(one: Network) -> int:
+        return rigidity(model, one, 1.0, solver.q, sim.dt).needed
+
+    found.sort(key=sweeps)
+    typical = found[(len(found) - 1) // 2]
+    needed = [sweeps(one) for one in found]
     needed = [needed[0], FORESEEN * needed[0]] if foreseen else usual_sweeps(needed)
     reports = rehearsal.reports
-    expected = _foresee(sim, found[-1]) if foreseen else _judge(sim, rehearsal, found[-1])
+    expected = _foresee(sim, typical) if foreseen else _judge(sim, rehearsal, typical)
     as_written, rigid = _run_seconds(scenario, model, rehearsal, expected, needed, foreseen)
     speed = max(ahead.speed(), _driven_speed(sim))
     return Advice(
