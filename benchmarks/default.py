@@ -95,8 +95,8 @@ def _grains(dimension: int) -> str:
 def _row(count: int, dimension: int, mine: Cost, swept: Cost) -> str:
     ratio = mine.seconds / swept.seconds
     return (
-        f"| {count} {_grains(dimension)} | {mine.criterion} | {1e3 * mine.seconds:.2g} |"
-        f" {1e3 * swept.seconds:.2g} | {ratio:.2g} | {swept.loose:.0%} |"
+        f"| {count} {_grains(dimension)} | {mine.criterion} | {1e3 * mine.seconds:.3g} |"
+        f" {1e3 * swept.seconds:.3g} | {ratio:.2g} | {swept.loose:.0%} |"
     )
 
 

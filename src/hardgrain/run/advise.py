@@ -29,7 +29,7 @@ from hardgrain.measure.rigidity import (
     rigidity,
 )
 from hardgrain.run.duration import SURE, run_seconds
-from hardgrain.run.monitor import ROUGH
+from hardgrain.run.monitor import LENIENT, ROUGH
 from hardgrain.run.progress import span
 from hardgrain.run.rehearsal import UNKNOWN, Rehearsal, rehearse
 from hardgrain.run.scenario import Scenario
@@ -239,7 +239,7 @@ def usual_sweeps(needed: list[int]) -> list[int]:
 def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
     """The verdict that the run will get at its end, judged by the steps that were measured."""
     solver, reports = sim.scenario.solver, rehearsal.reports
-    asked = fine(2.0 * solver.q * found.rate)
+    asked = LENIENT * fine(2.0 * solver.q * found.rate)
     rough = sum(r.residual > asked for r in reports)
     worst = max((r.residual for r in reports), default=0.0)
     sweeps = len(reports) / sum(1.0 / r.sweeps for r in reports) if reports else 0.0
