@@ -100,17 +100,16 @@ def problem_of(model: Model, state: State) -> Problem:
 
 def delassus(problem: Problem) -> tuple[sparse.bsr_array, Floats]:
     """W in 3 × 3 blocks, shape (3m, 3m), and q, shape (3m,), in the frames (n, t, s) of spheres."""
-    n, m, nb = problem.radius.size, problem.first.size, problem.velocity.shape[0]
+    m, nb = problem.first.size, problem.velocity.shape[0]
     normal, first, second = problem.normal, problem.first, problem.second
     helper = np.eye(3)[np.abs(normal).argmin(axis=1)]
     t = np.cross(normal, helper)
     t /= np.linalg.norm(t, axis=1)[:, None]
     frame = np.stack([normal, t, np.cross(normal, t)], axis=1)  # (m, 3, 3), rows n t s
-    radius = np.append(problem.radius, np.zeros(nb - n))  # a wall does not turn
     # Rows of H^T: the contact velocity is e·v + (l × e)·ω of second minus the same of first.
     blocks, columns = [], []
-    for body, arm, sign in ((first, radius[first], -1.0), (second, -radius[second], 1.0)):
-        lever = np.cross(arm[:, None, None] * normal[:, None], frame)
+    for body, arm, sign in ((first, problem.arm_first, -1.0), (second, problem.arm_second, 1.0)):
+        lever = np.cross(arm[:, None], frame)
         blocks += [sign * frame, sign * lever]
         columns += [2 * body, 2 * body + 1]
     order = np.argsort(np.stack(columns, axis=1), axis=1)
@@ -131,8 +130,7 @@ def write_problem(problem: Problem, path: Path) -> None:
     """A frictional contact problem in the text format of Siconos, W as a sparse block matrix."""
     w, q = delassus(problem)
     m, blocks = problem.first.size, len(w.data)
-    pairs = problem.material[problem.first], problem.material[problem.second]
-    mu = problem.laws[*pairs, MU_DYNAMIC]
+    mu = problem.laws[problem.law, MU_DYNAMIC]
     ends = 3 * np.arange(1, m + 1)
     with path.open("w") as file:
         for row in ([3], [m], [1], [3 * m, 3 * m], [blocks], [m], [m], ends, ends):

@@ -36,6 +36,7 @@ HANGS = 600.0  # [s] after which a case is given up, and the process with it
 LONGEST = 600  # characters of a sentence
 STEPS = 3  # of a scenario that can be built
 PATIENT = 20_000  # sweeps or explicit steps that may be asked for in a step that is made
+UPDATES = 10**8  # contact updates of a step in which all meet all; 16 ns each
 AT_ONCE = 200  # cases of one job
 
 PISTON = """

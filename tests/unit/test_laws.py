@@ -26,6 +26,7 @@ def bare(function):
 
 shock, friction, rolling = make_shock(bare), make_friction(bare), make_rolling(bare)
 rebound_bias = make_restitution(bare).rebound_bias
+coefficient = make_restitution(bare).coefficient
 coupled = make_coupled(bare)
 spring = make_spring(bare)
 
@@ -82,6 +83,17 @@ def test_newton_restitution(u: float, e: float, gap: float, m: float) -> None:
     bias = rebound_bias(shock.gap_speed(gap, dt, False), gap, u, u, e, dt)
     after = u + shock.push(0.0, m, u, bias) / m
     assert after == pytest.approx(-e * u, rel=1e-12)
+
+
+@given(e=st.floats(0.0, 1.0), speed=positive, ratio=st.floats(1e-3, 1e3))
+def test_restitution_falls_with_the_fifth_root_of_the_speed(
+    e: float, speed: float, ratio: float
+) -> None:
+    found = coefficient(e, speed, ratio * speed)
+    assert found == pytest.approx(max(1.0 - (1.0 - e) * ratio**0.2, 0.0), abs=1e-12)
+    assert coefficient(e, speed, speed) == pytest.approx(e, abs=1e-12)
+    assert coefficient(e, 0.0, ratio) == e  # the same at every speed
+    assert coefficient(e, speed, -ratio) == e  # they part
 
 
 @given(u=number, e=st.floats(0.0, 1.0), gap=number, dt=positive, removes=st.booleans())

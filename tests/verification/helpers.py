@@ -167,18 +167,16 @@ class Dense:
     @classmethod
     def of(cls, p: Problem) -> Dense:
         """Assemble from the definition: arms to the contact point, unit vectors, lever arms."""
-        nb, dim, ns, n = p.velocity.shape[0], p.dim, p.spin.shape[1], p.radius.size
+        nb, dim, ns = p.velocity.shape[0], p.dim, p.spin.shape[1]
         m = p.first.size
         h = np.zeros((m, dim, nb, dim + ns))
         mu = np.zeros(m)
         for k in range(m):
             i, j, normal = p.first[k], p.second[k], p.normal[k]
-            mu[k] = p.laws[p.material[i], p.material[j], 0]
+            mu[k] = p.laws[p.law[k], 0]
             frame = np.linalg.svd(normal[None])[2]  # any tangents will do
             frame[0] = normal
-            arm = {i: p.radius[i] * normal}
-            point = p.position[i] + arm[i]
-            arm[j] = -p.radius[j] * normal if j < n else point - p.position[j]
+            arm = {i: p.arm_first[k], j: p.arm_second[k]}
             for body, sign in ((i, -1.0), (j, 1.0)):
                 h[k, :, body, :dim] = sign * frame
                 h[k, :, body, dim:] = sign * cross(np.tile(arm[body], (dim, 1)), frame)

@@ -37,6 +37,23 @@ def test_grain_on_wall_rebounds_with_e():
             np.testing.assert_allclose(sim.state.velocity[0], expected, atol=TIGHT)
 
 
+@pytest.mark.parametrize("solver", [hg.GaussSeidel(), hg.RigidSolver()], ids=["sweeps", "rigid"])
+@pytest.mark.parametrize("law", [{}, {"cohesion": 1e-9}], ids=["lean", "full"])
+@pytest.mark.parametrize("dim", DIMS)
+def test_slow_grains_rebound_better(dim, law, solver):
+    """e(v) = 1 − (1 − e) (v/v₀)^(1/5), and nothing at all where that would be negative."""
+    e, v0 = 0.6, 2.0
+    along = np.array([0.6, 0.8] if dim == 2 else [2 / 3, 1 / 3, 2 / 3])
+    for speed in (0.05, 2.0, 20.0, 1e4):
+        sets = [grains([0.0] * dim), grains(1.0 * along, velocity=(-speed * along).tolist())]
+        rebound = {"restitution": e, "restitution_speed": v0, "friction": 0.2}
+        sim = start(dim, sets, law=rebound | law, solver=solver)
+        sim.step()
+        v = sim.state.velocity
+        expected = max(1.0 - (1.0 - e) * (speed / v0) ** 0.2, 0.0)
+        assert (v[1] - v[0]) @ along == pytest.approx(expected * speed, abs=1e-8 * speed)
+
+
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 def test_head_on_collision_of_unequal_grains(dim, e):

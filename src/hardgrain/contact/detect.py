@@ -22,6 +22,7 @@ candidates and their order do not depend on when the list was made: a resumed ru
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,9 @@ from numpy.typing import NDArray
 from hardgrain.contact.narrow import candidates, neighbourhood_max
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, wall_geometry
+from hardgrain.contact.rows import complete
 from hardgrain.errors import InputError
-from hardgrain.kernels import jit
+from hardgrain.kernels import device, jit
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.place import worst_overlap
@@ -114,12 +116,15 @@ class Detector:
         turns = (j >= n) & (self._turning[wall] > 0.0) if self._turning.size else j < 0
         return more if (turns | (more.gap[new] + dt * approach < 0.0)).any() else None
 
-    def geometry(self, state: State, contacts: Contacts) -> tuple[Floats, Floats]:
-        """Normals and gaps that the same pairs have in another state, shapes (m, dim) and (m,)."""
+    def moved(self, state: State, contacts: Contacts) -> Contacts:
+        """The same contacts with the normals, gaps and arms that they have in another state."""
         model, walls = self.model, wall_geometry(self.model, state)
         everywhere = np.full(model.bodies, np.inf)
         x, r, period = state.position, model.radius, model.periodic
-        return candidates(contacts.first, contacts.second, x, r, period, *walls, everywhere)[1:]
+        _, normal, gap = candidates(
+            contacts.first, contacts.second, x, r, period, *walls, everywhere
+        )
+        return complete(model, x, replace(contacts, normal=normal, gap=gap))
 
     def _speed(self, velocity: Floats) -> Floats:
         speed: Floats = np.sqrt(np.einsum("ia,ia->i", velocity, velocity))
@@ -131,8 +136,12 @@ class Detector:
         self._reach = reach
         index, normal, gap = self._narrow(state, reach)
         first, second = self._pairs.first[index], self._pairs.second[index]
-        impulse, torque = carry_over(old.first, old.second, old.impulse, old.torque, first, second)
-        return Contacts(first, second, normal, gap, impulse, torque)
+        feature = np.zeros(first.size, np.int32)
+        impulse, torque = carry_over(
+            old.first, old.second, old.feature, old.impulse, old.torque, first, second, feature
+        )
+        found = Contacts(first, second, normal, gap, impulse, torque, feature=feature)
+        return complete(self.model, state.position, found)
 
     def _narrow(self, state: State, reach: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
         x, r, period = state.position, self.model.radius, self.model.periodic
@@ -153,19 +162,29 @@ class Detector:
         self._pairs.keep(state.position, self._walls, reach, 2.0 * reach)
 
 
+@device
+def precedes(i, j, f, first, second, feature):  # type: ignore[no-untyped-def]
+    """Whether the contact (i, j, f) comes before another in the order of contacts."""
+    if i != first:
+        return i < first
+    if j != second:
+        return j < second
+    return f < feature
+
+
 @jit
-def carry_over(old_first, old_second, old_impulse, old_torque, first, second):  # type: ignore[no-untyped-def]
+def carry_over(  # type: ignore[no-untyped-def]
+    old_first, old_second, old_feature, old_impulse, old_torque, first, second, feature
+):
     """Impulses of last step's contacts for those that are candidates again; both lists sorted."""
     m, dim, ns = first.size, old_impulse.shape[1], old_torque.shape[1]
     impulse, torque = np.zeros((m, dim)), np.zeros((m, ns))
     o = 0
     for k in range(m):
-        i, j = first[k], second[k]
-        while o < old_first.size and (
-            old_first[o] < i or (old_first[o] == i and old_second[o] < j)
-        ):
+        i, j, f = first[k], second[k], feature[k]
+        while o < old_first.size and precedes(old_first[o], old_second[o], old_feature[o], i, j, f):
             o += 1
-        if o < old_first.size and old_first[o] == i and old_second[o] == j:
+        if o < old_first.size and old_first[o] == i and old_second[o] == j and old_feature[o] == f:
             for a in range(dim):
                 impulse[k, a] = old_impulse[o, a]
             for a in range(ns):

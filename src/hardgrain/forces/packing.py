@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardgrain.errors import InputError
+from hardgrain.measure.rigidity import cross
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
@@ -24,6 +26,10 @@ from hardgrain.step.glue import carried
 from hardgrain.step.loads import Loads
 
 __all__ = ["Packing", "packing"]
+
+# Torque of a unit force, relative to its arm, that is rounding. More: grains that are all but round
+# would be taken for round; less: round ones for others, with wrong ranks.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,9 @@ class Packing:
     unit: float
     external: Floats | None = None  # (nb, dim + ns) other forces and torques; NaN where not known
     position: Floats | None = None  # (nb, dim) positions, needed only to draw it [length]
+    # (m, dim) from the centres of both bodies to the contact; None: at the surfaces of round grains
+    arm_first: Floats = None  # type: ignore[assignment]
+    arm_second: Floats = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         m, dim = self.normal.shape
@@ -61,6 +70,13 @@ class Packing:
             raise InputError("coefficients of friction must be numbers from 0")
         if not (np.isfinite(self.force).all() and self.unit > 0.0 and (self.radius > 0.0).all()):
             raise InputError("forces must be finite; radii and the unit of force positive")
+        if self.arm_first is None or self.arm_second is None:
+            r = np.append(self.radius, np.zeros(bodies - n))
+            arms = r[self.first, None] * self.normal, -r[self.second, None] * self.normal
+            for name, arm in zip(("arm_first", "arm_second"), arms):
+                object.__setattr__(self, name, arm)
+        if not (len(self.arm_first) == len(self.arm_second) == m):
+            raise InputError(f"a packing with {m} normals needs as many arms, or none")
 
     @property
     def dim(self) -> int:
@@ -111,33 +127,33 @@ class Packing:
         both = np.concatenate([self.first, self.second])
         return int(np.unique(both[both < n]).size)
 
+    def chosen(self, which: NDArray[Any]) -> Packing:
+        """The same bodies with some of the contacts, by rows or by a mask."""
+        contacts = ("first", "second", "normal", "friction", "force", "arm_first", "arm_second")
+        return replace(self, **{name: getattr(self, name)[which] for name in contacts})
+
     @cached_property
     def matrix(self) -> csr_array:
-        """The contact matrix c (rows, dim m), from contact forces to forces on what is free."""
-        m, dim, n = self.contacts, self.dim, self.radius.size
+        """The contact matrix c (rows, dim m), from components of contact forces to forces on what
+        is free."""
+        m, dim = self.contacts, self.dim
         dofs = self.free.shape[1]
         column = np.arange(dim * m).reshape(m, dim)
         parts: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
-        for body, sign in ((self.first, -1.0), (self.second, 1.0)):
-            for e in range(dim):  # each component of a force acts along its axis
+        for body, arm, sign in (
+            (self.first, self.arm_first, -1.0),
+            (self.second, self.arm_second, 1.0),
+        ):
+            for e in range(dim):  # each component acts along its axis
                 axis = sign * self.frame[:, e]
                 for a in range(dim):
                     parts.append((body * dofs + a, column[:, e], axis[:, a]))
-            # The arm of a grain is r n, towards the contact, so the torque is r (sign' n) × (sign
-            # F).
-            grain = body < n
-            arm = np.where(grain, self.radius[np.where(grain, body, 0)], 0.0)
-            for e in range(1, dim):
-                axis = self.frame[:, e]
-                # The product (−sign n) × (sign e) is the same for both bodies.
-                if dim == 2:
-                    n_x, n_y = self.normal.T
-                    torque = -arm * (n_x * axis[:, 1] - n_y * axis[:, 0])
-                    parts.append((body * dofs + 2, column[:, e], torque))
-                else:
-                    torques = -arm[:, None] * np.cross(self.normal, axis)
-                    for a in range(3):
-                        parts.append((body * dofs + 3 + a, column[:, e], torques[:, a]))
+            for e in range(dim):
+                torque = sign * cross(arm, self.frame[:, e])
+                # an arm along the normal turns nothing, which rounding must not hide from a rank
+                torque[np.abs(torque) <= ROUNDING * np.linalg.norm(arm, axis=1)[:, None]] = 0.0
+                for a in range(dofs - dim):
+                    parts.append((body * dofs + dim + a, column[:, e], torque[:, a]))
         row, col, value = (np.concatenate(p) for p in zip(*parts))
         whole = csr_array((value, (row, col)), shape=(self.free.size, dim * m))
         matrix: csr_array = whole[self.rows]
@@ -184,12 +200,13 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
         external, model = np.hstack(loads.at(before)), loads.now(before)
     except InputError:  # they were Python functions
         external, model = np.full((snap.model.bodies, 3 * snap.dim - 3), np.nan), snap.model
-    return _packing(model, carried(model, snap.candidates), state.position, snap.dt, external)
+    contacts = carried(model, state.position, snap.candidates)
+    return _packing(model, contacts, state.position, snap.dt, external)
 
 
 def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: Floats) -> Packing:
-    """A packing of a snapshot, with contacts that bear a force or touch without."""
-    laws = model.laws[model.material[c.first], model.material[c.second]]
+    """Contacts are those that bear a force, and those that touch without."""
+    laws = model.law_table[c.law]
     for column, name in (
         (lawtable.COHESION, "cohesion"),
         (lawtable.ROLLING, "rolling resistance"),
@@ -215,4 +232,6 @@ def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: F
         unit=weight or mean or 1.0,
         external=external,
         position=position,
+        arm_first=c.arm_first[keep],
+        arm_second=c.arm_second[keep],
     )

@@ -423,11 +423,9 @@ def _problem(space: ForceSpace) -> Problem:
     load = np.zeros(p.free.size)
     load[p.rows] = -p.arms * space.equations()[1]
     velocity = inverse * load.reshape(p.free.shape)
-    same = np.ptp(p.friction) == 0.0 if p.contacts else True
-    material = np.zeros(bodies, np.int32) if same else np.arange(bodies, dtype=np.int32)
-    laws = np.zeros((material[-1] + 1, material[-1] + 1, lawtable.N_PARAMETERS))
+    laws = np.zeros((p.contacts, lawtable.N_PARAMETERS))  # one for each contact
     for column in (lawtable.MU_STATIC, lawtable.MU_DYNAMIC):
-        laws[material[p.first], material[p.second], column] = p.friction
+        laws[:, column] = p.friction
     still = np.zeros((bodies, dim)), np.zeros((bodies, dofs - dim))
     equal = p.free[:n] == p.free[:n, :1]
     return Problem(
@@ -436,6 +434,11 @@ def _problem(space: ForceSpace) -> Problem:
         second=p.second.astype(np.int32),
         normal=p.normal,
         gap=np.zeros(p.contacts),
+        arm_first=p.arm_first,
+        arm_second=p.arm_second,
+        width=np.full(p.contacts, 2.0 * p.radius.min(initial=np.inf)),
+        roll=np.zeros(p.contacts),
+        law=np.arange(p.contacts, dtype=np.int32),
         impulse=p.force / p.unit,
         torque=np.zeros((p.contacts, dofs - dim)),
         velocity=np.ascontiguousarray(velocity[:, :dim]),
@@ -443,12 +446,9 @@ def _problem(space: ForceSpace) -> Problem:
         velocity_before=still[0],
         spin_before=still[1],
         position=still[0] if p.position is None else p.position,
-        radius=p.radius,
         inv_mass=np.ascontiguousarray(inverse[:, :dim]),
         inv_inertia=np.ascontiguousarray(inverse[:, dim:]),
-        material=material,
         laws=laws,
-        periodic=np.zeros(dim),
         remove_overlaps=False,
         lean=bool(equal.all()),
     )

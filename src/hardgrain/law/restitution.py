@@ -11,6 +11,12 @@ rebounds at once, from a distance of at most |V| dt.
 
 A contact that its neighbours push shut while it was opening (V⁻ > 0) must have the coefficient too,
 or the coefficients would be unequal: V⁺ ≥ −e V⁻, at the price of an overlap of at most e V⁻ dt.
+
+Real grains rebound the better the more slowly they meet. For viscoelastic spheres (Kuwabara and
+Kono 1987; Brilliantov, Spahn, Hertzsch and Pöschel 1996) 1 − e grows as the fifth root of the
+approach speed v, to leading order. With e given at one speed v₀,
+
+    e(v) = max(1 − (1 − e) (v/v₀)^(1/5), 0).
 """
 
 from __future__ import annotations
@@ -34,4 +40,11 @@ def make_restitution(jit: Callable[..., Any]) -> SimpleNamespace:
             return min(bias, 0.0) + e_n * before_n
         return max(bias, e_n * before_n) if bias >= 0.0 else bias
 
-    return SimpleNamespace(rebound_bias=rebound_bias)
+    @jit
+    def coefficient(e: float, speed: float, approach: float) -> float:
+        """Restitution at an approach speed, given e at ``speed``; e itself where that is zero."""
+        if speed <= 0.0 or approach <= 0.0:
+            return e
+        return max(1.0 - (1.0 - e) * (approach / speed) ** 0.2, 0.0)
+
+    return SimpleNamespace(rebound_bias=rebound_bias, coefficient=coefficient)

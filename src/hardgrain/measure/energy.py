@@ -208,8 +208,8 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
     before = replace(s, step=s.step - 1, position=s.position - dt * s.velocity)
     model = model.at((before.step + 0.5) * dt)
     force, torque = Loads(model, dt).at(before)
-    c, rows, _ = Glue(model).contacts(snap.contacts)
-    arms = _arms(snap, c, before.position)
+    c, rows, _ = Glue(model).contacts(before.position, snap.contacts)
+    arms = c.arm_first, c.arm_second
     turns = [_cross(arm, c.impulse) + c.torque for arm in arms]
     push, twist = dt * force, dt * torque
     np.add.at(push, c.second, c.impulse)
@@ -233,15 +233,6 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
     return Dissipation(snap.contacts, *parts)
 
 
-def _arms(snap: Snapshot, c: Contacts, position: Floats) -> tuple[Floats, Floats]:
-    """(m, dim) from each body's centre, or the point that a wall turns about, to the contact."""
-    first = snap.radius[c.first, None] * c.normal
-    second = snap.nearest(position[c.first] - position[c.second]) + first
-    grain = c.second < snap.n
-    second[grain] = -snap.radius[c.second[grain], None] * c.normal[grain]
-    return first, second
-
-
 def _surface(velocity: Floats, spin: Floats, body: Ints, arm: Floats) -> Floats:
     """(m, dim) v + ω × arm."""
     if arm.shape[1] == 2:
@@ -260,13 +251,13 @@ def wall_loads(source: Source, frame: int = -1) -> tuple[Floats, Floats]:
     snap = snapshot(source, frame)
     if snap.wall_force is not None and snap.wall_torque is not None:
         return snap.wall_force, snap.wall_torque
-    c, n, s = carried(snap.model, snap.contacts), snap.n, snap.state
+    n, s = snap.n, snap.state
+    c = carried(snap.model, s.position - snap.dt * s.velocity, snap.contacts)
     walls = snap.model.bodies - n
     force, torque = np.zeros((walls, snap.dim)), np.zeros((walls, s.spin.shape[1]))
     on = c.second >= n
-    _, arm = _arms(snap, c, s.position - snap.dt * s.velocity)
     np.add.at(force, c.second[on] - n, c.impulse[on] / snap.dt)
-    np.add.at(torque, c.second[on] - n, (_cross(arm, c.impulse) + c.torque)[on] / snap.dt)
+    np.add.at(torque, c.second[on] - n, (_cross(c.arm_second, c.impulse) + c.torque)[on] / snap.dt)
     return force, torque
 
 

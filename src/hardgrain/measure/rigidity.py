@@ -59,7 +59,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hardgrain.kernels import device, jit
+from hardgrain.contact.rows import complete
+from hardgrain.kernels import jit
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.step.glue import carried
@@ -288,7 +289,8 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     the packing is taken for a bundle of chains: µ of a chain of its length, and as many contacts
     in a row, compressed as the mean one.
     """
-    c, n = carried(model, state.contacts), model.n
+    c, n = state.contacts, model.n
+    c = carried(model, state.position, c if c.known else complete(model, state.position, c))
     set_up = OVERHEAD + SET_UP * len(c)
     label = clusters(model, c)
     counts = np.bincount(label)
@@ -298,21 +300,19 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
     length = float(extent(state.position[:n][mine], model.radius[mine], model.periodic).max())
     p_n = c.normal_impulse()
     loaded = p_n != 0.0
-    first, second, normal = c.first[loaded], c.second[loaded], c.normal[loaded]
-    radius = np.zeros(model.bodies)  # of walls zero: their turning is told or none
-    radius[:n] = model.radius
-    bodies = (first, second, normal, radius)
-    along, across = _springs(model, *bodies)
+    points = c.chosen(loaded)
+    rows, normal = points.rows, points.normal
+    along, across = _springs(model, points)
     scale = np.sqrt(np.hstack([model.inv_mass, model.inv_inertia]))
-    x = _load(*bodies, scale, c.impulse[loaded] / dt)
+    x = _load(points, scale, points.impulse / dt)
     if not x.any():  # nothing that can move bears a load
         return Network(float(counts.max()), length, work=set_up)
 
     def stiffen(x: Floats) -> Floats:
-        y: Floats = stiffness(*bodies, scale, along, across, x)
+        y: Floats = stiffness(rows, scale, along, across, x)
         return y
 
-    cost = STEP_UPDATES * first.size + STEP_OVERHEAD  # of a step of a solve
+    cost = STEP_UPDATES * len(points) + STEP_OVERHEAD  # of a step of a solve
     limit = int(max(min((most - set_up) / cost, ROUNDS * ITERATIONS), 0.0))
     rate, sag, steps = 0.0, 0.0, 0
     for k in range(ROUNDS):
@@ -327,14 +327,14 @@ def network(model: Model, state: State, dt: float, most: float = math.inf) -> Ne
         rate = _dot(x, stiffen(x))
     lever = 0.0
     if steps < limit:
-        lever = _lever(*bodies, scale * x, along, across)
+        lever = _lever(points, scale * x, along, across)
     else:
         row = length / (2.0 * float(model.radius.mean()))
         rate = chain.Q["parallel"] * chain.slowest_wavenumber(row) ** 2
         moves = along > 0.0  # not so between two grains that are locked
         sag = row * float((np.abs(p_n[loaded][moves]) / along[moves]).mean()) / dt
         lever = ROW_LEVER * row
-    push = _push(normal, c.impulse[loaded] / dt, along, across)
+    push = _push(normal, points.impulse / dt, along, across)
     mass = float(along.mean())
     work = set_up + cost * steps
     return Network(float(counts.max()), length, rate, sag, mass, push, lever, work)
@@ -350,18 +350,16 @@ def _push(normal: Floats, force: Floats, along: Floats, across: Floats) -> float
     return math.sqrt(float(square.mean()))
 
 
-def _lever(
-    first: Ints, second: Ints, normal: Floats, radius: Floats, u: Floats, along: Floats,
-    across: Floats,
-) -> float:  # fmt: skip
+def _lever(c: Contacts, u: Floats, along: Floats, across: Floats) -> float:
     """How much faster a mode u may move a grain than the residual lets its contacts close."""
-    dim = normal.shape[1]
-    v = u[second, :dim] - u[first, :dim]
-    turn = radius[first, None] * u[first, dim:] + radius[second, None] * u[second, dim:]
-    if dim == 2:
-        v += turn * np.stack([normal[:, 1], -normal[:, 0]], axis=1)
-    else:
-        v -= np.cross(turn, normal)
+    normal, dim = c.normal, c.normal.shape[1]
+    v = u[c.second, :dim] - u[c.first, :dim]
+    for body, arm, sign in ((c.second, c.arm_second, 1.0), (c.first, c.arm_first, -1.0)):
+        turn = u[body, dim:]
+        if dim == 2:
+            v += sign * turn * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+        else:
+            v += sign * np.cross(turn, arm)
     v_n = np.einsum("ka,ka->k", v, normal)
     v_t = np.sqrt(np.maximum(np.einsum("ka,ka->k", v, v) - v_n**2, 0.0))
     weight = np.hypot(along * v_n, across * v_t).sum()
@@ -401,95 +399,93 @@ def extent(x: Floats, r: Floats, period: Floats) -> Floats:
     return within
 
 
-def _springs(
-    model: Model, first: Ints, second: Ints, normal: Floats, radius: Floats
-) -> tuple[Floats, Floats]:
+def _springs(model: Model, c: Contacts) -> tuple[Floats, Floats]:
     """1/W along the normals and across them, the latter zero without friction, shape (m,) each."""
     mass, inertia, dim = model.inv_mass, model.inv_inertia, model.dim
-    w = mass[first] + mass[second]
-    w_n = np.einsum("ka,ka,ka->k", w, normal, normal)
-    # across: the mean over the tangents, each turned by spins about the axes across n
-    turn = radius[first, None] ** 2 * inertia[first] + radius[second, None] ** 2 * inertia[second]
-    lever = 1.0 if dim == 2 else 0.5 * (1.0 - normal**2)
-    w_t = (w.sum(axis=1) - w_n) / (dim - 1) + (lever * turn).sum(axis=1)
-    friction = model.laws[model.material[first], model.material[second], lawtable.MU_STATIC]
+    w = mass[c.first] + mass[c.second]
+    w_n = np.einsum("ka,ka,ka->k", w, c.normal, c.normal)
+    w_t, turns = (w.sum(axis=1) - w_n) / (dim - 1), np.zeros(len(c))
+    for body, arm in ((c.first, c.arm_first), (c.second, c.arm_second)):
+        along = cross(arm, c.normal)
+        # of the levers l × e along all axes e, what is not along n is across; the mean of these
+        reach = np.einsum("ka,ka->k", arm, arm)[:, None]
+        every = reach if dim == 2 else reach - arm**2
+        w_n += (inertia[body] * along**2).sum(axis=1)
+        w_t += (inertia[body] * (every - along**2)).sum(axis=1) / (dim - 1)
+        turns += (inertia[body] * reach).sum(axis=1)
+    friction = model.law_table[c.law, lawtable.MU_STATIC]
     along, across = np.zeros_like(w_n), np.zeros_like(w_n)
-    seen = 1e-9 * (w.sum(axis=1) + turn.sum(axis=1))  # less is rounding: locked, not light
+    seen = 1e-9 * (w.sum(axis=1) + turns)  # less is rounding: locked, not light
     np.divide(1.0, w_n, out=along, where=w_n > seen)
     np.divide(1.0, w_t, out=across, where=(w_t > seen) & (friction > 0.0))
     return along, across
 
 
-def _load(
-    first: Ints, second: Ints, normal: Floats, radius: Floats, scale: Floats, force: Floats
-) -> Floats:
+def cross(a: Floats, b: Floats) -> Floats:
+    """a × b, of which only the third component exists in 2D, shape (m, ns)."""
+    if a.shape[1] == 3:
+        return np.cross(a, b)
+    return (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])[:, None]
+
+
+def _load(c: Contacts, scale: Floats, force: Floats) -> Floats:
     """M^(−1/2) of what the contact forces exert on each body together, shape (nb, dim + ns)."""
     total, dim = np.zeros_like(scale), force.shape[1]
-    np.add.at(total[:, :dim], second, force)
-    np.subtract.at(total[:, :dim], first, force)
-    if dim == 2:
-        turn = (normal[:, 0] * force[:, 1] - normal[:, 1] * force[:, 0])[:, None]
-    else:
-        turn = np.cross(normal, force)
-    for body in (first, second):
-        np.subtract.at(total[:, dim:], body, radius[body, None] * turn)
+    np.add.at(total[:, :dim], c.second, force)
+    np.subtract.at(total[:, :dim], c.first, force)
+    np.add.at(total[:, dim:], c.second, cross(c.arm_second, force))
+    np.subtract.at(total[:, dim:], c.first, cross(c.arm_first, force))
     return scale * total
 
 
 # Displacements are x = M^(1/2) u, one row for each body: translations, then rotations. A contact
-# sees the relative displacement V = u_j − u_i − (r_i θ_i + r_j θ_j) × n and answers with the force
-# s = κ_n n (n·V) + κ_t (V − n (n·V)) on body j, −s on i, and the torques −r n × s on both.
-@device
-def _spread_2d(y, scale, i, j, r_i, r_j, nx, ny, sx, sy):  # type: ignore[no-untyped-def]
-    turn = nx * sy - ny * sx
-    y[j, 0] += scale[j, 0] * sx
-    y[j, 1] += scale[j, 1] * sy
-    y[i, 0] -= scale[i, 0] * sx
-    y[i, 1] -= scale[i, 1] * sy
-    y[i, 2] -= scale[i, 2] * r_i * turn
-    y[j, 2] -= scale[j, 2] * r_j * turn
-
-
-@device
-def _spread_3d(y, scale, i, j, r_i, r_j, nx, ny, nz, sx, sy, sz):  # type: ignore[no-untyped-def]
-    tx, ty, tz = ny * sz - nz * sy, nz * sx - nx * sz, nx * sy - ny * sx
-    for b, sign, r in ((j, 1.0, r_j), (i, -1.0, r_i)):
-        y[b, 0] += scale[b, 0] * sign * sx
-        y[b, 1] += scale[b, 1] * sign * sy
-        y[b, 2] += scale[b, 2] * sign * sz
-        y[b, 3] -= scale[b, 3] * r * tx
-        y[b, 4] -= scale[b, 4] * r * ty
-        y[b, 5] -= scale[b, 5] * r * tz
-
-
+# sees the relative displacement V = u_j + θ_j × l_j − u_i − θ_i × l_i, with its arms l, and answers
+# with the force s = κ_n n (n·V) + κ_t (V − n (n·V)) and the torque l_j × s on body j, and with −s
+# and −l_i × s on body i.
 @jit
-def stiffness(first, second, normal, radius, scale, along, across, x):  # type: ignore[no-untyped-def]
+def stiffness(rows, scale, along, across, x):  # type: ignore[no-untyped-def]
     """M^(−1/2) K M^(−1/2) x, shape (nb, dim + ns)."""
     y = np.zeros_like(x)
-    for k in range(first.size):
-        i, j = first[k], second[k]
-        r_i, r_j = radius[i], radius[j]
-        nx, ny = normal[k, 0], normal[k, 1]
+    for k in range(rows.first.size):
+        i, j = rows.first[k], rows.second[k]
+        nx, ny = rows.normal[k, 0], rows.normal[k, 1]
+        ax, ay = rows.arm_first[k, 0], rows.arm_first[k, 1]
+        bx, by = rows.arm_second[k, 0], rows.arm_second[k, 1]
         vx = scale[j, 0] * x[j, 0] - scale[i, 0] * x[i, 0]
         vy = scale[j, 1] * x[j, 1] - scale[i, 1] * x[i, 1]
-        if normal.shape[1] == 2:
-            turn = r_i * scale[i, 2] * x[i, 2] + r_j * scale[j, 2] * x[j, 2]
-            vx += turn * ny
-            vy -= turn * nx
+        if rows.normal.shape[1] == 2:
+            turn_i, turn_j = scale[i, 2] * x[i, 2], scale[j, 2] * x[j, 2]
+            vx += turn_i * ay - turn_j * by
+            vy += turn_j * bx - turn_i * ax
             v_n = (along[k] - across[k]) * (nx * vx + ny * vy)
             sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
-            _spread_2d(y, scale, i, j, r_i, r_j, nx, ny, sx, sy)
+            y[j, 0] += scale[j, 0] * sx
+            y[j, 1] += scale[j, 1] * sy
+            y[j, 2] += scale[j, 2] * (bx * sy - by * sx)
+            y[i, 0] -= scale[i, 0] * sx
+            y[i, 1] -= scale[i, 1] * sy
+            y[i, 2] -= scale[i, 2] * (ax * sy - ay * sx)
         else:
-            nz = normal[k, 2]
+            nz, az, bz = rows.normal[k, 2], rows.arm_first[k, 2], rows.arm_second[k, 2]
             vz = scale[j, 2] * x[j, 2] - scale[i, 2] * x[i, 2]
-            ax = r_i * scale[i, 3] * x[i, 3] + r_j * scale[j, 3] * x[j, 3]
-            ay = r_i * scale[i, 4] * x[i, 4] + r_j * scale[j, 4] * x[j, 4]
-            az = r_i * scale[i, 5] * x[i, 5] + r_j * scale[j, 5] * x[j, 5]
-            vx -= ay * nz - az * ny
-            vy -= az * nx - ax * nz
-            vz -= ax * ny - ay * nx
+            px, py, pz = scale[i, 3] * x[i, 3], scale[i, 4] * x[i, 4], scale[i, 5] * x[i, 5]
+            qx, qy, qz = scale[j, 3] * x[j, 3], scale[j, 4] * x[j, 4], scale[j, 5] * x[j, 5]
+            vx += qy * bz - qz * by - (py * az - pz * ay)
+            vy += qz * bx - qx * bz - (pz * ax - px * az)
+            vz += qx * by - qy * bx - (px * ay - py * ax)
             v_n = (along[k] - across[k]) * (nx * vx + ny * vy + nz * vz)
             sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
             sz = v_n * nz + across[k] * vz
-            _spread_3d(y, scale, i, j, r_i, r_j, nx, ny, nz, sx, sy, sz)
+            y[j, 0] += scale[j, 0] * sx
+            y[j, 1] += scale[j, 1] * sy
+            y[j, 2] += scale[j, 2] * sz
+            y[j, 3] += scale[j, 3] * (by * sz - bz * sy)
+            y[j, 4] += scale[j, 4] * (bz * sx - bx * sz)
+            y[j, 5] += scale[j, 5] * (bx * sy - by * sx)
+            y[i, 0] -= scale[i, 0] * sx
+            y[i, 1] -= scale[i, 1] * sy
+            y[i, 2] -= scale[i, 2] * sz
+            y[i, 3] -= scale[i, 3] * (ay * sz - az * sy)
+            y[i, 4] -= scale[i, 4] * (az * sx - ax * sz)
+            y[i, 5] -= scale[i, 5] * (ax * sy - ay * sx)
     return y

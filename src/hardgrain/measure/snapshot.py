@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from hardgrain.contact.pairs import Walls, wall_geometry
+from hardgrain.contact.rows import complete
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
 from hardgrain.scene.brief import brief
@@ -205,7 +206,7 @@ class Snapshot:
         """The contacts that touch: those that bear a force, and those whose gap is closed."""
         c = self.candidates
         keep = (c.gap <= 0.0) | c.impulse.any(axis=1)
-        return Contacts(*(getattr(c, name)[keep] for name in c.__dataclass_fields__))
+        return c.chosen(keep)
 
     @property
     def candidates(self) -> Contacts:
@@ -215,7 +216,21 @@ class Snapshot:
                 f"the frame at step {self.state.step} was stored without its contacts; choose"
                 " another, or store them more often with output.contacts_every"
             )
-        return self.state.contacts
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> Contacts:
+        """The contacts with their arms and laws, which files do not hold."""
+        c, s = self.state.contacts, self.state
+        if c.known:
+            return c
+        began = s.position - self.dt / max(self.substeps, 1) * s.velocity
+        return complete(self.model, began, c)
+
+    @cached_property
+    def laws(self) -> Floats:
+        """(m, N_PARAMETERS) the law of each contact, by the columns of `scene.lawtable`."""
+        return self.model.law_table[self.contacts.law]
 
     @cached_property
     def loaded(self) -> NDArray[np.bool_]:
@@ -240,11 +255,7 @@ class Snapshot:
     @cached_property
     def friction(self) -> Floats:
         """(m,) coefficient of friction of a contact that sticks."""
-        c, material = self.contacts, self.model.material
-        friction: Floats = self.model.laws[
-            material[c.first], material[c.second], lawtable.MU_STATIC
-        ]
-        return friction
+        return self.laws[:, lawtable.MU_STATIC]
 
     @cached_property
     def origin(self) -> Floats:
@@ -256,12 +267,10 @@ class Snapshot:
     @cached_property
     def branch(self) -> Floats:
         """(m, dim) from the centre of the first grain to that of the second, or to the wall."""
-        c, n = self.contacts, self.n
-        reach = self.radius[c.first] + c.gap
-        grains = c.second < n
-        reach[grains] += self.radius[c.second[grains]]
-        branch: Floats = reach[:, None] * c.normal
-        return branch
+        c = self.contacts
+        grain = (c.second < self.n)[:, None]
+        branch: Floats = c.arm_first + c.gap[:, None] * c.normal
+        return branch - np.where(grain, c.arm_second, 0.0)
 
 
 Source = Run | Simulated | Snapshot

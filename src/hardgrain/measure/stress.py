@@ -133,15 +133,13 @@ def grain_stress(source: Source, frame: int = -1, volume: ArrayLike | None = Non
     """
     snap = snapshot(source, frame)
     c, n = snap.contacts, snap.n
-    flow = snap.force[:, :, None] * c.normal[:, None, :]
     grain = c.second < n
-    arm = snap.radius[c.first] + np.where(grain, 0.5, 1.0) * c.gap
+    # each body's part of the branch: its arm, and half of the gap between two grains
+    gap = (np.where(grain, 0.5, 1.0) * c.gap)[:, None] * c.normal
     total = np.zeros((n, snap.dim, snap.dim))
-    np.add.at(total, c.first, arm[:, None, None] * flow)
-    second = c.second[grain]
-    np.add.at(
-        total, second, (snap.radius[second] + 0.5 * c.gap[grain])[:, None, None] * flow[grain]
-    )
+    np.add.at(total, c.first, snap.force[:, :, None] * (c.arm_first + gap)[:, None, :])
+    branch = (gap - c.arm_second)[grain]
+    np.add.at(total, c.second[grain], snap.force[grain, :, None] * branch[:, None, :])
     own = snap.volume if volume is None else np.asarray(volume, dtype=float)
     if own.shape != (n,) or not (own >= 0.0).all():
         raise InputError(f"volume has the shape {own.shape}; give {n} volumes, one a grain")

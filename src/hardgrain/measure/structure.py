@@ -123,8 +123,7 @@ def clusters(source: Source, frame: int = -1) -> Ints:
 def sliding(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Mask:
     """Which contacts slide (m,), so that |T| = µ (N + cohesion) within the tolerance."""
     snap = snapshot(source, frame)
-    c, material = snap.contacts, snap.model.material
-    law = snap.model.laws[material[c.first], material[c.second]]
+    c, law = snap.contacts, snap.laws
     near = c.gap <= law[:, lawtable.COHESION_RANGE]
     pressed = snap.normal_force + np.where(near, law[:, lawtable.COHESION], 0.0)
     used = np.linalg.norm(snap.tangential_force, axis=1)
@@ -183,7 +182,7 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
     out = rattlers(snap)
     used = _backbone(snap, out)
     first, second = c.first[used], c.second[used]
-    laws = model.laws[model.material[first], model.material[second]]
+    laws = snap.laws[used]
     rough = laws[:, lawtable.MU_STATIC] > 0.0
     rolls, twists = laws[:, lawtable.ROLLING] > 0.0, laws[:, lawtable.TORSION] > 0.0
     slides = sliding(snap, tolerance=tolerance)[used]

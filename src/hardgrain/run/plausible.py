@@ -116,7 +116,7 @@ def take_as_it_is(sim: Simulation) -> None:
 def may_create(model: Model) -> str | None:
     """The reason why contacts may create energy by definition, or None if they must not."""
     e = model.laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
-    if e.min() != e.max():
+    if e.min() != e.max() or model.laws[..., lawtable.E_SPEED].any():
         return "unequal restitution coefficients can create energy"
     if model.remove_overlaps:
         return "the shock law with g pushes overlaps apart"
@@ -126,9 +126,8 @@ def may_create(model: Model) -> str | None:
 def _too_deep_step(sim: Simulation, report: StepReport, at: str) -> str | None:
     if report.deepest <= overlap_limit(sim):
         return None
-    c, r, n = sim.state.contacts, sim.model.radius, sim.model.n
-    other = np.where(c.second < n, r[np.minimum(c.second, n - 1)], np.inf)
-    share = -c.gap / (2.0 * np.minimum(r[c.first], other))
+    c = sim.state.contacts
+    share = -c.gap / c.width
     k = int(share.argmax())
     return too_deep(sim, float(share[k]), int(c.first[k]), int(c.second[k]), at)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ Ints = NDArray[np.int32]
 Rows = NDArray[np.integer[Any]]  # of arrays
 
 __all__ = [
+    "ContactRows",
     "Contacts",
     "Drive",
     "Floats",
@@ -25,10 +27,15 @@ __all__ = [
     "Pressure",
     "Rows",
     "State",
+    "contact_key",
     "some_bodies",
 ]
 
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
+
+# Contact points that two bodies can have, for one number that names a contact. More: the product
+# with the square of the number of bodies must stay below 2⁶³, which 10⁷ bodies leave room for.
+FEATURES = 1 << 14
 
 
 @brief
@@ -81,7 +88,7 @@ class Model:
     inertia: Floats  # (nb,) moment of inertia of a grain
     material: Ints  # (nb,)
     group: Ints  # (n,) number of the grain set a grain came from
-    laws: Floats  # (materials, materials, N_PARAMETERS)
+    laws: Floats  # (materials, materials, N_PARAMETERS) the laws of pairs of materials
     periodic: Floats  # (dim,) period, 0: open [length]
     gravity: Floats  # (dim,) [acceleration]
     wall_kind: Ints  # (w,) see hardgrain.scene.wall_kinds
@@ -116,6 +123,14 @@ class Model:
             if lock.value(time) > 0.0:
                 inverse[lock.what][lock.bodies, lock.axis] = 0.0
         return replace(self, inv_mass=inverse[VELOCITY], inv_inertia=inverse[SPIN])
+
+    @cached_property
+    def law_table(self) -> Floats:
+        """Laws by the row that a contact names, shape (rows, N_PARAMETERS).
+
+        The first rows are those of pairs of materials: that of a and b is a × materials + b.
+        """
+        return self.laws.reshape(-1, self.laws.shape[-1])
 
     @property
     def dim(self) -> int:
@@ -177,10 +192,38 @@ def some_bodies(grains: Rows, n: int, bodies: int) -> tuple[Rows, Ints]:
     return rows, renumber
 
 
+def contact_key(first: Rows, second: Rows, feature: Rows | int, bodies: int) -> NDArray[np.int64]:
+    """One number for each contact, in the order of contacts, shape (m,)."""
+    key: NDArray[np.int64] = (first.astype(np.int64) * bodies + second) * FEATURES + feature
+    return key
+
+
+class ContactRows(NamedTuple):
+    """What a compiled function reads of contacts; see `Contacts`."""
+
+    first: Ints
+    second: Ints
+    normal: Floats
+    gap: Floats
+    arm_first: Floats
+    arm_second: Floats
+    width: Floats
+    roll: Floats
+    law: Ints
+    impulse: Floats
+    torque: Floats
+
+
 @brief
 @dataclass
 class Contacts:
-    """Contact candidates of one step, sorted by (first, second), with their impulses."""
+    """Contact points of one step, one in each row, sorted by (first, second, feature).
+
+    The narrow phase (`hardgrain.contact.rows`) writes all that depends on the shapes of the two
+    bodies; whoever reads a row needs neither shapes nor materials. ``impulse``, ``torque`` and
+    ``spring`` are what a contact remembers from step to step, under the name of its two bodies and
+    its feature. Contacts from a file come without what the narrow phase writes: `known` says so.
+    """
 
     first: Ints  # (m,) a grain
     second: Ints  # (m,) a grain with a larger number, or a wall
@@ -190,10 +233,30 @@ class Contacts:
     torque: Floats  # (m, ns) rolling and torsion impulse on second
     # (m, dim) tangential elongation of soft contacts [length], (m, 0) where contacts have none
     spring: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    # (m,) which of the contact points of its two bodies it is
+    feature: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    # (m, dim) from the first body's centre to the contact [length]
+    arm_first: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    # (m, dim) from the second body's centre, or from the point that a wall turns about [length]
+    arm_second: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    # (m,) diameter of the smaller grain, by which overlaps and paths are measured [length]
+    width: Floats = field(default_factory=lambda: np.zeros(0))
+    # (m,) effective radius of the two surfaces, the lever of rolling and torsion [length]
+    roll: Floats = field(default_factory=lambda: np.zeros(0))
+    # (m,) row of `Model.law_table`
+    law: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __post_init__(self) -> None:
-        if len(self.spring) != len(self.first):
-            self.spring = np.zeros((len(self.first), 0))
+        m = len(self.first)
+        for name in ("spring", "arm_first", "arm_second"):
+            if len(getattr(self, name)) != m:
+                setattr(self, name, np.zeros((m, 0)))
+        for name in ("width", "roll"):
+            if len(getattr(self, name)) != m:
+                setattr(self, name, np.zeros(m))
+        for name in ("feature", "law"):
+            if len(getattr(self, name)) != m:
+                setattr(self, name, np.zeros(m, np.int32))
 
     @classmethod
     def none(cls, dim: int) -> Contacts:
@@ -206,16 +269,29 @@ class Contacts:
     def __len__(self) -> int:
         return self.first.size
 
+    @property
+    def known(self) -> bool:
+        """Whether arms, widths and laws are there."""
+        return self.arm_first.shape == self.normal.shape
+
+    @property
+    def rows(self) -> ContactRows:
+        """The columns that compiled functions read."""
+        return ContactRows(*(getattr(self, name) for name in ContactRows._fields))
+
     def key(self, bodies: int) -> NDArray[np.int64]:
         """One number for each contact, increasing: its identity, shape (m,)."""
-        return self.first.astype(np.int64) * bodies + self.second
+        return contact_key(self.first, self.second, self.feature, bodies)
+
+    def chosen(self, which: Rows | NDArray[np.bool_]) -> Contacts:
+        """Some of the contacts, by their rows or by a mask."""
+        return Contacts(**{name: getattr(self, name)[which] for name in self.__dataclass_fields__})
 
     def among(self, renumber: Ints) -> Contacts:
         """Those of the bodies that have a new number, which it gives them; −1: left out."""
         first, second = renumber[self.first], renumber[self.second]
         kept = (first >= 0) & (second >= 0)
-        rest = {name: getattr(self, name)[kept] for name in self.__dataclass_fields__}
-        return Contacts(**(rest | {"first": first[kept], "second": second[kept]}))
+        return replace(self.chosen(kept), first=first[kept], second=second[kept])
 
     def normal_impulse(self) -> Floats:
         """P_n of every contact, shape (m,)."""
@@ -246,5 +322,5 @@ class State:
             self.velocity.copy(),
             self.spin.copy(),
             self.orientation.copy(),
-            Contacts(*(getattr(c, name).copy() for name in c.__dataclass_fields__)),
+            Contacts(**{name: getattr(c, name).copy() for name in c.__dataclass_fields__}),
         )

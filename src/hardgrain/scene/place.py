@@ -26,6 +26,9 @@ _SLACK = 1e-12
 # region far larger than the room between the walls would take all memory, or for ever.
 _CELLS = 1_000_000
 
+# [1] Rounds in which grains on a grid move on to further cells. More would take seconds.
+_ROUNDS = 10_000
+
 # [radius] Depth to which rounding may let a wall cut a grain that is meant to touch it.
 ROUNDING = 1e-9
 
@@ -247,7 +250,7 @@ def _on_grid(
     if grid.jitter > 0.0:
         share += grid.jitter * (rng.random(share.shape) - 0.5)
     number, end = np.arange(len(radius)), len(radius)
-    while True:  # a cell that a wall cuts is replaced by the next one beyond the last
+    for _ in range(_ROUNDS):  # a cell that a wall cuts is replaced by the next beyond the last
         x = _in_cells(start + edge * _cell_indices(number, cells), edge, radius, share)
         cut = _cut(x, radius, periodic, walls)
         if not (many := int(np.count_nonzero(cut))):
@@ -260,16 +263,15 @@ def _on_grid(
             )
         number = np.append(number[~cut], np.arange(end, end + many))
         end += many
-        _refuse_waste(end, len(radius))
+    raise _waste(end, len(radius))
 
 
-def _refuse_waste(cells: int, count: int) -> None:
-    if cells > _CELLS + 100 * count:
-        raise InputError(
-            f"place.max − place.min has {cells:.3g} cells or more for {count} grains, and walls cut"
-            " most of them; make the region about as large as the room between the walls, or use"
-            " place.kind 'deposit'"
-        )
+def _waste(cells: int, count: int) -> InputError:
+    return InputError(
+        f"place.max − place.min has {cells:.3g} cells or more for {count} grains, and walls cut"
+        " most of them; make the region about as large as the room between the walls, or use"
+        " place.kind 'deposit'"
+    )
 
 
 def _loose(
@@ -302,7 +304,8 @@ def _loose(
     x = _in_cells(*_corners(low, length, cells, chosen), radius, share)
     while _cut(x, radius, periodic, walls).any():
         # Only cells that no wall cuts are used, and smaller ones until there are enough of them.
-        _refuse_waste(math.prod(cells), count)
+        if math.prod(cells) > _CELLS + 100 * count:
+            raise _waste(math.prod(cells), count)
         corner, edge = _corners(low, length, cells, np.arange(math.prod(cells)))
         around = np.full(len(corner), 0.5 * float(np.linalg.norm(edge)))
         whole = np.flatnonzero(~_cut(corner + 0.5 * edge, around, periodic, walls))

@@ -210,7 +210,7 @@ class Scene(Spec):
         if glued.size:
             check_glue(laws, law_entry)
         lean = is_lean(laws, inv_mass[:n], inv_inertia[:n]) and not any(
-            row.free and (not row.slides or n + k in carrier[glued])
+            row.free and (not row.slides or row.turns or n + k in carrier[glued])
             for k, row in enumerate(walls.rows)
         )
         model = Model(
@@ -304,6 +304,7 @@ class Scene(Spec):
             dynamic = law.friction_dynamic
             row[table.MU_DYNAMIC] = law.friction if dynamic is None else dynamic
             row[table.E_NORMAL] = law.restitution
+            row[table.E_SPEED] = law.restitution_speed or 0.0
             row[table.E_TANGENT] = law.restitution_tangential
             row[table.COHESION] = law.cohesion
             given = law.cohesion_range

@@ -65,6 +65,9 @@ class ContactLaw(Spec):
     # share of the normal velocity with which grains part after a collision, Newton's e_n in
     # Moreau's form [1]
     restitution: Share = 0.0
+    # approach speed v₀ at which restitution holds; slower grains rebound better, as viscoelastic
+    # spheres do: e(v) = 1 − (1 − e) (v/v₀)^(1/5) [speed]; default: the same e at every speed
+    restitution_speed: Positive | None = None
     restitution_tangential: Share = 0.0  # share of the tangential velocity likewise, e_t [1]
     # largest force with which a contact resists being pulled apart [force]
     cohesion: NotNegative = 0.0
@@ -81,6 +84,11 @@ class ContactLaw(Spec):
             raise ValueError(
                 f"friction_dynamic is {self.friction_dynamic:g} but must not exceed"
                 f" friction, {self.friction:g}"
+            )
+        if self.restitution_speed is not None and self.restitution_tangential > 0.0:
+            raise ValueError(
+                f"restitution_speed is {self.restitution_speed:g} but restitution_tangential is"
+                f" {self.restitution_tangential:g}; give one of the two"
             )
         return self
 

@@ -50,6 +50,11 @@ class WallRow:
         """Whether it is a plane that is free along its normal alone."""
         return self.kind == PLANE and self.free == np.flatnonzero(self.axis).tolist()
 
+    @property
+    def turns(self) -> bool:
+        """Whether its spin is prescribed."""
+        return any(drive.what == SPIN for drive in self.drives)
+
 
 class WallRows:
     """All walls of a scene as rows; boxes and drums become their parts."""

@@ -18,24 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.kernels import device, jit
+from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import make_coupled
-from hardgrain.law.restitution import make_restitution
 from hardgrain.law.rolling import make_rolling
-from hardgrain.law.shock import make_shock
-from hardgrain.scene.geometry import min_image
-from hardgrain.scene.lawtable import (
-    COHESION,
-    COHESION_RANGE,
-    E_NORMAL,
-    E_TANGENT,
-    MU_DYNAMIC,
-    MU_STATIC,
-    ROLLING,
-    TORSION,
-)
 
-gap_speed = make_shock(device).gap_speed
-rebound_bias = make_restitution(device).rebound_bias
+_contact = make_contact(device)
+normal_shift, tangent_shift = _contact.normal_shift, _contact.tangent_shift
+friction, cohesion, resistance = _contact.friction, _contact.cohesion, _contact.resistance
 _coupled = make_coupled(device)
 coupled_2d, coupled_3d = _coupled.coupled_2d, _coupled.coupled_3d
 _rolling = make_rolling(device)
@@ -83,10 +72,10 @@ def wanted_2d(p, k):
     q_n, q_t = p.c[k, PN], p.c[k, PT]
     u_n += p.c[k, BN] - w_nn * q_n - w_nt * q_t
     u_t += p.c[k, BT] - w_nt * q_n - w_tt * q_t
-    cohesion = p.c[k, COH]
-    p_n, p_t = coupled_2d(u_n, u_t, w_nn, w_nt, w_tt, p.c[k, MUS], p.c[k, MUD], cohesion)
+    pull = p.c[k, COH]
+    p_n, p_t = coupled_2d(u_n, u_t, w_nn, w_nt, w_tt, p.c[k, MUS], p.c[k, MUD], pull)
     spin = p.b[p.second[k], 2] - p.b[p.first[k], 2]
-    torque = resist(p.c[k, LR], p.c[k, MR], spin, p.c[k, ROLL] * (p_n + cohesion))
+    torque = resist(p.c[k, LR], p.c[k, MR], spin, p.c[k, ROLL] * (p_n + pull))
     return p_n, p_t, torque, 0.0, 0.0, 0.0, 0.0
 
 
@@ -128,60 +117,52 @@ def speed_squared_2d(p, k, q):
     return a * a + b * b + r * r
 
 
-@device
-def effective_radius(r_i, j, radius):
-    """Radius of the equivalent sphere on a plane, r_i r_j / (r_i + r_j); walls count as flat."""
-    return r_i * radius[j] / (r_i + radius[j]) if j < radius.size else r_i
-
-
 @jit
-def pack_2d(
-    order, first, second, normal, gap, impulse, torque, velocity, spin, velocity_before,
-    spin_before, position, radius, inv_mass, inv_inertia, material, laws, periodic, dt,
-    remove_overlaps
-):  # fmt: skip
+def pack_2d(order, rows, motion, laws, dt, remove_overlaps):
     """Fill the rows of a `Full2D` and start it from the given impulses; row s: ``order[s]``."""
-    n, m, nb = radius.size, first.size, velocity.shape[0]
+    velocity, spin = motion.velocity, motion.spin
+    velocity_before, spin_before = motion.velocity_before, motion.spin_before
+    normal, gap, impulse, torque = rows.normal, rows.gap, rows.impulse, rows.torque
+    m, nb = rows.first.size, velocity.shape[0]
     b = np.empty((nb, 6))
     for i in range(nb):
         b[i, 0], b[i, 1], b[i, 2] = velocity[i, 0], velocity[i, 1], spin[i, 0]
-        b[i, 3], b[i, 4], b[i, 5] = inv_mass[i, 0], inv_mass[i, 1], inv_inertia[i, 0]
+        b[i, 3], b[i, 4] = motion.inv_mass[i, 0], motion.inv_mass[i, 1]
+        b[i, 5] = motion.inv_inertia[i, 0]
     c = np.zeros((m, 20))
     p = Full2D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
     for row in range(m):
         k = order[row]
-        i, j = first[k], second[k]
+        i, j = rows.first[k], rows.second[k]
         p.first[row], p.second[row] = i, j
         nx, ny = normal[k, 0], normal[k, 1]
-        law = laws[material[i], material[j]]
+        law = laws[rows.law[k]]
         c[row, NX], c[row, NY] = nx, ny
-        c[row, A1T] = radius[i]
-        if j < n:
-            c[row, A2T] = -radius[j]
-        else:
-            lx = min_image(position[i, 0] - position[j, 0], periodic[0]) + radius[i] * nx
-            ly = min_image(position[i, 1] - position[j, 1], periodic[1]) + radius[i] * ny
-            c[row, A2N], c[row, A2T] = lx * ny - ly * nx, lx * nx + ly * ny
+        lx, ly = rows.arm_first[k, 0], rows.arm_first[k, 1]
+        c[row, A1N], c[row, A1T] = lx * ny - ly * nx, lx * nx + ly * ny
+        lx, ly = rows.arm_second[k, 0], rows.arm_second[k, 1]
+        c[row, A2N], c[row, A2T] = lx * ny - ly * nx, lx * nx + ly * ny
         mx, my = b[i, 3] + b[j, 3], b[i, 4] + b[j, 4]
-        c[row, WNN] = mx * nx * nx + my * ny * ny + b[j, 5] * c[row, A2N] ** 2
-        c[row, WNT] = (my - mx) * nx * ny + b[j, 5] * c[row, A2N] * c[row, A2T]
+        c[row, WNN] = mx * nx * nx + my * ny * ny
+        c[row, WNN] += b[i, 5] * c[row, A1N] ** 2 + b[j, 5] * c[row, A2N] ** 2
+        c[row, WNT] = (my - mx) * nx * ny
+        c[row, WNT] += b[i, 5] * c[row, A1N] * c[row, A1T] + b[j, 5] * c[row, A2N] * c[row, A2T]
         c[row, WTT] = mx * ny * ny + my * nx * nx
         c[row, WTT] += b[i, 5] * c[row, A1T] ** 2 + b[j, 5] * c[row, A2T] ** 2
         free_n, _ = velocity_2d(p, row)
         dx = velocity_before[j, 0] - velocity_before[i, 0]
         dy = velocity_before[j, 1] - velocity_before[i, 1]
         wi, wj = spin_before[i, 0], spin_before[j, 0]
-        before_n = nx * dx + ny * dy + c[row, A2N] * wj
+        before_n = nx * dx + ny * dy + c[row, A2N] * wj - c[row, A1N] * wi
         before_t = nx * dy - ny * dx + c[row, A2T] * wj - c[row, A1T] * wi
-        bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[row, BN] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[row, BT] = law[E_TANGENT] * before_t
-        c[row, MUS], c[row, MUD] = law[MU_STATIC], law[MU_DYNAMIC]
-        c[row, COH] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
-        c[row, ARM] = effective_radius(radius[i], j, radius)
-        c[row, ROLL] = law[ROLLING] * c[row, ARM]
+        c[row, BN] = normal_shift(law, gap[k], free_n, before_n, dt, remove_overlaps)
+        c[row, BT] = tangent_shift(law, before_t)
+        c[row, MUS], c[row, MUD] = friction(law)
+        c[row, COH] = cohesion(law, gap[k], dt)
+        c[row, ARM] = rows.roll[k]
+        c[row, ROLL], _ = resistance(law, rows.roll[k])
         w_r = b[i, 5] + b[j, 5]
-        c[row, MR] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] > 0.0 else 0.0
+        c[row, MR] = 1.0 / w_r if w_r > 0.0 and c[row, ROLL] > 0.0 else 0.0
         c[row, PN] = impulse[k, 0] * nx + impulse[k, 1] * ny
         c[row, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
         c[row, LR] = torque[k, 0]
@@ -246,19 +227,19 @@ def w_times(p, k, q_n, q_t, q_s):
 @device
 def wanted_3d(p, k):
     x, y, z = w_times(p, k, p.c[k, P3], p.c[k, P3 + 1], p.c[k, P3 + 2])
-    cohesion = p.c[k, COH3]
+    pull = p.c[k, COH3]
     p_n, p_t, p_s = coupled_3d(
         velocity_3d(p, k, 0) + p.c[k, B3] - x,
         velocity_3d(p, k, 1) + p.c[k, B3 + 1] - y,
         velocity_3d(p, k, 2) + p.c[k, B3 + 2] - z,
         p.c[k, W3], p.c[k, W3 + 1], p.c[k, W3 + 2], p.c[k, W3 + 3], p.c[k, W3 + 4],
-        p.c[k, W3 + 5], p.c[k, MUS3], p.c[k, MUD3], cohesion,
+        p.c[k, W3 + 5], p.c[k, MUS3], p.c[k, MUD3], pull,
     )  # fmt: skip
     i, j = p.first[k], p.second[k]
     nx, ny, nz = p.c[k, E3], p.c[k, E3 + 1], p.c[k, E3 + 2]
     sx, sy, sz = p.b[j, 3] - p.b[i, 3], p.b[j, 4] - p.b[i, 4], p.b[j, 5] - p.b[i, 5]
     s_n = nx * sx + ny * sy + nz * sz
-    held = p_n + cohesion
+    held = p_n + pull
     l_n = resist(p.c[k, LN3], p.c[k, MR3], s_n, p.c[k, TORS3] * held)
     lx, ly, lz = resist_3d(
         p.c[k, LT3], p.c[k, LT3 + 1], p.c[k, LT3 + 2], p.c[k, MR3],
@@ -320,13 +301,13 @@ def cross(x, y, z, a, b, c):
 
 
 @jit
-def pack_3d(
-    order, first, second, normal, gap, impulse, torque, velocity, spin, velocity_before,
-    spin_before, position, radius, inv_mass, inv_inertia, material, laws, periodic, dt,
-    remove_overlaps
-):  # fmt: skip
+def pack_3d(order, rows, motion, laws, dt, remove_overlaps):
     """Fill the rows of a `Full3D` and start it from the given impulses; row s: ``order[s]``."""
-    n, m, nb = radius.size, first.size, velocity.shape[0]
+    velocity, spin = motion.velocity, motion.spin
+    velocity_before, spin_before = motion.velocity_before, motion.spin_before
+    inv_mass, inv_inertia = motion.inv_mass, motion.inv_inertia
+    normal, gap, impulse, torque = rows.normal, rows.gap, rows.impulse, rows.torque
+    m, nb = rows.first.size, velocity.shape[0]
     b = np.empty((nb, 12))
     before = np.empty((nb, 12))
     for i in range(nb):
@@ -339,10 +320,10 @@ def pack_3d(
     start = Full3D(p.first, p.second, c, before)
     for row in range(m):
         k = order[row]
-        i, j = first[k], second[k]
+        i, j = rows.first[k], rows.second[k]
         p.first[row], p.second[row] = i, j
         nx, ny, nz = normal[k, 0], normal[k, 1], normal[k, 2]
-        law = laws[material[i], material[j]]
+        law = laws[rows.law[k]]
         # the tangent t lies across the axis that n is farthest from
         if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
             tx, ty, tz = cross(nx, ny, nz, 1.0, 0.0, 0.0)
@@ -356,18 +337,13 @@ def pack_3d(
         c[row, E3], c[row, E3 + 1], c[row, E3 + 2] = nx, ny, nz
         c[row, E3 + 3], c[row, E3 + 4], c[row, E3 + 5] = tx, ty, tz
         c[row, E3 + 6], c[row, E3 + 7], c[row, E3 + 8] = sx, sy, sz
-        r = radius[i]
-        if j < n:
-            x, y, z = -radius[j] * nx, -radius[j] * ny, -radius[j] * nz
-        else:
-            x = min_image(position[i, 0] - position[j, 0], periodic[0]) + r * nx
-            y = min_image(position[i, 1] - position[j, 1], periodic[1]) + r * ny
-            z = min_image(position[i, 2] - position[j, 2], periodic[2]) + r * nz
         for e in range(3):
             ex, ey, ez = c[row, E3 + 3 * e], c[row, E3 + 3 * e + 1], c[row, E3 + 3 * e + 2]
-            lx, ly, lz = cross(r * nx, r * ny, r * nz, ex, ey, ez)
+            lx, ly, lz = rows.arm_first[k, 0], rows.arm_first[k, 1], rows.arm_first[k, 2]
+            lx, ly, lz = cross(lx, ly, lz, ex, ey, ez)
             c[row, A1 + 3 * e], c[row, A1 + 3 * e + 1], c[row, A1 + 3 * e + 2] = lx, ly, lz
-            lx, ly, lz = cross(x, y, z, ex, ey, ez)
+            lx, ly, lz = rows.arm_second[k, 0], rows.arm_second[k, 1], rows.arm_second[k, 2]
+            lx, ly, lz = cross(lx, ly, lz, ex, ey, ez)
             c[row, A2 + 3 * e], c[row, A2 + 3 * e + 1], c[row, A2 + 3 * e + 2] = lx, ly, lz
         at = W3
         for e in range(3):
@@ -384,20 +360,18 @@ def pack_3d(
                 c[row, at] = w
                 at += 1
         free_n = velocity_3d(p, row, 0)
-        bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[row, B3] = rebound_bias(
-            bias, gap[k], free_n, velocity_3d(start, row, 0), law[E_NORMAL], dt
-        )
-        c[row, B3 + 1] = law[E_TANGENT] * velocity_3d(start, row, 1)
-        c[row, B3 + 2] = law[E_TANGENT] * velocity_3d(start, row, 2)
-        c[row, MUS3], c[row, MUD3] = law[MU_STATIC], law[MU_DYNAMIC]
-        c[row, COH3] = law[COHESION] * dt if gap[k] <= law[COHESION_RANGE] else 0.0
-        c[row, ARM3] = effective_radius(r, j, radius)
-        c[row, ROLL3], c[row, TORS3] = law[ROLLING] * c[row, ARM3], law[TORSION] * c[row, ARM3]
+        before_n = velocity_3d(start, row, 0)
+        c[row, B3] = normal_shift(law, gap[k], free_n, before_n, dt, remove_overlaps)
+        c[row, B3 + 1] = tangent_shift(law, velocity_3d(start, row, 1))
+        c[row, B3 + 2] = tangent_shift(law, velocity_3d(start, row, 2))
+        c[row, MUS3], c[row, MUD3] = friction(law)
+        c[row, COH3] = cohesion(law, gap[k], dt)
+        c[row, ARM3] = rows.roll[k]
+        c[row, ROLL3], c[row, TORS3] = resistance(law, rows.roll[k])
         w_r = 0.0
         for a in range(3):
             w_r = max(w_r, b[i, 9 + a] + b[j, 9 + a])
-        c[row, MR3] = 1.0 / w_r if w_r > 0.0 and law[ROLLING] + law[TORSION] > 0.0 else 0.0
+        c[row, MR3] = 1.0 / w_r if w_r > 0.0 and c[row, ROLL3] + c[row, TORS3] > 0.0 else 0.0
         for a in range(3):
             for e in range(3):
                 c[row, P3 + e] += c[row, E3 + 3 * e + a] * impulse[k, a]

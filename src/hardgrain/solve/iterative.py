@@ -90,12 +90,6 @@ def _lines(rows: int, columns: int) -> Floats:
     return memory[start : start + size].view(np.float64).reshape(rows, columns)
 
 
-def _fastest(problem: Problem) -> float:
-    """Largest velocity component of a body, or of its surface where it spins."""
-    spin = np.abs(problem.spin[: problem.radius.size]).max(axis=1)
-    return float(max(np.abs(problem.velocity).max(), (problem.radius * spin).max()))
-
-
 class _Loops(NamedTuple):
     """How to sweep."""
 
@@ -127,7 +121,7 @@ def relax(
 def _relax_step(
     solver: IterativeSolver, problem: Problem, stored: Ints | None, loops: _Loops
 ) -> Solution:
-    from hardgrain.solve import full, lean
+    from hardgrain.solve import full, lean, sweep
 
     began = time.perf_counter()
     velocity, spin = problem.velocity.copy(), problem.spin.copy()
@@ -138,29 +132,24 @@ def _relax_step(
 
     if stored is None:
         stored = np.arange(m, dtype=np.int32)
-    contacts = (stored, problem.first, problem.second, problem.normal, problem.gap, problem.impulse)
-    bodies = (problem.position, problem.radius, problem.inv_mass, problem.inv_inertia)
-    laws = (problem.material, problem.laws, problem.periodic, problem.dt, problem.remove_overlaps)
+    rows, motion = problem.rows, problem.motion
+    rest = (problem.laws, problem.dt, problem.remove_overlaps)
     flat = problem.dim == 2
     if problem.lean:
-        turning = np.any(problem.spin != 0.0, axis=1)
-        turning[: problem.radius.size] = False
-        rows = velocity.shape[0] + np.count_nonzero(turning[problem.second])
-        b = _lines(rows, 5 if flat else 8)
+        r, ghostly, ghosts = lean.levers(rows, motion)
+        b = _lines(velocity.shape[0] + ghosts, 5 if flat else 8)
         pack: Any = lean.pack_2d if flat else lean.pack_3d
-        v = problem.velocity_before
-        packed = pack(b, *contacts, velocity, spin, v, *bodies, *laws, turning)
+        packed = pack(b, r, stored, rows, motion, *rest, ghostly)
     else:
-        before = (problem.velocity_before, problem.spin_before)
         pack = full.pack_2d if flat else full.pack_3d
-        packed = pack(*contacts, problem.torque, velocity, spin, *before, *bodies, *laws)
+        packed = pack(stored, rows, motion, *rest)
 
-    unseen = float(np.square(_ROUNDING * _fastest(problem)))  # inf, not an error, at worst
+    unseen = float(np.square(_ROUNDING * sweep.fastest(rows, motion)))  # inf, no error, at worst
     went = _sweep(solver, packed, loops, solver.cutoff * problem.dt, unseen, problem.paths[stored])
 
     if problem.lean:
         unpack: Any = lean.unpack_2d if flat else lean.unpack_3d
-        impulse = unpack(packed, stored, velocity, spin, problem.radius)
+        impulse = unpack(packed, r, stored, velocity, spin)
         torque = np.zeros((m, spin.shape[1]))
     else:
         unpack = full.unpack_2d if flat else full.unpack_3d

@@ -3,14 +3,15 @@
 A contact of round bodies has W = diag(1/m_n, 1/m_t) (eqs 17–19), so one update costs a few dozen
 operations. Two choices keep them few:
 
-- a body carries its surface speed ψ = r ω in place of the spin. The arms are r_i n and −r_j n, so
-  the contact velocity is v_j − v_i − (ψ_i + ψ_j) × n, with no radius in it, and the impulse
-  changes ψ by −k n × P with k = r²/I for either body;
+- a body carries its surface speed ψ = r ω in place of the spin, where r is the length of its arms,
+  which lie along the normals. The arms are r_i n and −r_j n, so the contact velocity is
+  v_j − v_i − (ψ_i + ψ_j) × n, with no length in it, and the impulse changes ψ by −k n × P with
+  k = r²/I for either body;
 - all of a contact lies in one row of ``c``, all of a body in one row of ``b``.
 
-A wall that turns at a prescribed rate has another velocity at every contact point. Each such
-contact gets a massless body of its own, a *ghost*, that moves like the wall's point.
-A piston moves along its normal only: its share ``TJ`` of the tangential impulse is zero.
+A body that turns and that nothing can push, such as a drum, may have arms of any length and
+direction. Each of its contacts gets a body of its own, a *ghost*, that moves like the contact
+point. A piston moves along its normal only: its share ``TJ`` of the tangential impulse is zero.
 """
 
 from __future__ import annotations
@@ -20,18 +21,16 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.kernels import device, jit
+from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import LOCKED
 from hardgrain.law.friction import make_friction
-from hardgrain.law.restitution import make_restitution
 from hardgrain.law.shock import make_shock
-from hardgrain.scene.geometry import min_image
-from hardgrain.scene.lawtable import E_NORMAL, MU_DYNAMIC
 
-_shock = make_shock(device)
-push, gap_speed = _shock.push, _shock.gap_speed
+push = make_shock(device).push
 _friction = make_friction(device)
 stick_or_slide, stick_or_slide_share = _friction.stick_or_slide, _friction.stick_or_slide_share
-rebound_bias = make_restitution(device).rebound_bias
+_contact = make_contact(device)
+normal_shift, friction = _contact.normal_shift, _contact.friction
 
 
 class Lean2D(NamedTuple):
@@ -122,50 +121,70 @@ def speed_squared_2d(p, k, q):
 
 
 @jit
-def pack_2d(
-    b, order, first, second, normal, gap, impulse, velocity, spin, velocity_before, position,
-    radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
-):  # fmt: skip
+def levers(rows, motion):
+    """Length r of the arms of each body (nb,), bodies that need ghosts (nb,), number of ghosts."""
+    nb, dim = motion.velocity.shape
+    r, ghostly = np.zeros(nb), np.zeros(nb, np.bool_)
+    for i in range(nb):
+        turns, held = False, True
+        for a in range(dim):
+            held &= motion.inv_mass[i, a] == 0.0
+        for a in range(motion.spin.shape[1]):
+            turns |= motion.spin[i, a] != 0.0
+            held &= motion.inv_inertia[i, a] == 0.0
+        ghostly[i] = turns and held
+    ghosts = 0
+    for k in range(rows.first.size):
+        along_first, along_second = 0.0, 0.0
+        for a in range(dim):
+            along_first += rows.normal[k, a] * rows.arm_first[k, a]
+            along_second -= rows.normal[k, a] * rows.arm_second[k, a]
+        r[rows.first[k]], r[rows.second[k]] = along_first, along_second
+        ghosts += ghostly[rows.second[k]]
+    return r, ghostly, ghosts
+
+
+@jit
+def pack_2d(b, r, order, rows, motion, laws, dt, remove_overlaps, ghostly):
     """Fill the rows of a `Lean2D` and start it from the given impulses.
 
-    b: zeros, a row for every body and for every contact with a turning wall. Row s holds contact
-    ``order[s]``.
+    b: zeros, a row for every body and for every contact with a ``ghostly`` one; r: see `levers`.
+    Row s holds contact ``order[s]``.
     """
-    n, m, nb = radius.size, first.size, velocity.shape[0]
+    normal, gap, impulse = rows.normal, rows.gap, rows.impulse
+    velocity, spin, before = motion.velocity, motion.spin, motion.velocity_before
+    m, nb = rows.first.size, velocity.shape[0]
     for i in range(nb):
         b[i, 0], b[i, 1] = velocity[i, 0], velocity[i, 1]
-        b[i, IM] = max(inv_mass[i, 0], inv_mass[i, 1])
-        if i < n:
-            b[i, PSI] = radius[i] * spin[i, 0]
-            b[i, K] = radius[i] ** 2 * inv_inertia[i, 0]
+        b[i, IM] = max(motion.inv_mass[i, 0], motion.inv_mass[i, 1])
+        b[i, PSI] = r[i] * spin[i, 0]
+        b[i, K] = r[i] ** 2 * motion.inv_inertia[i, 0]
     c = np.empty((m, 9))
     p = Lean2D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
     ghost = nb
     for s in range(m):
         k = order[s]
-        i, j = first[k], second[k]
+        i, j = rows.first[k], rows.second[k]
         p.first[s], p.second[s] = i, j
         nx, ny = normal[k, 0], normal[k, 1]
-        law = laws[material[i], material[j]]
-        vx, vy = velocity_before[j, 0], velocity_before[j, 1]
-        if turning[j]:
-            lx = min_image(position[i, 0] - position[j, 0], periodic[0]) + radius[i] * nx
-            ly = min_image(position[i, 1] - position[j, 1], periodic[1]) + radius[i] * ny
-            vx, vy = vx - spin[j, 0] * ly, vy + spin[j, 0] * lx
+        law = laws[rows.law[k]]
+        vx, vy = before[j, 0], before[j, 1]
+        if ghostly[j]:
+            vx -= spin[j, 0] * rows.arm_second[k, 1]
+            vy += spin[j, 0] * rows.arm_second[k, 0]
             b[ghost, 0], b[ghost, 1] = vx, vy
             p.second[s] = ghost
             ghost += 1
         free_n = nx * (b[p.second[s], 0] - b[i, 0]) + ny * (b[p.second[s], 1] - b[i, 1])
-        before_n = nx * (vx - velocity_before[i, 0]) + ny * (vy - velocity_before[i, 1])
-        bias = gap_speed(gap[k], dt, remove_overlaps)
+        before_n = nx * (vx - before[i, 0]) + ny * (vy - before[i, 1])
         c[s, NX], c[s, NY] = nx, ny
-        c[s, BIAS] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[s, TJ] = 1.0 if j < n else 0.0
+        c[s, BIAS] = normal_shift(law, gap[k], free_n, before_n, dt, remove_overlaps)
+        c[s, TJ] = 1.0 if motion.inv_mass[j, 0] == motion.inv_mass[j, 1] else 0.0
         w_n = b[i, IM] + b[j, IM]
         w_t = max(b[i, IM] + c[s, TJ] * b[j, IM] + b[i, K] + b[j, K], LOCKED * w_n)
         c[s, MN] = 1.0 / w_n if w_n > 0.0 else 0.0
         c[s, MT] = 1.0 / w_t if w_n > 0.0 else 0.0
-        c[s, MU] = law[MU_DYNAMIC]
+        c[s, MU] = friction(law)[1]
         c[s, PN] = max(impulse[k, 0] * nx + impulse[k, 1] * ny, 0.0)
         c[s, PT] = impulse[k, 1] * nx - impulse[k, 0] * ny
     for s in range(m):
@@ -174,13 +193,12 @@ def pack_2d(
 
 
 @jit
-def unpack_2d(p, order, velocity, spin, radius):
+def unpack_2d(p, r, order, velocity, spin):
     """Velocities and impulses of a relaxed `Lean2D`; spins and velocities are written in place."""
-    n = radius.size
     for i in range(velocity.shape[0]):
         velocity[i, 0], velocity[i, 1] = p.b[i, 0], p.b[i, 1]
-        if i < n and p.b[i, K] > 0.0:
-            spin[i, 0] = p.b[i, PSI] / radius[i]
+        if p.b[i, K] > 0.0:
+            spin[i, 0] = p.b[i, PSI] / r[i]
     impulse = np.empty((order.size, 2))
     for s in range(order.size):
         k, nx, ny = order[s], p.c[s, NX], p.c[s, NY]
@@ -273,43 +291,32 @@ def speed_squared_3d(p, k, q):
 
 
 @jit
-def pack_3d(
-    b, order, first, second, normal, gap, impulse, velocity, spin, velocity_before, position,
-    radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps, turning
-):  # fmt: skip
-    """Fill the rows of a `Lean3D` and start it from the given impulses.
-
-    b: zeros, a row for every body and for every contact with a turning wall. Row s holds contact
-    ``order[s]``.
-    """
-    n, m, nb = radius.size, first.size, velocity.shape[0]
+def pack_3d(b, r, order, rows, motion, laws, dt, remove_overlaps, ghostly):
+    """Fill the rows of a `Lean3D` and start it from the given impulses; see `pack_2d`."""
+    normal, gap, impulse = rows.normal, rows.gap, rows.impulse
+    velocity, spin, before = motion.velocity, motion.spin, motion.velocity_before
+    m, nb = rows.first.size, velocity.shape[0]
     for i in range(nb):
         for a in range(3):
-            b[i, a] = velocity[i, a]
-            b[i, IM3] = max(b[i, IM3], inv_mass[i, a])
-        if i < n:
-            for a in range(3):
-                b[i, 3 + a] = radius[i] * spin[i, a]
-            b[i, K3] = radius[i] ** 2 * inv_inertia[i, 0]
+            b[i, a], b[i, 3 + a] = velocity[i, a], r[i] * spin[i, a]
+            b[i, IM3] = max(b[i, IM3], motion.inv_mass[i, a])
+        b[i, K3] = r[i] ** 2 * motion.inv_inertia[i, 0]
     c = np.empty((m, 12))
     p = Lean3D(np.empty(m, np.uint32), np.empty(m, np.uint32), c, b)
     ghost = nb
     v = np.empty(3)
-    l = np.empty(3)
     for s in range(m):
         k = order[s]
-        i, j = first[k], second[k]
+        i, j = rows.first[k], rows.second[k]
         p.first[s], p.second[s] = i, j
-        law = laws[material[i], material[j]]
+        law = laws[rows.law[k]]
         for a in range(3):
-            v[a] = velocity_before[j, a]
-        if turning[j]:
-            for a in range(3):
-                l[a] = min_image(position[i, a] - position[j, a], periodic[a])
-                l[a] += radius[i] * normal[k, a]
-            v[0] += spin[j, 1] * l[2] - spin[j, 2] * l[1]
-            v[1] += spin[j, 2] * l[0] - spin[j, 0] * l[2]
-            v[2] += spin[j, 0] * l[1] - spin[j, 1] * l[0]
+            v[a] = before[j, a]
+        if ghostly[j]:
+            lx, ly, lz = rows.arm_second[k, 0], rows.arm_second[k, 1], rows.arm_second[k, 2]
+            v[0] += spin[j, 1] * lz - spin[j, 2] * ly
+            v[1] += spin[j, 2] * lx - spin[j, 0] * lz
+            v[2] += spin[j, 0] * ly - spin[j, 1] * lx
             for a in range(3):
                 b[ghost, a] = v[a]
             p.second[s] = ghost
@@ -317,19 +324,21 @@ def pack_3d(
         free_n = 0.0
         before_n = 0.0
         p_n = 0.0
+        free = 1.0
         for a in range(3):
             c[s, NX3 + a] = normal[k, a]
             free_n += normal[k, a] * (b[p.second[s], a] - b[i, a])
-            before_n += normal[k, a] * (v[a] - velocity_before[i, a])
+            before_n += normal[k, a] * (v[a] - before[i, a])
             p_n += normal[k, a] * impulse[k, a]
-        bias = gap_speed(gap[k], dt, remove_overlaps)
-        c[s, BIAS3] = rebound_bias(bias, gap[k], free_n, before_n, law[E_NORMAL], dt)
-        c[s, TJ3] = 1.0 if j < n else 0.0
+            if motion.inv_mass[j, a] != motion.inv_mass[j, 0]:
+                free = 0.0
+        c[s, BIAS3] = normal_shift(law, gap[k], free_n, before_n, dt, remove_overlaps)
+        c[s, TJ3] = free
         w_n = b[i, IM3] + b[j, IM3]
         w_t = max(b[i, IM3] + c[s, TJ3] * b[j, IM3] + b[i, K3] + b[j, K3], LOCKED * w_n)
         c[s, MN3] = 1.0 / w_n if w_n > 0.0 else 0.0
         c[s, MT3] = 1.0 / w_t if w_n > 0.0 else 0.0
-        c[s, MU3] = law[MU_DYNAMIC]
+        c[s, MU3] = friction(law)[1]
         c[s, PN3] = max(p_n, 0.0)
         for a in range(3):
             c[s, PX3 + a] = impulse[k, a] - p_n * normal[k, a]
@@ -339,14 +348,13 @@ def pack_3d(
 
 
 @jit
-def unpack_3d(p, order, velocity, spin, radius):
+def unpack_3d(p, r, order, velocity, spin):
     """Velocities and impulses of a relaxed `Lean3D`; spins and velocities are written in place."""
-    n = radius.size
     for i in range(velocity.shape[0]):
         for a in range(3):
             velocity[i, a] = p.b[i, a]
-            if i < n and p.b[i, K3] > 0.0:
-                spin[i, a] = p.b[i, 3 + a] / radius[i]
+            if p.b[i, K3] > 0.0:
+                spin[i, a] = p.b[i, 3 + a] / r[i]
     impulse = np.empty((order.size, 3))
     for s in range(order.size):
         for a in range(3):

@@ -40,18 +40,8 @@ from scipy.sparse.csgraph import connected_components
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit
 from hardgrain.law.coupled import BLOCKED
-from hardgrain.scene.geometry import min_image
-from hardgrain.scene.lawtable import (
-    COHESION,
-    COHESION_RANGE,
-    E_NORMAL,
-    E_TANGENT,
-    MU_DYNAMIC,
-    MU_STATIC,
-    ROLLING,
-    TORSION,
-)
-from hardgrain.solve.full import cross, gap_speed, rebound_bias
+from hardgrain.scene.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
+from hardgrain.solve.full import cohesion, cross, friction, normal_shift, tangent_shift
 from hardgrain.solve.problem import Floats, Ints, Problem, Stage
 
 __all__ = [
@@ -256,14 +246,11 @@ def global_form(problem: Problem) -> tuple[GlobalForm, Frame]:
     another law are refused.
     """
     data, columns, rows, dofs, mass, f, w, mu, shift, axes, start, refused = assemble(
-        problem.first, problem.second, problem.normal, problem.gap, problem.impulse,
-        problem.velocity, problem.spin, problem.velocity_before, problem.spin_before,
-        problem.position, problem.radius, problem.inv_mass, problem.inv_inertia,
-        problem.material, problem.laws, problem.periodic, problem.dt, problem.remove_overlaps,
-    )  # fmt: skip
+        problem.rows, problem.motion, problem.laws, problem.dt, problem.remove_overlaps
+    )
     if refused >= 0:
         i, j = int(problem.first[refused]), int(problem.second[refused])
-        law = problem.laws[problem.material[i], problem.material[j]]
+        law = problem.laws[problem.law[refused]]
         raise InputError(
             f"the contact of bodies {i} and {j} has {_beyond(law)}, which matrices with Coulomb's"
             " law cannot hold; use a Gauss–Seidel solver on the step itself"
@@ -343,17 +330,18 @@ def _beyond(law: Floats) -> str:
 
 
 @jit
-def assemble(  # type: ignore[no-untyped-def]
-    first, second, normal, gap, impulse, velocity, spin, velocity_before, spin_before, position,
-    radius, inv_mass, inv_inertia, material, laws, periodic, dt, remove_overlaps
-):  # fmt: skip
+def assemble(points, motion, laws, dt, remove_overlaps):  # type: ignore[no-untyped-def]
     """Everything of a step's global form and its frame, as flat arrays; h by rows (CSR).
 
     The last number returned is a contact whose law cannot be expressed, or −1. A contact velocity
-    along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with the levers of `solve.full`. In 2D
+    along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with arms l. In 2D
     vectors have a third component zero, and of a turn only the third is there.
     """
-    n, m, nb, dim, ns = radius.size, first.size, velocity.shape[0], normal.shape[1], spin.shape[1]
+    first, second, normal, gap = points.first, points.second, points.normal, points.gap
+    velocity, spin = motion.velocity, motion.spin
+    velocity_before, spin_before = motion.velocity_before, motion.spin_before
+    inv_mass, inv_inertia = motion.inv_mass, motion.inv_inertia
+    m, nb, dim, ns = first.size, velocity.shape[0], normal.shape[1], spin.shape[1]
     size = dim + ns
     free, before, inverse = np.empty((nb, size)), np.empty((nb, size)), np.empty((nb, size))
     column = np.full((nb, size), -1, np.int32)
@@ -398,14 +386,14 @@ def assemble(  # type: ignore[no-untyped-def]
     inert = np.empty(2 * size)
     for k in range(m):
         i, j = first[k], second[k]
-        law = laws[material[i], material[j]]
+        law = laws[points.law[k]]
         if law[MU_STATIC] != law[MU_DYNAMIC] or law[ROLLING] > 0.0:
             refused = k
         elif dim == 3 and law[TORSION] > 0.0:
             refused = k
         if refused >= 0:
             break
-        mu[k] = law[MU_DYNAMIC]
+        mu[k] = friction(law)[1]
         nx, ny = normal[k, 0], normal[k, 1]
         nz = normal[k, 2] if dim == 3 else 0.0
         if dim == 2:
@@ -423,17 +411,10 @@ def assemble(  # type: ignore[no-untyped-def]
         axis[1, 0], axis[1, 1], axis[1, 2] = tx, ty, tz
         axis[2, 0], axis[2, 1], axis[2, 2] = sx, sy, sz
 
-        # levers of the first and of the second body; a wall turns about its position
-        r = radius[i]
-        ix, iy, iz = r * nx, r * ny, r * nz
-        if j < n:
-            jx, jy, jz = -radius[j] * nx, -radius[j] * ny, -radius[j] * nz
-        else:
-            jx = min_image(position[i, 0] - position[j, 0], periodic[0]) + ix
-            jy = min_image(position[i, 1] - position[j, 1], periodic[1]) + iy
-            jz = 0.0
-            if dim == 3:
-                jz = min_image(position[i, 2] - position[j, 2], periodic[2]) + iz
+        ix, iy, iz = points.arm_first[k, 0], points.arm_first[k, 1], 0.0
+        jx, jy, jz = points.arm_second[k, 0], points.arm_second[k, 1], 0.0
+        if dim == 3:
+            iz, jz = points.arm_first[k, 2], points.arm_second[k, 2]
         for a in range(size):
             inert[a], inert[size + a] = inverse[i, a], inverse[j, a]
 
@@ -459,8 +440,8 @@ def assemble(  # type: ignore[no-untyped-def]
             else:
                 w_tt += s
         live = w_nn > BLOCKED * w_tt
-        if live and gap[k] <= law[COHESION_RANGE]:
-            shift[k] = law[COHESION] * dt
+        if live:
+            shift[k] = cohesion(law, gap[k], dt)
 
         for e in range(dim):
             row = dim * k + e
@@ -480,14 +461,13 @@ def assemble(  # type: ignore[no-untyped-def]
                     if live and e == 0:
                         f[c] -= part[e, a] * shift[k]
             if e == 0:
-                bias = gap_speed(gap[k], dt, remove_overlaps)
-                bias = rebound_bias(bias, gap[k], u_free, u_before, law[E_NORMAL], dt)
+                bias = normal_shift(law, gap[k], u_free, u_before, dt, remove_overlaps)
             else:
-                bias = law[E_TANGENT] * u_before
+                bias = tangent_shift(law, u_before)
             w[row] = fixed + bias if live else 0.0
             if live:
                 for a in range(dim):
-                    start[row] += axis[e, a] * impulse[k, a]
+                    start[row] += axis[e, a] * points.impulse[k, a]
                 if e == 0:
                     start[row] += shift[k]
     return data, columns, rows, dofs, mass, f, w, mu, shift, axes, start, refused

@@ -7,20 +7,30 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+from hardgrain.scene.model import ContactRows, Floats, Ints
 
-__all__ = ["Floats", "Ints", "Problem", "Solution", "Stage"]
+__all__ = ["Floats", "Ints", "Motion", "Problem", "Solution", "Stage"]
+
+
+class Motion(NamedTuple):
+    """What a compiled function reads of the bodies; see `Problem`."""
+
+    velocity: Floats
+    spin: Floats
+    velocity_before: Floats
+    spin_before: Floats
+    inv_mass: Floats
+    inv_inertia: Floats
 
 
 @dataclass(frozen=True)
 class Problem:
     """One step's contact problem: find P and v = v* + M⁻¹ H P so that every contact obeys its law.
 
-    Bodies 0 … n−1 are grains, the rest walls. Contacts are sorted by (first, second); ``first`` is
-    always a grain. Arrays are not to be changed by a solver.
+    Contacts are rows as the narrow phase wrote them (`hardgrain.scene.model.Contacts`), sorted by
+    their bodies. No solver knows shapes or materials: arms say where a contact lies, ``law`` which
+    row of ``laws`` holds. Arrays are not to be changed by a solver.
     """
 
     dt: float
@@ -28,19 +38,21 @@ class Problem:
     second: Ints  # (m,)
     normal: Floats  # (m, dim), from first to second
     gap: Floats  # (m,) [length], negative: overlap
+    arm_first: Floats  # (m, dim) from the first body's centre to the contact
+    arm_second: Floats  # (m, dim) from the second body's
+    width: Floats  # (m,) diameter of the smaller grain [length]
+    roll: Floats  # (m,) lever of rolling and torsion [length]
+    law: Ints  # (m,) row of ``laws``
     impulse: Floats  # (m, dim) on second: where to start from [mass × speed]
     torque: Floats  # (m, ns) on second: rolling and torsion impulses to start from
     velocity: Floats  # (nb, dim) free velocities v*
     spin: Floats  # (nb, ns) free spins
     velocity_before: Floats  # (nb, dim) velocities at the start of the step
     spin_before: Floats  # (nb, ns)
-    position: Floats  # (nb, dim); a wall's is the point it turns about
-    radius: Floats  # (n,)
+    position: Floats  # (nb, dim) where bodies are, by which direct solvers order them
     inv_mass: Floats  # (nb, dim)
     inv_inertia: Floats  # (nb, ns)
-    material: Ints  # (nb,)
-    laws: Floats  # (materials, materials, N_PARAMETERS)
-    periodic: Floats  # (dim,)
+    laws: Floats  # (rows, N_PARAMETERS)
     remove_overlaps: bool  # shock law with g in place of g⁺
     lean: bool  # laws and bodies are simple: W is diagonal at every contact
 
@@ -49,12 +61,19 @@ class Problem:
         return int(self.normal.shape[1])
 
     @property
+    def rows(self) -> ContactRows:
+        """The contacts as compiled functions read them."""
+        return ContactRows(*(getattr(self, name) for name in ContactRows._fields))
+
+    @property
+    def motion(self) -> Motion:
+        """The bodies as compiled functions read them."""
+        return Motion(*(getattr(self, name) for name in Motion._fields))
+
+    @property
     def paths(self) -> Floats:
         """(dt/d)² with d the diameter of a contact's smaller grain, shape (m,) [1/speed²]."""
-        n = self.radius.size
-        other = self.radius[np.minimum(self.second, n - 1)]
-        smaller = np.minimum(self.radius[self.first], np.where(self.second < n, other, np.inf))
-        paths: Floats = np.square(self.dt / (2.0 * smaller))
+        paths: Floats = np.square(self.dt / self.width)
         return paths
 
     def unbalanced(self, velocity: Floats, impulse: Floats) -> float:

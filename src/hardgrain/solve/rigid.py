@@ -168,9 +168,9 @@ class _Step:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
         self.start = problem.impulse
-        n = problem.radius.size
-        before, free = problem.velocity_before[:n], problem.velocity[:n]
-        self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
+        moves = problem.inv_mass.any(axis=1)
+        before, free = problem.velocity_before[moves], problem.velocity[moves]
+        self.still = _rms(before) <= STILL * _rms(free)
 
     def at(self, impulse: Floats) -> Problem:
         return replace(self.problem, impulse=impulse)

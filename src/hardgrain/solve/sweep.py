@@ -305,6 +305,25 @@ def residual(p, starts, unseen, paths):
     return math.sqrt(square), math.sqrt(wants / scale)
 
 
+@jit
+def fastest(rows, motion):
+    """Largest velocity component of a body, or speed of a contact point by its body's spin."""
+    most = 0.0
+    for i in range(motion.velocity.shape[0]):
+        for a in range(motion.velocity.shape[1]):
+            most = max(most, abs(motion.velocity[i, a]))
+    for k in range(rows.first.size):
+        first, second, turn_first, turn_second = 0.0, 0.0, 0.0, 0.0
+        for a in range(rows.normal.shape[1]):
+            first += rows.arm_first[k, a] ** 2
+            second += rows.arm_second[k, a] ** 2
+        for a in range(motion.spin.shape[1]):
+            turn_first += motion.spin[rows.first[k], a] ** 2
+            turn_second += motion.spin[rows.second[k], a] ** 2
+        most = max(most, math.sqrt(first * turn_first), math.sqrt(second * turn_second))
+    return most
+
+
 @device
 def next_check(sweep):
     """The residual costs about one sweep: look every 5 sweeps, later every twentieth part."""

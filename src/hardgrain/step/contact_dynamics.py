@@ -34,7 +34,7 @@ import numpy as np
 
 from hardgrain.contact.detect import Detector
 from hardgrain.errors import RunError
-from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
 from hardgrain.step.engine import RigidGrains
@@ -97,19 +97,17 @@ class ContactDynamics:
             mean_velocity = 0.5 * (state.velocity + solution.velocity)
             mean_spin = 0.5 * (state.spin + solution.spin)
             self.wall_force[:], self.wall_torque[:] = 0.0, 0.0
-            c = contacts if not self._glue.bodies.size else self._glue.contacts(contacts)[0]
+            c = contacts
+            if self._glue.bodies.size:
+                c = self._glue.contacts(position, contacts)[0]
             dissipated, driven, taken = contact_work(
-                c.first, c.second, c.normal, c.impulse, c.torque, mean_velocity, mean_spin,
-                0.5 * (free_velocity + solution.velocity), 0.5 * (free_spin + solution.spin),
-                position, model.radius, model.inv_mass, model.inv_inertia, model.periodic,
+                c.rows, mean_velocity, mean_spin, 0.5 * (free_velocity + solution.velocity),
+                0.5 * (free_spin + solution.spin), model.inv_mass, model.inv_inertia,
                 self.wall_force, self.wall_torque,
             )  # fmt: skip
             self.wall_force /= dt
             self.wall_torque /= dt
-            worst, deepest, mean, loaded = overlaps(
-                contacts.gap, contacts.normal, contacts.impulse, contacts.first, contacts.second,
-                model.radius,
-            )  # fmt: skip
+            worst, deepest, mean, loaded = overlaps(contacts.rows)
             v = solution.velocity[: model.n]
             fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max(initial=0.0))
             moving, turning = model.inv_mass > 0.0, model.inv_inertia > 0.0
@@ -204,10 +202,9 @@ class ContactDynamics:
                 )
                 self._move(ahead, solution.velocity, solution.spin)
                 position = ahead.position
-                normal, gap = self.detector.geometry(ahead, start)
-                gap -= before + dt * self._closing(start, normal, position, solution)
-                impulse, torque = solution.impulse, solution.torque
-                contacts = replace(start, normal=normal, gap=gap, impulse=impulse, torque=torque)
+                contacts = self.detector.moved(ahead, start)
+                contacts.gap -= before + dt * _closing(contacts, solution)
+                contacts.impulse, contacts.torque = solution.impulse, solution.torque
             with self.seconds.of("solve"):
                 last, solution = (
                     solution,
@@ -224,27 +221,6 @@ class ContactDynamics:
         contacts = replace(contacts, gap=start.gap, impulse=impulse, torque=torque)
         return contacts, solution, sweeps, position, settled
 
-    def _closing(
-        self, contacts: Contacts, normal: Floats, position: Floats, solution: Solution
-    ) -> Floats:
-        """Normal velocities of the contacts, shape (m,): of grains those of their centres alone."""
-        i, j, n = contacts.first, contacts.second, self.model.n
-        v = solution.velocity[j] - solution.velocity[i]
-        spins = np.any(solution.spin != 0.0, axis=1)
-        turning = np.flatnonzero((j >= n) & spins[j])
-        if turning.size:
-            i, j, period = i[turning], j[turning], self.model.periodic
-            arm = position[i] - position[j]
-            images = np.divide(arm, period, out=np.zeros_like(arm), where=period > 0.0)
-            arm += self.model.radius[i, None] * normal[turning] - period * np.floor(images + 0.5)
-            spin = solution.spin[j]
-            if arm.shape[1] == 2:
-                v[turning] += spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
-            else:
-                v[turning] += np.cross(spin, arm)
-        speed: Floats = np.einsum("ka,ka->k", v, normal)
-        return speed
-
     def _move(self, state: State, velocity: Floats, spin: Floats) -> None:
         """Move and turn all bodies by one step."""
         before = state.position.copy() if self._glue.bodies.size else state.position
@@ -259,7 +235,9 @@ class ContactDynamics:
         glued = self._glue.bodies.size > 0
         seen = contacts
         if glued:
-            seen, rows, sign = self._glue.contacts(contacts)
+            seen, rows, sign = self._glue.contacts(
+                changed.get("position", state.position), contacts
+            )
         problem = replace(self._problem(state, seen, velocity, spin), **changed)
         solution = self.solver.solve(problem, seed=self.seed, step=state.step)
         if not glued:
@@ -272,24 +250,35 @@ class ContactDynamics:
     def _problem(self, state: State, contacts: Contacts, velocity: Floats, spin: Floats) -> Problem:
         model = self._now
         return Problem(
+            **contacts.rows._asdict(),
             dt=self.dt,
-            first=contacts.first,
-            second=contacts.second,
-            normal=contacts.normal,
-            gap=contacts.gap,
-            impulse=contacts.impulse,
-            torque=contacts.torque,
             velocity=velocity,
             spin=spin,
             velocity_before=state.velocity,
             spin_before=state.spin,
             position=state.position,
-            radius=model.radius,
             inv_mass=model.inv_mass,
             inv_inertia=model.inv_inertia,
-            material=model.material,
-            laws=model.laws,
-            periodic=model.periodic,
+            laws=model.law_table,
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
         )
+
+
+def _closing(contacts: Contacts, solution: Solution) -> Floats:
+    """Normal velocities of the contact points, shape (m,)."""
+    v = point_velocity(solution, contacts.second, contacts.arm_second)
+    v -= point_velocity(solution, contacts.first, contacts.arm_first)
+    speed: Floats = np.einsum("ka,ka->k", v, contacts.normal)
+    return speed
+
+
+def point_velocity(solution: Solution, body: Ints, arm: Floats) -> Floats:
+    """v + ω × arm of bodies (m,), shape (m, dim)."""
+    spin = solution.spin[body]
+    if arm.shape[1] == 2:
+        turning = spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+    else:
+        turning = np.cross(spin, arm)
+    speed: Floats = solution.velocity[body] + turning
+    return speed

@@ -12,6 +12,8 @@ translation and a rotation about its point, has taken them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,10 +24,10 @@ from hardgrain.step.loads import turn
 __all__ = ["Glue", "carried"]
 
 
-def carried(model: Model, contacts: Contacts) -> Contacts:
+def carried(model: Model, position: Floats, contacts: Contacts) -> Contacts:
     """The contacts between the bodies that move: walls in place of what is glued to them."""
     glue = Glue(model)
-    return glue.contacts(contacts)[0] if glue.bodies.size else contacts
+    return glue.contacts(position, contacts)[0] if glue.bodies.size else contacts
 
 
 class Glue:
@@ -37,18 +39,34 @@ class Glue:
         self._by = model.carrier[self.bodies]
         self._free = model.carrier < model.n  # grains that move by themselves
 
-    def contacts(self, c: Contacts) -> tuple[Contacts, NDArray[np.int64], Floats]:
+    def contacts(self, position: Floats, c: Contacts) -> tuple[Contacts, NDArray[np.int64], Floats]:
         """The contacts between the bodies that carry, sorted; which rows they were, and signs.
 
-        A contact whose first grain is glued is seen from the other side: its sign is −1.
+        A contact whose first grain is glued is seen from the other side: its sign is −1. Arms of
+        what is glued begin at the point that its wall turns about, from where bodies are now.
         """
         first, second = self.carrier[c.first], self.carrier[c.second]
+        arm_first = c.arm_first + position[c.first] - position[first]
+        arm_second = c.arm_second + position[c.second] - position[second]
         turned = ~self._free[c.first]
         first, second = np.where(turned, second, first), np.where(turned, first, second)
-        rows = np.lexsort((second, first))
+        side = turned[:, None]
+        arm_first, arm_second = (
+            np.where(side, arm_second, arm_first),
+            np.where(side, arm_first, arm_second),
+        )
+        rows = np.lexsort((c.feature, second, first))
         sign = np.where(turned[rows], -1.0, 1.0)[:, None]
-        normal, impulse, torque = (sign * a[rows] for a in (c.normal, c.impulse, c.torque))
-        return Contacts(first[rows], second[rows], normal, c.gap[rows], impulse, torque), rows, sign
+        seen = replace(
+            c.chosen(rows),
+            first=first[rows],
+            second=second[rows],
+            arm_first=arm_first[rows],
+            arm_second=arm_second[rows],
+        )
+        for name in ("normal", "impulse", "torque"):
+            setattr(seen, name, sign * getattr(seen, name))
+        return seen, rows, sign
 
     def carry(self, position: Floats, velocity: Floats, spin: Floats) -> None:
         """Give what is glued the velocity and spin that its wall has there, in place."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 
 from hardgrain.kernels import device, jit
-from hardgrain.scene.geometry import min_image
 
 
 @device
@@ -31,28 +30,24 @@ def turn(l, p, a):
 
 @jit
 def contact_work(
-    first, second, normal, impulse, torque, velocity, spin, velocity_kick, spin_kick, position,
-    radius, inv_mass, inv_inertia, periodic, wall_impulse, wall_torque
+    rows, velocity, spin, velocity_kick, spin_kick, inv_mass, inv_inertia, wall_impulse, wall_torque
 ):  # fmt: skip
     """Energy dissipated in the contacts, work of driven bodies, energy that the impulses took.
 
     velocity, spin: means of v⁺ and v⁻, shape (nb, dim) and (nb, ns); velocity_kick, spin_kick: of
-    v⁺ and v*. Adds the impulses on walls to wall_impulse (w, dim) and wall_torque (w, ns).
+    v⁺ and v*. Adds the impulses on walls, the last bodies, to wall_impulse (w, dim) and wall_torque
+    (w, ns).
     """
-    n, dim, ns = radius.size, impulse.shape[1], torque.shape[1]
+    impulse, torque = rows.impulse, rows.torque
+    n, dim, ns = velocity.shape[0] - wall_impulse.shape[0], impulse.shape[1], torque.shape[1]
     dissipated, driven, taken = 0.0, 0.0, 0.0
     l1, l2 = np.zeros(3), np.zeros(3)  # arms
     p = np.zeros(3)
     turn_1, turn_2 = np.zeros(3), np.zeros(3)  # torque impulses of P about the two centres
-    for k in range(first.size):
-        i, j = first[k], second[k]
+    for k in range(rows.first.size):
+        i, j = rows.first[k], rows.second[k]
         for a in range(dim):
-            p[a] = impulse[k, a]
-            l1[a] = radius[i] * normal[k, a]
-            if j < n:
-                l2[a] = -radius[j] * normal[k, a]
-            else:
-                l2[a] = min_image(position[i, a] - position[j, a], periodic[a]) + l1[a]
+            p[a], l1[a], l2[a] = impulse[k, a], rows.arm_first[k, a], rows.arm_second[k, a]
         if dim == 2:
             turn_1[0] = l1[0] * p[1] - l1[1] * p[0]
             turn_2[0] = l2[0] * p[1] - l2[1] * p[0]
@@ -97,20 +92,17 @@ def kinetic_energy(velocity, spin, inv_mass, inv_inertia):
 
 
 @jit
-def overlaps(gap, normal, impulse, first, second, radius):
+def overlaps(rows):
     """Worst overlap, worst share of the smaller grain's diameter; mean of the loaded, number."""
     worst, deepest, total, loaded = 0.0, 0.0, 0.0, 0
-    n = radius.size
-    for k in range(gap.size):
-        smaller = radius[first[k]]
-        if second[k] < n:
-            smaller = min(smaller, radius[second[k]])
-        deepest = max(deepest, -gap[k] / (2.0 * smaller))
+    for k in range(rows.gap.size):
+        overlap = -rows.gap[k]
+        deepest = max(deepest, overlap / rows.width[k])
         p_n = 0.0
-        for a in range(normal.shape[1]):
-            p_n += impulse[k, a] * normal[k, a]
-        worst = max(worst, -gap[k])
+        for a in range(rows.normal.shape[1]):
+            p_n += rows.impulse[k, a] * rows.normal[k, a]
+        worst = max(worst, overlap)
         if p_n != 0.0:
             loaded += 1
-            total += max(-gap[k], 0.0)
+            total += max(overlap, 0.0)
     return worst, deepest, total / max(loaded, 1), loaded

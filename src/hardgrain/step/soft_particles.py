@@ -51,6 +51,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.contact.pairs import PairList, Walls, wall_geometry
+from hardgrain.contact.rows import complete
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
 from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
@@ -72,6 +73,7 @@ MARGIN = 2.0
 # Laws of contact dynamics that have no meaning here, or none yet.
 _REFUSED = {
     lawtable.E_NORMAL: ("restitution", " (engine.restitution is there for it)"),
+    lawtable.E_SPEED: ("restitution_speed", " (engine.restitution is the same at every speed)"),
     lawtable.E_TANGENT: ("restitution_tangential", ""),
     lawtable.COHESION: ("cohesion", ""),
     lawtable.ROLLING: ("rolling", ""),
@@ -149,11 +151,9 @@ class SoftParticleDynamics:
             self._list.turned += dt * turning
             self.wall_force[:] = wall_push[:, : model.dim] / dt
             self.wall_torque[:] = wall_push[:, 3:][:, -self.wall_torque.shape[1] :] / dt
-            contacts = self._contacts(pairs)
-            _, deepest, mean, loaded = overlaps(
-                contacts.gap, contacts.normal, contacts.impulse, contacts.first, contacts.second,
-                model.radius,
-            )  # fmt: skip
+            position = np.ascontiguousarray(bodies.x[:, : model.dim])
+            contacts = complete(model, position, self._contacts(pairs))
+            _, deepest, mean, loaded = overlaps(contacts.rows)
             velocity, spin = self._split(bodies.v)
             kinetic = kinetic_energy(velocity, spin, model.inv_mass, model.inv_inertia)
             v = velocity[: model.n]
@@ -161,7 +161,7 @@ class SoftParticleDynamics:
         if not math.isfinite(kinetic + elastic):
             raise RunError(not_a_number(state, velocity))
         with self.seconds.of("move"):
-            state.position = np.ascontiguousarray(bodies.x[:, : model.dim])
+            state.position = position
             state.velocity, state.spin, state.contacts = velocity, spin, contacts
             turned = np.ascontiguousarray(bodies.turned[:, -spin.shape[1] :])
             turn(state.orientation, turned, 1.0)

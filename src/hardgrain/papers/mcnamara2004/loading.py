@@ -27,7 +27,7 @@ program has many solutions. The weights that vanish in all of them are those wit
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from hardgrain.papers.mcnamara2004.judge import ENOUGH, statement
 from hardgrain.papers.mcnamara2004.settled import DT, LOOSE, at_rest, settled
 from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
+from hardgrain.scene.model import contact_key
 from hardgrain.scene.place import Grid
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.sizes import Uniform
@@ -141,11 +142,7 @@ def _bearing(p: Packing) -> Packing:
     bears = np.ones(p.free.shape[0], dtype=bool)
     bears[:n] = False
     bears[p.first[loaded]] = bears[p.second[loaded]] = True
-    keep = bears[p.first] & bears[p.second]
-    return replace(
-        p, first=p.first[keep], second=p.second[keep], normal=p.normal[keep],
-        friction=p.friction[keep], force=p.force[keep],
-    )  # fmt: skip
+    return p.chosen(bears[p.first] & bears[p.second])
 
 
 # ---------------------------------------------------------------------- the limit
@@ -249,7 +246,7 @@ def _hold(sim: Simulation) -> dict[str, float]:
 def _tell(now: Simulation, sim: Simulation, found: _Limit, share: float) -> None:
     """Let the solver begin with forces that balance the load: F is convex."""
     p, c, bodies = _bearing(packing(sim)), now.state.contacts, now.model.bodies
-    at = np.searchsorted(c.key(bodies), p.first * bodies + p.second)
+    at = np.searchsorted(c.key(bodies), contact_key(p.first, p.second, 0, bodies))
     c.impulse[:] = 0.0
     c.impulse[at] = now.dt * ((1.0 - share) * p.force + share * found.force)
 
