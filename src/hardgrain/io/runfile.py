@@ -63,6 +63,7 @@ from hardgrain.io.verify import (
     check_tables,
     structure,
 )
+from hardgrain.scene.lawtable import N_PARAMETERS
 from hardgrain.scene.model import Contacts, some_bodies
 
 __all__ = ["Checkpoint", "Frame", "Record", "RunFile"]
@@ -228,6 +229,8 @@ class RunFile:
             if self.format == 1:  # that format had neither flat walls nor glue
                 bodies = np.arange(len(arrays["inv_mass"]), dtype=np.int32)
                 arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
+            unknown = N_PARAMETERS - arrays["laws"].shape[-1]  # to the version that wrote them
+            arrays["laws"] = np.pad(arrays["laws"], ((0, 0), (0, 0), (0, max(unknown, 0))))
             check_model(arrays)
             return arrays
 

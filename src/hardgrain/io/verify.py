@@ -32,6 +32,7 @@ from hardgrain.io.layout import (
     unseal,
     wall_names,
 )
+from hardgrain.scene.lawtable import FORMER_PARAMETERS
 from hardgrain.scene.model import Contacts
 from hardgrain.scene.wall_kinds import KINDS
 
@@ -70,7 +71,10 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
         raise Damaged("a part of its header is missing")
     data = datasets(h5, parts)
     layout = _layout(h5, parts, data)
+    laws = parts["model/laws"].shape
     for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():
+        if name == "laws" and laws[-1:] == (FORMER_PARAMETERS,):
+            shape = (*shape[:-1], FORMER_PARAMETERS)
         if not (former and name in ("wall_side", "carrier")):
             _compare(parts, f"model/{name}", kind, shape)
     for name, rows in layout.rows().items():

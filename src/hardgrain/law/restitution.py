@@ -21,6 +21,7 @@ approach speed v, to leading order. With e given at one speed v₀,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +46,6 @@ def make_restitution(jit: Callable[..., Any]) -> SimpleNamespace:
         """Restitution at an approach speed, given e at ``speed``; e itself where that is zero."""
         if speed <= 0.0 or approach <= 0.0:
             return e
-        return max(1.0 - (1.0 - e) * (approach / speed) ** 0.2, 0.0)
+        return max(1.0 - (1.0 - e) * math.pow(approach / speed, 0.2), 0.0)
 
     return SimpleNamespace(rebound_bias=rebound_bias, coefficient=coefficient)

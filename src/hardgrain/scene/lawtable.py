@@ -10,3 +10,4 @@ ROLLING = 6  # rolling resistance, torque limit / (effective radius × normal fo
 TORSION = 7  # resistance to spinning about the normal, likewise, 3D only [1]
 E_SPEED = 8  # approach speed at which the normal restitution is E_NORMAL, 0: at all [speed]
 N_PARAMETERS = 9
+FORMER_PARAMETERS = 8  # of files written before restitution could depend on the speed
