@@ -45,7 +45,7 @@ from hardgrain.solve.full import cohesion, cross, friction, normal_shift, tangen
 from hardgrain.solve.problem import Floats, Ints, Problem, Stage
 
 __all__ = [
-    "Frame", "GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual", "global_form",
+    "ContactFrames", "GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual", "global_form",
 ]  # fmt: skip
 
 BODY = 64  # [rows] largest block of M that is inverted as a dense matrix; larger: sparse factors
@@ -211,7 +211,7 @@ class MatrixSolution:
 
 
 @dataclass(frozen=True)
-class Frame:
+class ContactFrames:
     """How a step's global form lies in space: what maps r and v back to the step."""
 
     axes: Floats  # (m, dim, dim) unit vectors of each contact, the normal first
@@ -239,7 +239,7 @@ class Frame:
         return both[:, : problem.dim].copy(), both[:, problem.dim :].copy()
 
 
-def global_form(problem: Problem) -> tuple[GlobalForm, Frame]:
+def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
     """One step of this package as matrices; it starts from the problem's impulses.
 
     Coulomb's law with one coefficient, restitution and cohesion can be said so; contacts with
@@ -263,7 +263,7 @@ def global_form(problem: Problem) -> tuple[GlobalForm, Frame]:
         csr_array((data, columns, rows), shape=(w.size, n)),
         f, w, mu, start,
     )  # fmt: skip
-    return form, Frame(axes, dofs, shift)
+    return form, ContactFrames(axes, dofs, shift)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # impulses that ran away give inf or nan

@@ -27,7 +27,7 @@ from scipy.sparse.linalg import splu
 
 from hardgrain.kernels import jit
 from hardgrain.solve.elimination import Elimination
-from hardgrain.solve.matrices import Frame, GlobalForm, LocalForm
+from hardgrain.solve.matrices import ContactFrames, GlobalForm, LocalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
 
 __all__ = ["BodyResponse", "ContactResponse", "Response", "SparseResponse"]
@@ -63,7 +63,7 @@ class Response(Protocol):
 class BodyResponse:
     """The response of the bodies of a step: blocks over bodies, eliminated by nested dissection."""
 
-    def __init__(self, problem: Problem, form: GlobalForm, frame: Frame) -> None:
+    def __init__(self, problem: Problem, form: GlobalForm, frame: ContactFrames) -> None:
         dim, (nb, ns) = form.dim, problem.spin.shape
         size = dim + ns
         self.body, self.lever, bodies = levers(

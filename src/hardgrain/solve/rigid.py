@@ -170,7 +170,7 @@ class _Step:
         self.start = problem.impulse
         moves = problem.inv_mass.any(axis=1)
         before, free = problem.velocity_before[moves], problem.velocity[moves]
-        self.still = _rms(before) <= STILL * _rms(free)
+        self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
 
     def at(self, impulse: Floats) -> Problem:
         return replace(self.problem, impulse=impulse)
