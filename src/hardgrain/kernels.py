@@ -46,6 +46,7 @@ _COMPILED = (
     "scene/_deposit",
     "scene/geometry",
     "scene/lawtable",
+    "scene/contact_rows",
     "scene/wall_kinds",
     "law",
     "contact",

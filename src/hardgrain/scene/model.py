@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.scene.brief import brief
+from hardgrain.scene.contact_rows import ContactRows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -196,22 +197,6 @@ def contact_key(first: Rows, second: Rows, feature: Rows | int, bodies: int) -> 
     """One number for each contact, in the order of contacts, shape (m,)."""
     key: NDArray[np.int64] = (first.astype(np.int64) * bodies + second) * FEATURES + feature
     return key
-
-
-class ContactRows(NamedTuple):
-    """What a compiled function reads of contacts; see `Contacts`."""
-
-    first: Ints
-    second: Ints
-    normal: Floats
-    gap: Floats
-    arm_first: Floats
-    arm_second: Floats
-    width: Floats
-    roll: Floats
-    law: Ints
-    impulse: Floats
-    torque: Floats
 
 
 @brief
