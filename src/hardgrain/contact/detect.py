@@ -21,6 +21,7 @@ candidates and their order do not depend on when the list was made: a resumed ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -127,9 +128,8 @@ class Detector:
         return complete(model, x, replace(contacts, normal=normal, gap=gap))
 
     def _speed(self, velocity: Floats) -> Floats:
-        speed: Floats = np.sqrt(np.einsum("ia,ia->i", velocity, velocity))
-        speed[self.model.n :] += self._turning
-        return speed
+        fastest: Floats = speeds(velocity, self._turning)
+        return fastest
 
     def _contacts(self, state: State, reach: Floats, old: Contacts) -> Contacts:
         """All pairs within reach, with the impulses that they have in ``old``."""
@@ -154,12 +154,38 @@ class Detector:
 
     def _travel(self, own: Floats, around: Floats) -> Floats:
         """How far each body may go in a step by its own speed or, if hit, by one around it."""
-        passed = self.dt * around
-        passed[: self.model.n] = np.minimum(passed[: self.model.n], PASSED * self.model.radius)
-        return np.maximum(self.dt * own, passed)
+        far: Floats = travels(own, around, self.model.radius, self.dt)
+        return far
 
     def _keep_list(self, state: State, reach: Floats) -> None:
         self._pairs.keep(state.position, self._walls, reach, 2.0 * reach)
+
+
+@jit
+def speeds(velocity, turning):  # type: ignore[no-untyped-def]
+    """Speed of each body, of walls with what turning adds, shape (nb,)."""
+    speed = np.empty(velocity.shape[0])
+    n = speed.size - turning.size
+    for i in range(speed.size):
+        square = 0.0
+        for a in range(velocity.shape[1]):
+            square += velocity[i, a] ** 2
+        speed[i] = math.sqrt(square)
+        if i >= n:
+            speed[i] += turning[i - n]
+    return speed
+
+
+@jit
+def travels(own, around, radius, dt):  # type: ignore[no-untyped-def]
+    """Way of each body in a step by its own speed, or by that around it, up to PASSED radii."""
+    far = np.empty(own.size)
+    for i in range(own.size):
+        passed = dt * around[i]
+        if i < radius.size:
+            passed = min(passed, PASSED * radius[i])
+        far[i] = max(dt * own[i], passed)
+    return far
 
 
 @device

@@ -9,12 +9,14 @@ depend on when it was made.
 from __future__ import annotations
 
 import logging
+import math
 from typing import NoReturn
 
 import numpy as np
 
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.errors import RunError
+from hardgrain.kernels import jit
 from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats, Ints
 from hardgrain.scene.model import Model, State
 
@@ -49,6 +51,9 @@ def wall_geometry(model: Model, state: State) -> Walls:
     """Kind, point, axis, size and side of all walls where they are now."""
     n = model.n
     orientation = state.orientation[n:]
+    if not orientation[:, :3].any():  # no wall has turned
+        point = state.position[n:] + model.wall_offset
+        return model.wall_kind, point, model.wall_axis, model.wall_size, model.wall_side
     point = state.position[n:] + rotate(orientation, model.wall_offset)
     axis, side = (rotate(orientation, v) for v in (model.wall_axis, model.wall_side))
     return model.wall_kind, point, axis, model.wall_size, side
@@ -72,12 +77,8 @@ class PairList:
         has room for ``further`` and the usual safety distance. Returns whether it was made anew.
         """
         model, n = self.model, self.model.n
-        if self.origin is not None:
-            moved = position - self.origin
-            travel = np.sqrt(np.einsum("ia,ia->i", moved, moved))
-            travel[n:] += self.turned
-            if (travel + reach <= self.safety).all():
-                return False
+        if self.origin is not None and safe(position, self.origin, self.turned, reach, self.safety):
+            return False
         self.origin = position.copy()
         self.turned[:] = 0.0
         self.safety = further.copy()
@@ -127,3 +128,19 @@ class PairList:
         far = np.linalg.norm(state.position[n:] - state.position[:n].mean(axis=0), axis=1)
         turn *= far + np.linalg.norm(spread)
         return turn
+
+
+@jit
+def safe(position, origin, turned, reach, safety):  # type: ignore[no-untyped-def]
+    """Whether no body has travelled so far since a list was made that its reach leaves it."""
+    n = position.shape[0] - turned.size
+    for i in range(position.shape[0]):
+        travel = 0.0
+        for a in range(position.shape[1]):
+            travel += (position[i, a] - origin[i, a]) ** 2
+        travel = math.sqrt(travel)
+        if i >= n:
+            travel += turned[i - n]
+        if not travel + reach[i] <= safety[i]:
+            return False
+    return True

@@ -9,8 +9,6 @@ that it turns about to the surface of the grain, wherever that is.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from hardgrain.kernels import jit
@@ -21,13 +19,13 @@ __all__ = ["complete"]
 
 
 def complete(model: Model, position: Floats, contacts: Contacts) -> Contacts:
-    """The same contacts with arms, widths and laws, for bodies at the given places (nb, dim)."""
+    """Give contacts their arms, widths and laws, for bodies at the given places (nb, dim)."""
     c = contacts
-    arm_first, arm_second, width, roll, law = round_rows(
+    c.arm_first, c.arm_second, c.width, c.roll, c.law = round_rows(
         c.first, c.second, c.normal, position, model.radius, model.periodic, model.material,
         len(model.laws),
     )  # fmt: skip
-    return replace(c, arm_first=arm_first, arm_second=arm_second, width=width, roll=roll, law=law)
+    return c
 
 
 @jit

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardgrain.kernels import jit
 from hardgrain.scene.model import ContactRows, Floats, Ints
 
 __all__ = ["Floats", "Ints", "Motion", "Problem", "Solution", "Stage"]
@@ -81,15 +82,31 @@ class Problem:
 
         What a step leaves of it is the load that is not yet handed on, or true acceleration.
         """
-        forces = np.sqrt(np.einsum("ka,ka->k", impulse, impulse))
-        loaded = np.count_nonzero(forces)
-        if loaded == 0:
-            return 0.0
-        moves = self.inv_mass > 0.0
-        change = np.zeros_like(velocity)
-        np.divide(velocity - self.velocity_before, self.inv_mass, out=change, where=moves)
-        net = math.sqrt(np.einsum("ia,ia->i", change, change).max())
-        return net * loaded / float(forces.sum())
+        found: float = net_force(velocity, self.velocity_before, self.inv_mass, impulse)
+        return found
+
+
+@jit
+def net_force(velocity, before, inv_mass, impulse):  # type: ignore[no-untyped-def]
+    """Largest change of a body's momentum over the mean impulse of contacts that have any."""
+    total, loaded = 0.0, 0
+    for k in range(impulse.shape[0]):
+        square = 0.0
+        for a in range(impulse.shape[1]):
+            square += impulse[k, a] ** 2
+        total += math.sqrt(square)
+        loaded += square != 0.0
+    if loaded == 0:
+        return 0.0
+    most = 0.0
+    for i in range(velocity.shape[0]):
+        square = 0.0
+        for a in range(velocity.shape[1]):
+            if inv_mass[i, a] > 0.0:
+                square += ((velocity[i, a] - before[i, a]) / inv_mass[i, a]) ** 2
+        if not square <= most:  # lets NaN through
+            most = square
+    return math.sqrt(most) * loaded / total
 
 
 class Stage(NamedTuple):

@@ -39,7 +39,13 @@ from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
-from hardgrain.step.ledger import contact_work, kinetic_energy, overlaps
+from hardgrain.step.ledger import (
+    contact_work,
+    kinetic_energy,
+    largest_speed,
+    load_work,
+    overlaps,
+)
 from hardgrain.step.loads import Loads, Pace, move, turn
 from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, not_a_number
@@ -108,12 +114,9 @@ class ContactDynamics:
             self.wall_force /= dt
             self.wall_torque /= dt
             worst, deepest, mean, loaded = overlaps(contacts.rows)
-            v = solution.velocity[: model.n]
-            fastest = math.sqrt(np.einsum("ia,ia->i", v, v).max(initial=0.0))
-            moving, turning = model.inv_mass > 0.0, model.inv_inertia > 0.0
-            external = dt * float(
-                np.sum(force * mean_velocity, where=moving)
-                + np.sum(torque * mean_spin, where=turning)
+            fastest = largest_speed(solution.velocity, model.n)
+            external = dt * load_work(
+                force, torque, mean_velocity, mean_spin, model.inv_mass, model.inv_inertia
             )
             kinetic = kinetic_energy(
                 solution.velocity, solution.spin, model.inv_mass, model.inv_inertia
@@ -238,7 +241,9 @@ class ContactDynamics:
             seen, rows, sign = self._glue.contacts(
                 changed.get("position", state.position), contacts
             )
-        problem = replace(self._problem(state, seen, velocity, spin), **changed)
+        problem = self._problem(state, seen, velocity, spin)
+        if changed:
+            problem = replace(problem, **changed)
         solution = self.solver.solve(problem, seed=self.seed, step=state.step)
         if not glued:
             return solution

@@ -16,6 +16,8 @@ coefficient the same holds for V⁻ in place of V*; with unequal ones nothing ho
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hardgrain.kernels import device, jit
@@ -89,6 +91,32 @@ def kinetic_energy(velocity, spin, inv_mass, inv_inertia):
             if inv_inertia[i, a] > 0.0:
                 total += spin[i, a] ** 2 / inv_inertia[i, a]
     return 0.5 * total
+
+
+@jit
+def load_work(force, torque, velocity, spin, inv_mass, inv_inertia):
+    """Power of forces and torques on all components that can move, at given velocities."""
+    total = 0.0
+    for i in range(velocity.shape[0]):
+        for a in range(velocity.shape[1]):
+            if inv_mass[i, a] > 0.0:
+                total += force[i, a] * velocity[i, a]
+        for a in range(spin.shape[1]):
+            if inv_inertia[i, a] > 0.0:
+                total += torque[i, a] * spin[i, a]
+    return total
+
+
+@jit
+def largest_speed(velocity, n):
+    """Speed of the fastest of the first n bodies."""
+    most = 0.0
+    for i in range(n):
+        square = 0.0
+        for a in range(velocity.shape[1]):
+            square += velocity[i, a] ** 2
+        most = max(most, square)
+    return math.sqrt(most)
 
 
 @jit

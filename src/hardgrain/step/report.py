@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,12 +67,26 @@ class Stopwatch(defaultdict[str, float]):
     def __init__(self) -> None:
         super().__init__(float)
 
-    @contextmanager
-    def of(self, phase: str) -> Iterator[None]:
-        """Add the time spent within to a phase."""
-        start, compiled = time.perf_counter(), compile_seconds()
-        yield
-        self[phase] += time.perf_counter() - start - (compile_seconds() - compiled)
+    def of(self, phase: str) -> _Phase:
+        """Within this context, time counts as spent in a phase."""
+        return _Phase(self, phase)
+
+
+class _Phase:
+    """Time spent within counts; a class, since a generator would cost as much as a small kernel."""
+
+    __slots__ = ("compiled", "name", "start", "watch")
+
+    def __init__(self, watch: Stopwatch, name: str) -> None:
+        self.watch, self.name = watch, name
+
+    def __enter__(self) -> None:
+        self.compiled, self.start = compile_seconds(), time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            spent = time.perf_counter() - self.start
+            self.watch[self.name] += spent - (compile_seconds() - self.compiled)
 
 
 def not_a_number(state: State, velocity: Floats) -> str:
