@@ -16,7 +16,7 @@ import hardgrain as hg
 from benchmarks.measure import Figure, best, sweeps_timed
 from benchmarks.packings import engine, spheres
 from hardgrain.errors import RunError
-from hardgrain.run.checkpoint import Moment
+from hardgrain.run.checkpoint import Backup
 from hardgrain.run.plausible import implausible
 from hardgrain.scene.model import State
 from hardgrain.step.contact_dynamics import ContactDynamics
@@ -68,7 +68,7 @@ def _checks(count: int) -> Figure:
             refuse_unfit(sim.model, state, limit, RunError, "")
             engine._loads.pace(state, state.velocity, state.spin)
             implausible(sim, report)
-            Moment(sim)
+            Backup(sim)
 
     limit = farthest(sim.model)
     steps = {"checks": checks, "step": lambda: [sim.step() for _ in range(5)]}

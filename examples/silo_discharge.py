@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import nnls
 
 import hardgrain as hg
 from hardgrain import measure
@@ -72,9 +73,10 @@ def discharge(count: int, orifice: float, out: tuple[int, int], full: Path, file
 
 
 def fit(orifice: np.ndarray, rate: np.ndarray) -> tuple[float, float]:
-    """C ρ √g and k of W = C ρ √g (D − k d)^(3/2): W^(2/3) is a straight line over D."""
-    slope, zero = np.polyfit(orifice, rate ** (2 / 3), 1)
-    return float(slope**1.5), float(-zero / slope)
+    """C ρ √g and k ≥ 0 of W = C ρ √g (D − k d)^(3/2): W^(2/3) is a straight line over D."""
+    line = np.stack([orifice, -np.ones_like(orifice)], axis=1)
+    (slope, zero), _ = nnls(line, rate ** (2 / 3))
+    return float(slope**1.5), float(zero / slope)
 
 
 def main(quick: bool = False, folder: Path = Path("results/silo_discharge")) -> None:

@@ -102,7 +102,7 @@ class Screen:
         """Move the frame slider by a key, Home or End."""
         self.page.get_by_role("slider").first.press(key)
         if not self.viewer.run.live:
-            last = len(self.viewer.film) - 1
+            last = len(self.viewer.run) - 1
             self.page.get_by_text(f"frame {last if key == 'End' else 0} of {last}").wait_for()
 
     def choose(self, label: str, option: str) -> None:

@@ -153,16 +153,16 @@ def test_law_table() -> None:
             hg.ContactLaw(friction=0.5, cohesion=0.1),
             hg.ContactLaw(
                 between=("glass", "steel"), friction=0.4, friction_dynamic=0.2, restitution=0.9,
-                restitution_tangential=0.8, cohesion=3.0, cohesion_range=0.7, rolling=0.06,
+                restitution_speed=8.0, cohesion=3.0, cohesion_range=0.7, rolling=0.06,
                 torsion=0.05,
             ),
-            hg.ContactLaw(between=("cork", "cork"), friction=1.0),
+            hg.ContactLaw(between=("cork", "cork"), friction=1.0, restitution_tangential=0.6),
         ],
     )  # fmt: skip
     reach = 1e-4 * 2.0
-    common = [0.5, 0.5, 0.0, 0.0, 0.1, reach, 0.0, 0.0]
-    pair = [0.4, 0.2, 0.9, 0.8, 3.0, 0.7, 0.06, 0.05]
-    cork = [1.0, 1.0, 0.0, 0.0, 0.0, reach, 0.0, 0.0]
+    common = [0.5, 0.5, 0.0, 0.0, 0.1, reach, 0.0, 0.0, 0.0]
+    pair = [0.4, 0.2, 0.9, 0.0, 3.0, 0.7, 0.06, 0.05, 8.0]
+    cork = [1.0, 1.0, 0.0, 0.6, 0.0, reach, 0.0, 0.0, 0.0]
     expected = np.array([[common, pair, common], [pair, common, common], [common, common, cork]])
     np.testing.assert_allclose(model.laws, expected, rtol=1e-15)
     assert (model.laws == model.laws.transpose(1, 0, 2)).all()
