@@ -15,7 +15,7 @@ from hardgrain.show.style import COLOURS, new_figure, save, style
 from hardgrain.theory.silo import beverloo
 
 WIDE = 30.0  # of the silo [mean diameter]
-SWEEPS = hg.GaussSeidel(sweeps=100)
+SWEEPS = hg.GaussSeidel(stop="residual", tolerance=1e-3, sweeps=5000)
 
 
 def silo(count: int, orifice: float | None) -> hg.Scene:
@@ -82,7 +82,7 @@ def fit(orifice: np.ndarray, rate: np.ndarray) -> tuple[float, float]:
 def main(quick: bool = False, folder: Path = Path("results/silo_discharge")) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     count, out = (400, (60, 150)) if quick else (2000, (150, 750))
-    orifice = np.array([7.0, 12.0] if quick else [5.0, 6.0, 7.0, 8.0, 10.0, 12.0])
+    orifice = np.array([7.0, 12.0] if quick else [6.0, 7.0, 8.0, 9.0, 10.0, 12.0])
     fill(count, folder / "full.h5")
     flows: list[FlowRate] = []
     for d in orifice:
