@@ -211,7 +211,8 @@ def attempt(data: dict[str, Any]) -> str:
 def _step(sim: hg.Simulation) -> None:
     scenario = sim.scenario
     asked = max(getattr(scenario.solver, "sweeps", 1), getattr(scenario.engine, "substeps", 1))
-    if asked > PATIENT and scenario.solver.kind != "rigid":
+    pairs = sim.model.n * (sim.model.n - 1) // 2
+    if (asked > PATIENT or asked * pairs > UPDATES) and scenario.solver.kind != "rigid":
         return  # it may take as long as it likes
     for _ in range(STEPS):
         sim.step()
