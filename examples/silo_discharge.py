@@ -82,7 +82,7 @@ def fit(orifice: np.ndarray, rate: np.ndarray) -> tuple[float, float]:
 def main(quick: bool = False, folder: Path = Path("results/silo_discharge")) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     count, out = (400, (60, 150)) if quick else (2000, (150, 750))
-    orifice = np.array([7.0, 12.0] if quick else [6.0, 7.0, 8.0, 9.0, 10.0, 12.0])
+    orifice = np.array([8.0, 12.0] if quick else [8.0, 10.0, 12.0, 14.0])
     fill(count, folder / "full.h5")
     flows: list[FlowRate] = []
     for d in orifice:
