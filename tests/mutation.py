@@ -75,7 +75,7 @@ FAULTS = [
     Fault("contact/pairs.py", "travel += turned[i - n]", "pass", "unit/test_neighbours.py"),
     Fault("contact/pairs.py", "return vectors + 2.0 * np.cross", "return vectors + np.cross",
           f"{DRIVES} unit/test_neighbours.py"),
-    Fault("contact/detect.py", "return j < second", "return j <= second", f"{SOLVER} {STATICS}"),
+    Fault("contact/detect.py", "return f < feature", "return f <= feature", f"{SOLVER} {STATICS}"),
     Fault("contact/detect.py", "reach[:n] += self._margin\n        if", "if",
           f"{PUSHES} unit/test_neighbours.py"),
     # solve
