@@ -78,11 +78,11 @@ class Page:
     def _loop(self) -> None:
         self._wake.set()
         while not self._closed.is_set():
-            self._wake.wait(self._patience())
+            changed = self._wake.wait(self._patience())
             if self._closed.is_set():
                 return
-            changed = self._wake.is_set()
-            self._wake.clear()
+            if changed:  # what is asked for after a vain wait must not be cleared unseen
+                self._wake.clear()
             try:
                 with self._choice:
                     changed |= self._grow()
