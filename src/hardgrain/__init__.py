@@ -31,6 +31,7 @@ _PUBLIC = {
     "BlockRegion": "scene.region",
     "AtRest": "run.stop",
     "Bidisperse": "scene.sizes",
+    "Candidates": "scene.contact_rule",
     "Box": "scene.spec",
     "ContactLaw": "scene.spec",
     "Cylinder": "scene.spec",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.run.scenario import Scenario, load
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import AtRest, Steps, Stop, Time
+    from hardgrain.scene.contact_rule import Candidates
     from hardgrain.scene.place import At, Deposit, Grid, Loose
     from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion
     from hardgrain.scene.scene import Scene

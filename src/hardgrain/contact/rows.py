@@ -21,10 +21,11 @@ __all__ = ["complete"]
 def complete(model: Model, position: Floats, contacts: Contacts) -> Contacts:
     """Give contacts their arms, widths and laws, for bodies at the given places (nb, dim)."""
     c = contacts
-    c.arm_first, c.arm_second, c.width, c.roll, c.law = round_rows(
+    c.arm_first, c.arm_second, c.width, c.roll, law = round_rows(
         c.first, c.second, c.normal, position, model.radius, model.periodic, model.material,
         len(model.laws),
     )  # fmt: skip
+    c.law = law if model.rule is None else model.rule(model, position, c, law)
     return c
 
 

@@ -61,6 +61,7 @@ MODEL = {
     "material": ("i4", "b"),
     "group": ("i4", "n"),
     "laws": ("f8", "m m p"),
+    "named_laws": ("f8", "k p"),
     "periodic": ("f8", "d"),
     "gravity": ("f8", "d"),
     "wall_kind": ("i4", "w"),
@@ -96,6 +97,7 @@ ABOUT = {
         "impulse of the last step on second, zero if it stayed open; divide by dt: force",
     ),
     "contacts/torque": ("force length time", "torque impulse of the last step on second"),
+    "contacts/law": ("row", "the contact's law: first x materials + second, then the named ones"),
     "contacts/spring": ("length", "tangential elongation of a soft contact, on second"),
     "history": ("mixed", "solver history, one row per step"),
     "walls/force": ("force", "total force of the grains on each wall, one row per step"),
@@ -108,6 +110,7 @@ ABOUT = {
     "model/radius": ("length", "radius of each grain"),
     "model/inv_mass": ("1 / mass", "inverse mass per axis of each body, 0: axis locked or driven"),
     "model/inv_inertia": ("1 / (mass length^2)", "inverse moment of inertia of each body"),
+    "model/named_laws": ("mixed", "laws that no pair of materials has, for a rule to choose"),
     "model/material": ("index", "material of each body"),
     "model/periodic": ("length", "period along each axis, 0: not periodic"),
     "model/carrier": ("index", "the body that each is glued to, itself where it is to none"),
@@ -166,6 +169,7 @@ class Layout:
     scalars: tuple[str, ...]
     springs: bool  # whether contacts have an elongation
     status: bool  # whether grains may be absent
+    named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
 
     @classmethod
     def of(
@@ -180,13 +184,15 @@ class Layout:
         """The layout for a model, with the sizes of its radius, inv_mass and inv_inertia."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
         names = tuple(walls), tuple(columns), tuple(scalars)
-        return cls(len(model["radius"]), nb, dim, ns, *names, springs, status)
+        named = model.get("named_laws")  # without a rule there are none
+        laws = 0 if named is None else len(named)
+        return cls(len(model["radius"]), nb, dim, ns, *names, springs, status, laws)
 
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
         size = {
             "n": self.grains, "b": self.bodies, "d": self.dim, "s": self.spins,
-            "w": len(self.walls), "m": materials, "p": N_PARAMETERS,
+            "w": len(self.walls), "m": materials, "k": self.named_laws, "p": N_PARAMETERS,
         }  # fmt: skip
         return {
             name: (np.dtype(kind), tuple(size[letter] for letter in shape.split()))
@@ -224,6 +230,8 @@ class Layout:
             found["frames/status"] = Rows.of("i4", (self.grains,))
         if self.springs:
             found["contacts/spring"] = Rows.of("f8", (dim,), some)
+        if self.named_laws:
+            found["contacts/law"] = Rows.of("i4", (), some)
         found = {n: r for n, r in found.items() if 0 not in r.row and r.kind.itemsize}
         return found | {"frames/checksum": Rows.of(_columns(found, "u4"))}
 
@@ -234,6 +242,8 @@ class Layout:
             _keep(h5, f"header/{name}", _text(text))
         h5["header"].attrs["names"] = len(header)
         for name, array in model.items():
+            if name == "named_laws" and not len(array):  # without a rule there are none
+                continue
             _keep(h5, f"model/{name}", np.asarray(array))
         _keep(h5, "walls/name", _text(self.walls))
         for name in COMMITTED:

@@ -8,7 +8,8 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, k steps, float
                          scalars; and which contact and history rows belong to the frame;
                          status (T, n) where grains come or go
     /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame;
-                         spring where contacts have one (soft particles)
+                         spring where contacts have one (soft particles); law where a rule of the
+                         user's chooses it
     /history             (k,) table with one row per step and named columns
     /walls/<name>        (k, w, ...) one row per step: force on each wall, work of each wall;
                          name (w,): their names
@@ -210,7 +211,8 @@ class RunFile:
         names = [f.name for f in fields(Contacts) if f"contacts/{f.name}" in self._data]
         found = Contacts(**{name: self._rows(f"contacts/{name}", k) for name in names})
         with self._reading(f"frame {k}"):
-            check_contacts(found, self._layout)
+            laws = len(self._h5["model/laws"]) ** 2 + self._layout.named_laws
+            check_contacts(found, self._layout, laws)
         return found
 
     @property
@@ -229,6 +231,7 @@ class RunFile:
             if self.format == 1:  # that format had neither flat walls nor glue
                 bodies = np.arange(len(arrays["inv_mass"]), dtype=np.int32)
                 arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
+            arrays.setdefault("named_laws", np.zeros((0, N_PARAMETERS)))
             unknown = N_PARAMETERS - arrays["laws"].shape[-1]  # to the version that wrote them
             arrays["laws"] = np.pad(arrays["laws"], ((0, 0), (0, 0), (0, max(unknown, 0))))
             check_model(arrays)

@@ -75,6 +75,8 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
     for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():
         if name == "laws" and laws[-1:] == (FORMER_PARAMETERS,):
             shape = (*shape[:-1], FORMER_PARAMETERS)
+        if name == "named_laws" and f"model/{name}" not in parts:  # there is no rule
+            continue
         if not (former and name in ("wall_side", "carrier")):
             _compare(parts, f"model/{name}", kind, shape)
     for name, rows in layout.rows().items():
@@ -142,7 +144,7 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
     axes = [
         getattr(model[name], "ndim", 0) for name in ("radius", "inv_mass", "inv_inertia", "laws")
     ]
-    if axes != [1, 2, 2, 3]:
+    if axes != [1, 2, 2, 3] or getattr(model["named_laws"], "ndim", 2) != 2:
         raise Damaged("its model lacks arrays, or they have another shape")
     scalars = data["frames/scalars"].dtype.names if "frames/scalars" in data else ()
     columns = data["history"].dtype.names
@@ -213,8 +215,11 @@ def check_model(arrays: Mapping[str, Array]) -> None:
             raise Damaged(f"model/{name} has a number beyond {count - 1}")
 
 
-def check_contacts(rows: Contacts, layout: Layout) -> None:
-    """Check that contacts are between bodies that exist, each pair once and in order."""
+def check_contacts(rows: Contacts, layout: Layout, laws: int) -> None:
+    """Check that contacts are between bodies that exist, each pair once and in order.
+
+    ``laws``: the number of laws that contacts can have.
+    """
     for f in fields(rows):
         check_finite(f"contacts/{f.name}", getattr(rows, f.name))
     first, second = rows.first, rows.second
@@ -222,3 +227,5 @@ def check_contacts(rows: Contacts, layout: Layout) -> None:
         raise Damaged("its contacts are between bodies that do not exist")
     if (first >= layout.grains).any() or (np.diff(rows.key(layout.bodies)) <= 0).any():
         raise Damaged("its contacts are not in order")
+    if ((rows.law < 0) | (rows.law >= laws)).any():
+        raise Damaged("its contacts have laws that do not exist")

@@ -24,6 +24,7 @@ from hardgrain.contact.rows import complete
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
 from hardgrain.scene.brief import brief
+from hardgrain.scene.contact_rule import as_stored
 from hardgrain.scene.model import Contacts, Floats, Model, Rows, State, some_bodies
 from hardgrain.scene.scene import GrainArrays, Scene
 
@@ -325,7 +326,9 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
 
 def model_of(run: Run) -> Model:
     """All grains that a run ever has, and its walls; without drives and pressures."""
-    return Model(**run.model, wall_names=tuple(run.wall_names))
+    held = run.model
+    rule = as_stored if len(held["named_laws"]) else None
+    return Model(**held, wall_names=tuple(run.wall_names), rule=rule)
 
 
 def _only(whole: Callable[[], Model], grains: Rows) -> Model:
@@ -337,8 +340,9 @@ def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
     rest = np.zeros((model.n, model.dim))
     spin = np.zeros((model.n, model.inv_inertia.shape[1]))
     grains = GrainArrays(rest, model.radius, rest, spin, model.group)
+    scene = {**scenario["scene"], "contacts": [], "contact_rule": None}  # loads need no laws
     try:
-        made, _ = Scene.model_validate(scenario["scene"]).build(scenario["seed"], grains)
+        made, _ = Scene.model_validate(scene).build(scenario["seed"], grains)
     except ValueError:
         raise InputError(
             "the loads of this run cannot be made again from its file, as where a scene holds"

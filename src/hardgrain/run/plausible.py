@@ -115,8 +115,8 @@ def take_as_it_is(sim: Simulation) -> None:
 
 def may_create(model: Model) -> str | None:
     """The reason why contacts may create energy by definition, or None if they must not."""
-    e = model.laws[..., [lawtable.E_NORMAL, lawtable.E_TANGENT]]
-    if e.min() != e.max() or model.laws[..., lawtable.E_SPEED].any():
+    e = model.law_table[:, [lawtable.E_NORMAL, lawtable.E_TANGENT]]
+    if e.min() != e.max() or model.law_table[:, lawtable.E_SPEED].any():
         return "unequal restitution coefficients can create energy"
     if model.remove_overlaps:
         return "the shock law with g pushes overlaps apart"

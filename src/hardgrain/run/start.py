@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.contact.detect import refuse_overlaps
+from hardgrain.contact.rows import complete
 from hardgrain.errors import InputError
 from hardgrain.io.frame import Frame, Record
 from hardgrain.io.packings import is_packing, read_packing
@@ -86,6 +87,8 @@ class Beginning:
             c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows],
             share * c.impulse[rows], share * c.torque[rows], c.spring[rows],
         )  # fmt: skip
+        if model.rule is not None:
+            complete(model, state.position, state.contacts)  # the file keeps their laws
         return [k for k in range(len(walls)) if k not in same]
 
     def refuse_overlaps(

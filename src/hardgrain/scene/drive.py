@@ -24,7 +24,10 @@ from pydantic import (
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene._base import Finite, Numbers, Spec, plain
 
-__all__ = ["FUNCTIONS", "Table", "TimeFunction", "compile_function", "is_constant"]
+__all__ = [
+    "FUNCTIONS", "PYTHON", "Table", "TimeFunction", "compile_function", "function_name",
+    "is_constant",
+]  # fmt: skip
 
 Function = Callable[[float], float]
 
@@ -34,7 +37,7 @@ _LONGEST = 1000
 _DEEPEST = 200
 
 # Text that takes the place of a Python function in a run file.
-_PYTHON = "python:"
+PYTHON = "python:"
 
 
 class Table(Spec):
@@ -221,7 +224,7 @@ def _uses_time(text: str) -> bool:
 
 
 def _check_expression(text: str) -> str:
-    if not text.startswith(_PYTHON):
+    if not text.startswith(PYTHON):
         function = _guard(_compile_expression(text), _quote(text))
         if not _uses_time(text):
             try:
@@ -246,7 +249,8 @@ def _guard(function: Callable[[float], Any], name: str) -> Function:
     return guarded
 
 
-def _name(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., Any]) -> str:
+    """What a Python function is called in messages and files."""
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
@@ -270,7 +274,7 @@ TimeFunction = Annotated[
     | Annotated[Table, Tag("table")]
     | Annotated[
         Function,
-        PlainSerializer(lambda f: _PYTHON + _name(f), return_type=str, when_used="json"),
+        PlainSerializer(lambda f: PYTHON + function_name(f), return_type=str, when_used="json"),
         Tag("function"),
     ],
     Discriminator(
@@ -286,9 +290,9 @@ TimeFunction = Annotated[
 def compile_function(f: TimeFunction) -> Function:
     """Make f a Python function of time, which returns a finite float or raises a `RunError`."""
     if isinstance(f, str):
-        if f.startswith(_PYTHON):
+        if f.startswith(PYTHON):
             raise InputError(
-                f"the function {f.removeprefix(_PYTHON)!r} was given in Python and is not stored;"
+                f"the function {f.removeprefix(PYTHON)!r} was given in Python and is not stored;"
                 " build the scene in Python again, or use an expression or a table"
             )
         return _guard(_compile_expression(f), _quote(f))
@@ -296,7 +300,7 @@ def compile_function(f: TimeFunction) -> Function:
         time, value = np.array(f.time), np.array(f.value)
         return lambda t: float(np.interp(t, time, value))
     if callable(f):
-        return _guard(f, f"the function {_name(f)}")
+        return _guard(f, f"the function {function_name(f)}")
     constant = float(f)
     return lambda t: constant
 
@@ -304,7 +308,7 @@ def compile_function(f: TimeFunction) -> Function:
 def is_constant(f: TimeFunction) -> bool:
     """Whether f is known to be constant; of a Python function that is never known."""
     if isinstance(f, str):
-        return not f.startswith(_PYTHON) and not _uses_time(f)
+        return not f.startswith(PYTHON) and not _uses_time(f)
     if isinstance(f, Table):
         return len(set(f.value)) == 1
     return not callable(f)

@@ -134,6 +134,7 @@ _NAMES = {
     "Vector": "list with a number for each axis",
     "Numbers": "list of numbers",
     "TimeFunction": "function of time",
+    "ContactRule": "Python function",
     "Sizes": "sizes",
 }
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}

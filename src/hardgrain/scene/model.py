@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hardgrain.scene.brief import brief
 from hardgrain.scene.contact_rows import ContactRows
+from hardgrain.scene.lawtable import N_PARAMETERS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -109,6 +110,10 @@ class Model:
     # (n,) number that a grain keeps throughout a run, increasing; its row, unless some are absent
     id: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     everyone: int = 0  # grains that a run ever has
+    # (k, N_PARAMETERS) laws that no pair of materials has, for `rule` to choose from
+    named_laws: Floats = field(default_factory=lambda: np.zeros((0, N_PARAMETERS)))
+    # gives contacts (m,) their rows of `law_table`, from those by material; None: keep these
+    rule: Callable[[Model, Floats, Contacts, Ints], Ints] | None = None
 
     def __post_init__(self) -> None:
         if not self.everyone:
@@ -129,9 +134,10 @@ class Model:
     def law_table(self) -> Floats:
         """Laws by the row that a contact names, shape (rows, N_PARAMETERS).
 
-        The first rows are those of pairs of materials: that of a and b is a × materials + b.
+        The first rows are those of pairs of materials: that of a and b is a × materials + b. Those
+        that have a name follow.
         """
-        return self.laws.reshape(-1, self.laws.shape[-1])
+        return np.concatenate([self.laws.reshape(-1, self.laws.shape[-1]), self.named_laws])
 
     @property
     def dim(self) -> int:

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field
 
 from hardgrain.errors import InputError
-from hardgrain.scene import lawtable as table
 from hardgrain.scene._base import Finite, Flag, Name
 from hardgrain.scene._checks import (
     AXES,
@@ -21,7 +20,9 @@ from hardgrain.scene._checks import (
     vector,
 )
 from hardgrain.scene.brief import brief
+from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_glue, drives_of, locks_of, material_of_plate
+from hardgrain.scene.laws import Laws
 from hardgrain.scene.model import (
     SPIN,
     VELOCITY,
@@ -42,8 +43,6 @@ from hardgrain.scene.wall_checks import check_holes, check_images
 from hardgrain.scene.walls import WallRows
 
 __all__ = ["GrainArrays", "Scene"]
-
-_COHESION_RANGE = 1e-4  # [mean diameter] far above rounding, and far below any gap that matters
 
 
 @brief
@@ -70,6 +69,9 @@ class Scene(Spec):
     materials: dict[Name, Material] = Field(default_factory=lambda: {"grain": Material()})
     # contact laws; the last one for a pair of materials holds; default: friction 0.3 for all pairs
     contacts: list[ContactLaw] = []
+    # function in Python that chooses laws by their name for single contacts; a file holds only what
+    # it is called; default: laws go by materials
+    contact_rule: ContactRule | None = None
     grains: list[Grains] = []  # sets of grains
     # walls: planes, boxes, cylinders and the like, each a table with its kind
     walls: list[Wall] = []
@@ -201,15 +203,15 @@ class Scene(Spec):
             mass[body] = row.mass
             if row.glued_to is not None:
                 carrier[body] = n + walls.carrier(row.glued_to, row.at)
-        laws, law_entry = self._laws(names, g.radius)
+        laws = Laws.of(self.contacts, names, g.radius, dim)
         glued = np.flatnonzero(carrier != np.arange(n + w))
         inv_mass[glued], inv_inertia[glued] = 0.0, 0.0
         np.add.at(mass, carrier[glued[glued < n]], mass[glued[glued < n]])
         for k, row in enumerate(walls.rows):  # a body weighs as much as all that is glued to it
             inv_mass[n + k, row.free] = 1.0 / mass[n + k] if row.free else 0.0
         if glued.size:
-            check_glue(laws, law_entry)
-        lean = is_lean(laws, inv_mass[:n], inv_inertia[:n]) and not any(
+            check_glue(laws.table, laws.entries)
+        lean = is_lean(laws.table, inv_mass[:n], inv_inertia[:n]) and not any(
             row.free and (not row.slides or row.turns or n + k in carrier[glued])
             for k, row in enumerate(walls.rows)
         )
@@ -221,7 +223,7 @@ class Scene(Spec):
             inertia=inertia,
             material=material,
             group=g.group,
-            laws=laws,
+            laws=laws.pairs,
             periodic=periodic,
             gravity=gravity,
             wall_kind=kind,
@@ -236,7 +238,9 @@ class Scene(Spec):
             drives=tuple(drives),
             pressures=tuple(walls.pressures(n, dim)),
             lean=lean and not locks,
-            law_entry=law_entry,
+            law_entry=laws.entry,
+            named_laws=laws.named,
+            rule=LawChoice.of(self.contact_rule, laws.row),
         )
         orientation = np.zeros((n + w, 1 if dim == 2 else 4))
         if dim == 3:
@@ -288,33 +292,3 @@ class Scene(Spec):
                 )
             periods[k] = high - low
         return periods
-
-    def _laws(self, names: Sequence[str], radius: Floats) -> tuple[Floats, Ints]:
-        """Table of contact laws, and the number of the entry that each pair's came from."""
-        laws = np.zeros((len(names), len(names), table.N_PARAMETERS))
-        entry = np.zeros((len(names), len(names)), np.int32)
-        reach = _COHESION_RANGE * 2.0 * float(radius.mean()) if radius.size else 0.0
-        # the first is a default for all pairs
-        for k, law in enumerate([ContactLaw(), *self.contacts], start=-1):
-            at = f"scene.contacts[{k}]"
-            if law.torsion > 0.0 and self.dimension == 2:
-                raise InputError(f"{at}.torsion is {law.torsion:g}; torsion exists only in 3D")
-            row = np.zeros(table.N_PARAMETERS)
-            row[table.MU_STATIC] = law.friction
-            dynamic = law.friction_dynamic
-            row[table.MU_DYNAMIC] = law.friction if dynamic is None else dynamic
-            row[table.E_NORMAL] = law.restitution
-            row[table.E_SPEED] = law.restitution_speed or 0.0
-            row[table.E_TANGENT] = law.restitution_tangential
-            row[table.COHESION] = law.cohesion
-            given = law.cohesion_range
-            row[table.COHESION_RANGE] = reach if given is None else given
-            row[table.ROLLING] = law.rolling
-            row[table.TORSION] = law.torsion
-            if law.between is None:
-                laws[:], entry[:] = row, k
-            else:
-                a, b = (material_number(m, names, f"{at}.between") for m in law.between)
-                laws[a, b] = laws[b, a] = row
-                entry[a, b] = entry[b, a] = k
-        return laws, entry

@@ -54,7 +54,13 @@ class Material(Spec):
 
 
 class ContactLaw(Spec):
-    """What happens where two materials touch. Without ``between`` it holds for every pair."""
+    """What happens where two materials touch. Without ``between`` it holds for every pair.
+
+    A law with a ``name`` holds for no pair, but where ``scene.contact_rule`` chooses it.
+    """
+
+    # name by which scene.contact_rule chooses this law; default: it holds by materials
+    name: Name | None = None
 
     # the two materials for which this law holds; default: every pair
     between: tuple[str, str] | None = None
@@ -80,6 +86,11 @@ class ContactLaw(Spec):
 
     @model_validator(mode="after")
     def _check(self) -> ContactLaw:
+        if self.name is not None and self.between is not None:
+            raise ValueError(
+                f"name is {self.name!r} and between is given; a law holds either where"
+                " scene.contact_rule chooses it by its name or between two materials"
+            )
         if self.friction_dynamic is not None and self.friction_dynamic > self.friction:
             raise ValueError(
                 f"friction_dynamic is {self.friction_dynamic:g} but must not exceed"

@@ -301,6 +301,8 @@ def _refuse_laws(model: Model) -> None:
             )
     if (model.carrier != np.arange(model.bodies)).any():
         why.append("nothing may be glued to a wall (leave out glued_to)")
+    if model.rule is not None:
+        why.append("scene.contact_rule must be left out, since friction goes by materials")
     if model.remove_overlaps:
         why.append("scene.shock is 'g' but must be 'g+'")
     if why:
