@@ -29,7 +29,14 @@ def settled(count: int, friction: float, file: Path) -> None:
         ],
         walls=[hg.Box(min=[0, 0], max=[wide, 2 * wide], open=["top"])],
     )
-    sim = hg.Simulation(scene, dt=0.01, solver=hg.RigidSolver(), seed=1)
+    sim = hg.Simulation(
+        scene,
+        dt=0.01,
+        solver=hg.RigidSolver(),
+        seed=1,
+        title="How far contact forces are open",
+        units="length: mean grain diameter; density: that of the grains; acceleration: gravity",
+    )
     print(sim.run(until=hg.AtRest(), output=file, overwrite=True).unique)
 
 

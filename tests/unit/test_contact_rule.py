@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.io.verify import Damaged, check_contacts
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.scene import lawtable
 
@@ -104,6 +105,10 @@ def test_a_file_keeps_the_law_of_each_contact_and_a_run_goes_on_from_it(tmp_path
             np.testing.assert_array_equal(stored.laws, now.laws)
             np.testing.assert_array_equal(stored.contacts.law, now.contacts.law)
             np.testing.assert_array_equal(stored.whole.mass, now.model.mass)
+        odd = stored.state.contacts
+        odd.law[-1] = len(now.model.law_table)
+        with pytest.raises(Damaged, match="laws that do not exist"):
+            check_contacts(odd, other._layout, len(now.model.law_table))
 
 
 def test_a_start_keeps_laws_from_its_first_frame_on(tmp_path: Path) -> None:

@@ -605,6 +605,18 @@ def test_cut_short(tmp_path: Path, killed: bool) -> None:
     assert check(cut) == 150
 
 
+def test_a_version_with_more_laws_reads_files_of_this_one(
+    intact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A law that a file does not know is off in it."""
+    for module in ("layout", "runfile"):
+        monkeypatch.setattr(f"hardgrain.io.{module}.N_PARAMETERS", N_PARAMETERS + 2)
+    with RunFile(intact) as run:
+        assert run.model["laws"].shape == (1, 1, N_PARAMETERS + 2)
+        assert run.model["named_laws"].shape == (0, N_PARAMETERS + 2)
+        np.testing.assert_array_equal(run.model["laws"][..., N_PARAMETERS:], 0.0)
+
+
 def other(h5: h5py.File, name: str, value: object) -> None:
     """Another dataset in the place of one."""
     del h5[name]

@@ -232,8 +232,10 @@ class RunFile:
                 bodies = np.arange(len(arrays["inv_mass"]), dtype=np.int32)
                 arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
             arrays.setdefault("named_laws", np.zeros((0, N_PARAMETERS)))
-            unknown = N_PARAMETERS - arrays["laws"].shape[-1]  # to the version that wrote them
-            arrays["laws"] = np.pad(arrays["laws"], ((0, 0), (0, 0), (0, max(unknown, 0))))
+            for name in ("laws", "named_laws"):  # what the version that wrote them did not know
+                unknown = N_PARAMETERS - arrays[name].shape[-1]
+                before = [(0, 0)] * (arrays[name].ndim - 1)
+                arrays[name] = np.pad(arrays[name], (*before, (0, unknown)))
             check_model(arrays)
             return arrays
 

@@ -71,12 +71,12 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
         raise Damaged("a part of its header is missing")
     data = datasets(h5, parts)
     layout = _layout(h5, parts, data)
-    laws = parts["model/laws"].shape
     for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():
-        if name == "laws" and laws[-1:] == (FORMER_PARAMETERS,):
-            shape = (*shape[:-1], FORMER_PARAMETERS)
         if name == "named_laws" and f"model/{name}" not in parts:  # there is no rule
             continue
+        if name in ("laws", "named_laws"):  # they gain columns from version to version
+            columns = parts[f"model/{name}"].shape[-1]
+            shape = (*shape[:-1], min(max(columns, FORMER_PARAMETERS), shape[-1]))
         if not (former and name in ("wall_side", "carrier")):
             _compare(parts, f"model/{name}", kind, shape)
     for name, rows in layout.rows().items():
