@@ -61,9 +61,9 @@ def best(
 @contextmanager
 def sweeps_timed(clock: Callable[[], float] = time.process_time) -> Iterator[list[float]]:
     """Within the context, the time of each solve's sweeps alone is appended to the list [s]."""
-    from hardgrain.solve import sweep
+    from hardgrain import cpu
 
-    relax, spent = sweep.relax, []
+    relax, spent = cpu.relax, []
 
     def timed(*args: Any) -> Any:
         start = clock()
@@ -71,8 +71,8 @@ def sweeps_timed(clock: Callable[[], float] = time.process_time) -> Iterator[lis
         spent.append(clock() - start)
         return result
 
-    sweep.relax = timed
+    cpu.relax = timed
     try:
         yield spent
     finally:
-        sweep.relax = relax
+        cpu.relax = relax

@@ -1,4 +1,4 @@
-"""Decorators for compiled code: `jit` and `pjit` for kernels, `device` for scalar functions.
+"""Decorators of compiled code: `jit`, `pjit` for kernels, `device`, `scalar` for their parts.
 
 Kernels are module-level functions, compiled at the first call for the argument types they
 meet and kept on disk. Numba notices an edit of the file that holds a kernel, but not of the
@@ -34,8 +34,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.extending import intrinsic, overload
 
 __all__ = [
-    "announce", "cache_folder", "cgutils", "compile_seconds", "device", "intrinsic", "jit",
-    "overload", "pjit", "prange", "types",
+    "announce", "cache_folder", "cgutils", "chosen", "compile_seconds", "device", "intrinsic",
+    "jit", "pjit", "prange", "scalar", "types",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,6 +49,8 @@ _COMPILED = (
     "scene/contact_rows",
     "scene/wall_kinds",
     "law",
+    "point",
+    "cpu",
     "contact",
     "solve",
     "step",
@@ -253,9 +255,43 @@ def pjit(function: F) -> F:
     return _kernel(function, parallel=True)
 
 
+# A scalar function is called by compiled code alone. The wrappers through which Python would call
+# it take longer to compile than the function itself where it reads records of many arrays.
+_DEVICE: dict[str, Any] = {
+    **_OPTIONS,
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+# Numba counts references to the arrays of each record that a function is given, atomically. Around
+# a function that is called for every contact this costs more than the function does.
+_SCALAR: dict[str, Any] = {**_DEVICE, "_nrt": False}
+
+
 def device(function: F) -> F:
     """Compile a scalar function that becomes part of each kernel that calls it."""
-    return cast(F, numba.njit(forceinline=True, **_OPTIONS)(function))
+    return cast(F, numba.njit(**_DEVICE)(function))
+
+
+def scalar(function: F) -> F:
+    """Like `device`, for functions that use elements of arrays and make no arrays themselves."""
+    return cast(F, numba.njit(**_SCALAR)(function))
+
+
+def chosen(choose: Callable[[type], Any]) -> Any:
+    """A function for kernels to call: the `scalar` function that suits its first argument.
+
+    ``choose`` is given the class of that argument, a named tuple, when a kernel is compiled.
+    """
+
+    def stand_in(record: Any, *rest: Any) -> Any:
+        raise NotImplementedError("compiled code alone can call this")
+
+    @overload(stand_in, jit_options=_SCALAR, strict=False)  # type: ignore[untyped-decorator]
+    def _(record: Any, *rest: Any) -> Any:
+        return choose(record.instance_class).py_func
+
+    return stand_in
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

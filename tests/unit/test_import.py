@@ -20,6 +20,8 @@ HOUSE = (
     ("extras", "theory", "kernels", "parallel"),
     ("scene",),
     ("law",),
+    ("point",),
+    ("cpu",),
     ("contact",),
     ("solve",),
     ("step",),

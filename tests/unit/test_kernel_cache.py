@@ -206,7 +206,7 @@ def test_old_folders_are_deleted(package: Package) -> None:
 
 
 def test_all_kernels_are_among_the_hashed_sources() -> None:
-    decorators = re.compile(r"from hardgrain\.kernels import \(?[^)]*?\b(jit|pjit|device)\b")
+    decorators = re.compile(r"from hardgrain\.kernels import \(?[^)]*?\b(jit|pjit|device|scalar)\b")
     users = {path for path in SOURCE.rglob("*.py") if decorators.search(path.read_text())}
     assert len(users) > 20
     assert users <= set(kernels._sources())

@@ -1,8 +1,9 @@
 """The scalar physics of one contact, written once for every backend.
 
 Each module holds a factory ``make_x(jit)`` that compiles plain Python functions with the decorator
-it is given: the CPU kernels pass ``hardgrain.kernels.device``, a CUDA backend passes
-``numba.cuda.jit(device=True)``, and ``lambda f: f`` gives the bare functions for study.
+it is given: the CPU kernels pass ``hardgrain.kernels.scalar``, a CUDA backend passes
+``numba.cuda.jit(device=True)``, and ``lambda f: f`` gives the bare functions for study. Factories
+are cached: whoever asks with the same decorator gets the same functions, compiled once.
 
 Sign conventions, shared by all laws. The normal points from the first body to the second; the
 impulse P acts on the second body; u is the velocity of the second body's contact point relative to

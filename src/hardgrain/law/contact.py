@@ -10,6 +10,7 @@ place in one of the functions below.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,7 @@ from hardgrain.scene.lawtable import (
 )
 
 
+@cache
 def make_contact(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile what a row of parameters says with ``jit``."""
     gap_speed = make_shock(jit).gap_speed

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,6 +49,7 @@ BLOCKED = (
 )
 
 
+@cache
 def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the general law with ``jit``."""
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 
+@cache
 def make_friction(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the friction laws with ``jit``."""
 

@@ -23,10 +23,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 
+@cache
 def make_restitution(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the restitution law with ``jit``."""
 

@@ -9,12 +9,14 @@ the limit, else it slides at the limit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 from hardgrain.law.friction import make_friction
 
 
+@cache
 def make_rolling(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the rolling law with ``jit``."""
     friction = make_friction(jit)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,7 @@ Quaternion = tuple[float, float, float, float]
 Vector = tuple[float, float, float]
 
 
+@cache
 def make_rotation(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the free rotation with ``jit``."""
 

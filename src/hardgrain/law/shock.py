@@ -13,10 +13,12 @@ An inelastic collision thus takes two steps: the first closes the gap, the secon
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 
+@cache
 def make_shock(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the shock law with ``jit``."""
 

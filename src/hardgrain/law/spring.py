@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 from hardgrain.law.friction import make_friction
 
 
+@cache
 def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the soft contact with ``jit``."""
     stick_or_slide_share = make_friction(jit).stick_or_slide_share

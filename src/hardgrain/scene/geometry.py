@@ -5,12 +5,13 @@ Walls are rows of flat arrays, explained in `hardgrain.scene.wall_kinds`.
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.kernels import device
+from hardgrain.kernels import scalar
 from hardgrain.scene.wall_kinds import DISK, INSIDE, OUTSIDE, PLANE, RECTANGLE, SEGMENT, TRIANGLE
 
 __all__ = [
@@ -32,8 +33,10 @@ class Jit(Protocol):
     """Decorator that compiles a scalar function for some backend."""
 
     def __call__(self, function: F, /) -> F: ...
+    def __hash__(self) -> int: ...
 
 
+@cache
 def make_min_image(jit: Jit) -> Callable[..., float]:
     """Compile `min_image` for the backend of `jit`."""
 
@@ -47,6 +50,7 @@ def make_min_image(jit: Jit) -> Callable[..., float]:
     return min_image
 
 
+@cache
 def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     """Compile `wall_gap` for the backend of `jit`."""
     min_image = make_min_image(jit)
@@ -254,5 +258,5 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     return wall_gap
 
 
-min_image = make_min_image(device)
-wall_gap = make_wall_gap(device)
+min_image = make_min_image(scalar)
+wall_gap = make_wall_gap(scalar)

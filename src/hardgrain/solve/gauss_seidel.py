@@ -24,7 +24,7 @@ class GaussSeidel(IterativeSolver):
     """Updates contact after contact, in one of several orders.
 
     The order is random (default), drawn, sequential, symmetric or coloured. ``random`` visits each
-    contact once a sweep, ``drawn`` draws every visit anew (`solve.order`). ``coloured`` runs on
+    contact once a sweep, ``drawn`` draws every visit anew (`point.order`). ``coloured`` runs on
     ``threads`` cores (default: all) and gives the same bits for any number of them.
     """
 
@@ -49,7 +49,7 @@ class GaussSeidel(IterativeSolver):
         import numba
 
         if isinstance(problem, Problem):
-            from hardgrain.solve.order import colour
+            from hardgrain.cpu.order import colour
 
             movable = problem.inv_mass.max(axis=1) + problem.inv_inertia.max(axis=1)
             order, starts = colour(problem.first, problem.second, movable)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from hardgrain.point import order, stopping
+from hardgrain.point.order import Visits
+from hardgrain.point.stopping import Until
 from hardgrain.scene._base import Count, NotNegative, Positive
 from hardgrain.solve.problem import Floats, Ints, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
@@ -29,7 +33,7 @@ class IterativeSolver(Solver):
     - ``"sweeps"``: exactly ``sweeps`` sweeps (37);
     - ``"local"``: |ΔP| ≤ tolerance |P| + cutoff dt at every contact (35);
     - ``"global"``: the mean |P| changes by at most ``tolerance`` of itself in a sweep (36);
-    - ``"residual"``: the violation of the contact laws (see `hardgrain.solve.sweep`) is at most
+    - ``"residual"``: the violation of the contact laws (see `hardgrain.point.residual`) is at most
       ``tolerance``.
 
     For the last three ``sweeps`` is a cap; a step that reaches it is counted and reported, and is
@@ -82,20 +86,10 @@ class IterativeSolver(Solver):
         return self
 
 
-def _lines(rows: int, columns: int) -> Floats:
-    """Zeros that begin at a cache line, 64 bytes: a body of 8 numbers then lies in one."""
-    size = 8 * rows * columns
-    memory = np.zeros(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size].view(np.float64).reshape(rows, columns)
-
-
 class _Loops(NamedTuple):
     """How to sweep."""
 
-    seed: int
-    step: int
-    scheme: str
+    visits: Visits
     starts: Ints | None
     relaxation: float | None
 
@@ -112,7 +106,8 @@ def relax(
     relaxation: float | None = None,
 ) -> Solution | MatrixSolution:
     """Pack the problem (contacts stored in the given order), sweep, unpack."""
-    loops = _Loops(seed, step, scheme, starts, relaxation)
+    visits = Visits(getattr(order, scheme.upper()), seed, step)
+    loops = _Loops(visits, starts, relaxation)
     if isinstance(problem, Problem):
         return _relax_step(solver, problem, stored, loops)
     return _relax_matrices(solver, problem, stored, loops)
@@ -121,8 +116,6 @@ def relax(
 def _relax_step(
     solver: IterativeSolver, problem: Problem, stored: Ints | None, loops: _Loops
 ) -> Solution:
-    from hardgrain.solve import full, lean, sweep
-
     began = time.perf_counter()
     velocity, spin = problem.velocity.copy(), problem.spin.copy()
     m = problem.first.size
@@ -130,30 +123,15 @@ def _relax_step(
         empty = np.zeros((0, problem.dim)), np.zeros((0, spin.shape[1]))
         return Solution(velocity, spin, *empty, 0, True, 0.0, 0.0)
 
+    backend: Any = import_module(problem.backend)
     if stored is None:
         stored = np.arange(m, dtype=np.int32)
-    rows, motion = problem.rows, problem.motion
-    rest = (problem.laws, problem.dt, problem.remove_overlaps)
-    flat = problem.dim == 2
-    if problem.lean:
-        r, ghostly, ghosts = lean.levers(rows, motion)
-        b = _lines(velocity.shape[0] + ghosts, 5 if flat else 8)
-        pack: Any = lean.pack_2d if flat else lean.pack_3d
-        packed = pack(b, r, stored, rows, motion, *rest, ghostly)
-    else:
-        pack = full.pack_2d if flat else full.pack_3d
-        packed = pack(stored, rows, motion, *rest)
-
-    unseen = float(np.square(_ROUNDING * sweep.fastest(rows, motion)))  # inf, no error, at worst
-    went = _sweep(solver, packed, loops, solver.cutoff * problem.dt, unseen, problem.paths[stored])
-
-    if problem.lean:
-        unpack: Any = lean.unpack_2d if flat else lean.unpack_3d
-        impulse = unpack(packed, r, stored, velocity, spin)
-        torque = np.zeros((m, spin.shape[1]))
-    else:
-        unpack = full.unpack_2d if flat else full.unpack_3d
-        impulse, torque = unpack(packed, stored, velocity, spin)
+    packed = backend.pack(problem.given, stored, problem.lean)
+    fastest = backend.fastest(problem.rows, problem.motion)
+    unseen = float(np.square(_ROUNDING * fastest))  # inf, no error, at worst
+    until = _until(solver, solver.cutoff * problem.dt, unseen)
+    went = _sweep(backend, packed, loops, until, problem.paths[stored])
+    impulse, torque = backend.unpack(packed, stored, velocity, spin)
     stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
     unbalanced = problem.unbalanced(velocity, impulse)
     return Solution(velocity, spin, impulse, torque, *went, unbalanced, (stage,))
@@ -165,6 +143,7 @@ def _relax_matrices(
     stored: Ints | None,
     loops: _Loops,
 ) -> MatrixSolution:
+    from hardgrain import cpu
     from hardgrain.solve import blocks
     from hardgrain.solve.matrices import GlobalForm, MatrixSolution
 
@@ -179,37 +158,25 @@ def _relax_matrices(
             stored = np.arange(m, dtype=np.int32)
         packed = blocks.pack(local, stored, r)
         unseen = float(np.square(_ROUNDING * np.abs(local.q).max()))
-        went = _sweep(solver, packed, loops, solver.cutoff, unseen, None)
+        went = _sweep(cpu, packed, loops, _until(solver, solver.cutoff, unseen), None)
         r = blocks.unpack(packed, stored, local.dim)
     v = form.velocity(r) if isinstance(form, GlobalForm) else None
     stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
     return MatrixSolution(local.contact_velocity(r), r, v, *went, (stage,))
 
 
+def _until(solver: IterativeSolver, cutoff: float, unseen: float) -> Until:
+    """The solver's stopping rule; ``unseen``: square of the velocity that rounding hides."""
+    rule = getattr(stopping, solver.stop.upper())
+    return Until(rule, solver.sweeps, solver.tolerance, cutoff, unseen)
+
+
 def _sweep(
-    solver: IterativeSolver,
-    packed: Any,
-    loops: _Loops,
-    cutoff: float,
-    unseen: float,
-    paths: Floats | None,
+    backend: Any, packed: Any, loops: _Loops, until: Until, paths: Floats | None
 ) -> tuple[int, bool, float, float]:
     """Sweeps done, whether the rule was met, residual and residual_rms."""
-    from hardgrain.solve import order, sweep
-
-    sweeps, met = sweep.relax(
-        packed,
-        np.arange(packed.first.size, dtype=np.uint32),
-        loops.starts,
-        loops.relaxation,
-        getattr(order, loops.scheme.upper()),
-        loops.seed,
-        loops.step,
-        getattr(sweep, solver.stop.upper()),
-        solver.sweeps,
-        solver.tolerance,
-        cutoff,
-        unseen,
-        paths,
+    visited = np.arange(packed.first.size, dtype=np.uint32)
+    sweeps, met = backend.relax(
+        packed, visited, loops.starts, loops.relaxation, loops.visits, until, paths
     )
-    return sweeps, met, *sweep.residual(packed, loops.starts, unseen, paths)
+    return sweeps, met, *backend.residual(packed, loops.starts, until.unseen, paths)

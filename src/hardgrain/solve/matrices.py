@@ -38,15 +38,21 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import InputError
-from hardgrain.kernels import jit
+from hardgrain.kernels import jit, scalar
+from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import BLOCKED
+from hardgrain.point.frame import make_frame
 from hardgrain.scene.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
-from hardgrain.solve.full import cohesion, cross, friction, normal_shift, tangent_shift
 from hardgrain.solve.problem import Floats, Ints, Problem, Stage
 
 __all__ = [
     "ContactFrames", "GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual", "global_form",
 ]  # fmt: skip
+
+_law, _frame = make_contact(scalar), make_frame(scalar)
+normal_shift, tangent_shift = _law.normal_shift, _law.tangent_shift
+friction, cohesion = _law.friction, _law.cohesion
+cross, tangent = _frame.cross, _frame.tangent
 
 BODY = 64  # [rows] largest block of M that is inverted as a dense matrix; larger: sparse factors
 COLUMNS = 512  # columns of hᵀ that are solved for at a time where M has large blocks
@@ -205,7 +211,7 @@ class MatrixSolution:
     v: Floats | None  # (n,) velocities, of a global form
     sweeps: int
     converged: bool  # the solver's own criterion was met
-    residual: float  # largest violation of the laws, see solve/sweep.py [1]
+    residual: float  # largest violation of the laws, see point/residual.py [1]
     residual_rms: float  # the same, root mean square [1]
     history: tuple[Stage, ...] = ()  # how it came about
 
@@ -396,16 +402,9 @@ def assemble(points, motion, laws, dt, remove_overlaps):  # type: ignore[no-unty
         mu[k] = friction(law)[1]
         nx, ny = normal[k, 0], normal[k, 1]
         nz = normal[k, 2] if dim == 3 else 0.0
-        if dim == 2:
-            tx, ty, tz = -ny, nx, 0.0
-        elif abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
-            tx, ty, tz = cross(nx, ny, nz, 1.0, 0.0, 0.0)
-        elif abs(ny) <= abs(nz):
-            tx, ty, tz = cross(nx, ny, nz, 0.0, 1.0, 0.0)
-        else:
-            tx, ty, tz = cross(nx, ny, nz, 0.0, 0.0, 1.0)
-        length = math.sqrt(tx * tx + ty * ty + tz * tz)
-        tx, ty, tz = tx / length, ty / length, tz / length
+        tx, ty, tz = -ny, nx, 0.0
+        if dim == 3:
+            tx, ty, tz = tangent(nx, ny, nz)
         sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
         axis[0, 0], axis[0, 1], axis[0, 2] = nx, ny, nz
         axis[1, 0], axis[1, 1], axis[1, 2] = tx, ty, tz

@@ -9,20 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.kernels import jit
+from hardgrain.point.given import Given, Motion
 from hardgrain.scene.model import ContactRows, Floats, Ints
 
 __all__ = ["Floats", "Ints", "Motion", "Problem", "Solution", "Stage"]
-
-
-class Motion(NamedTuple):
-    """What a compiled function reads of the bodies; see `Problem`."""
-
-    velocity: Floats
-    spin: Floats
-    velocity_before: Floats
-    spin_before: Floats
-    inv_mass: Floats
-    inv_inertia: Floats
 
 
 @dataclass(frozen=True)
@@ -56,6 +46,7 @@ class Problem:
     laws: Floats  # (rows, N_PARAMETERS)
     remove_overlaps: bool  # shock law with g in place of g⁺
     lean: bool  # laws and bodies are simple: W is diagonal at every contact
+    backend: str = "hardgrain.cpu"  # package that packs and sweeps it, see `step.backend`
 
     @property
     def dim(self) -> int:
@@ -70,6 +61,11 @@ class Problem:
     def motion(self) -> Motion:
         """The bodies as compiled functions read them."""
         return Motion(*(getattr(self, name) for name in Motion._fields))
+
+    @property
+    def given(self) -> Given:
+        """What a backend packs the problem from."""
+        return Given(self.rows, self.motion, self.laws, self.dt, self.remove_overlaps)
 
     @property
     def paths(self) -> Floats:
@@ -128,7 +124,7 @@ class Solution:
     torque: Floats  # (m, ns)
     sweeps: int
     converged: bool  # the solver's own criterion was met
-    residual: float  # largest violation of the laws, see solve/sweep.py [1]
+    residual: float  # largest violation of the laws, see point/residual.py [1]
     residual_rms: float  # the same, root mean square [1]
     unbalanced: float = 0.0  # largest net force on a body over the mean contact force [1]
     history: tuple[Stage, ...] = ()  # how it came about

@@ -29,6 +29,7 @@ class RigidGrains(Spec):
     """
 
     kind: Literal["contact-dynamics"] = "contact-dynamics"
+    backend: Literal["cpu"] = "cpu"  # hardware that computes contacts and impulses: the processor
     # where normals, gaps and arms are taken: at the start of a step, or at its end
     geometry: Literal["start", "end"] = "start"
     # by how much bodies may still move when the geometry at the end counts as found [smallest

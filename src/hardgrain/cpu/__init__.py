@@ -1,0 +1,25 @@
+"""The CPU backend: it compiles the physics of one contact (`law`, `point`) and schedules it.
+
+The loops over pairs, contacts and bodies are here: `contacts` (narrow phase), `packing` (rows that
+sweeps read), `kinds` (which functions belong to which rows), `order` (permutations and colours),
+`sweep` (one contact after another, by colours on all threads, or all at once; the residual and the
+stopping rules), `blocks` (problems given as matrices) and `ledger`.
+
+Another backend is a package with the same functions, named in `hardgrain.step.backend`.
+"""
+
+from hardgrain.cpu.contacts import candidates, neighbourhood_max, round_rows
+from hardgrain.cpu.ledger import (
+    contact_work,
+    kinetic_energy,
+    largest_speed,
+    load_work,
+    overlaps,
+)
+from hardgrain.cpu.packing import pack, unpack
+from hardgrain.cpu.sweep import fastest, relax, residual
+
+__all__ = [
+    "candidates", "contact_work", "fastest", "kinetic_energy", "largest_speed", "load_work",
+    "neighbourhood_max", "overlaps", "pack", "relax", "residual", "round_rows", "unpack",
+]  # fmt: skip

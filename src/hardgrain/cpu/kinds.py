@@ -1,0 +1,45 @@
+"""Which functions belong to which kind of packed problem.
+
+Loops are written once and call the functions below. When a loop is compiled, each of them becomes
+the one of the kind of problem it meets: `lean`, `full` or `blocks`, in 2D or 3D.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from hardgrain.kernels import chosen, scalar
+from hardgrain.point.blocks import Blocks2D, Blocks3D, make_blocks_2d, make_blocks_3d
+from hardgrain.point.full_2d import Full2D, make_full_2d
+from hardgrain.point.full_3d import Full3D, make_full_3d
+from hardgrain.point.lean_2d import Lean2D, make_lean_2d
+from hardgrain.point.lean_3d import Lean3D, make_lean_3d
+
+KINDS = {
+    Lean2D: make_lean_2d(scalar),
+    Lean3D: make_lean_3d(scalar),
+    Full2D: make_full_2d(scalar),
+    Full3D: make_full_3d(scalar),
+    Blocks2D: make_blocks_2d(scalar),
+    Blocks3D: make_blocks_3d(scalar),
+}
+
+
+def _of_kind(name: str) -> Any:
+    """The function of this name of whichever kind of problem it is called with."""
+    return chosen(lambda kind: getattr(KINDS[kind], name))
+
+
+relax_contact = _of_kind("relax_contact")
+wanted = _of_kind("wanted")
+present = _of_kind("present")
+set_impulse = _of_kind("set_impulse")
+speed_squared = _of_kind("speed_squared")
+pack_body = _of_kind("pack_body")
+pack_contact = _of_kind("pack_contact")
+start = _of_kind("start")
+unpack_body = _of_kind("unpack_body")
+unpack_contact = _of_kind("unpack_contact")
+
+ANY = SimpleNamespace(wanted=wanted, present=present, speed_squared=speed_squared)

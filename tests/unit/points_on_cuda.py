@@ -1,0 +1,258 @@
+"""The physics of one contact on CUDA and on the CPU backend, against the same source in Python.
+
+    python tests/unit/points_on_cuda.py
+
+runs small random problems through a backend of a few lines (`small_backend.py`), once with plain
+functions and once compiled for CUDA, and through `hardgrain.cpu`. It prints the worst difference of
+each result from plain Python. It runs on a GPU; without one, on Numba's simulator
+(NUMBA_ENABLE_CUDASIM=1).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from small_backend import KINDS, RELAXATION, Backend, in_cuda, in_python, make_tasks
+from small_problems import CONTACTS, GRAINS, WALLS, Case, random_given, random_sites
+
+import hardgrain.point
+from hardgrain import cpu
+from hardgrain.cpu.order import shuffle
+from hardgrain.cpu.packing import levers
+from hardgrain.point.given import Bodies
+from hardgrain.point.ledger import Means
+from hardgrain.point.order import SEQUENTIAL, Visits, make_random
+from hardgrain.point.residual import make_residual
+from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, Until
+from hardgrain.solve import blocks
+
+RULES = {
+    "sweeps": Until(SWEEPS, 4, 0.0, 0.0, 0.0),
+    "local": Until(LOCAL, 200, 1e-2, 1e-3, 0.0),
+    "global": Until(GLOBAL, 200, 1e-2, 0.0, 0.0),
+    "residual": Until(RESIDUAL, 200, 1e-2, 0.0, 0.0),
+}
+Found = dict[str, Any]
+
+
+def of_backend(backend: Backend) -> Found:
+    """All results of a backend that is made of the factories."""
+    found: Found = {}
+    for name in KINDS:
+        case = Case(name)
+        order, starts = case.order, case.starts
+
+        def packed() -> Any:
+            if case.form is not None:  # noqa: B023
+                return blocks.pack(case.form, order, case.form.start)  # noqa: B023
+            return backend.pack(case.given, order, starts, name)  # noqa: B023
+
+        for rule, until in RULES.items():
+            p = packed()
+            sweeps, residual = backend.relax(p, starts, until, case.paths, name)
+            found[f"{name}, {rule}"] = np.concatenate([p.c.ravel(), [sweeps], residual])
+        p = packed()
+        backend.parallel(p, starts, name)
+        found[f"{name}, all at once"] = p.c.ravel()
+        if case.form is None:
+            parts = backend.unpack(p, order, case.given, name)
+            found[f"{name}, unpacked"] = np.concatenate([part.ravel() for part in parts])
+    return found | of_contacts(backend) | of_ledger(backend)
+
+
+def of_contacts(backend: Backend) -> Found:
+    tasks, found = make_tasks(backend.jit), {}
+    for dim in (2, 3):
+        sites, first, second = random_sites(dim)
+        out = np.empty((first.size, 4))
+        backend.launch(tasks.gap, 0, first.size, sites, first, second, 0.4, out)
+        near = np.flatnonzero(out[:, 0] < 0.4)
+        found[f"pairs {dim}D"] = np.column_stack([near, out[near, : dim + 1]]).ravel()
+        rows = random_given(dim, False).rows
+        material = (np.arange(GRAINS + WALLS) % 3).astype(np.int32)
+        bodies = Bodies(*sites[:3], material, 3)
+        sizes, arms = np.empty((CONTACTS, 3)), np.empty((2, CONTACTS, dim))
+        backend.launch(tasks.sizes, 0, CONTACTS, bodies, rows, sizes)
+        backend.launch(tasks.arms, 0, CONTACTS, bodies, rows, arms[0], arms[1])
+        found[f"rows {dim}D"] = np.concatenate([arms.ravel(), sizes.T.ravel()])
+    drawn = np.empty(40, np.int64)
+    backend.launch(tasks.draw, 1, drawn.size, drawn)
+    order = np.arange(drawn.size)
+    for k in range(drawn.size - 1, 0, -1):
+        order[[k, drawn[k]]] = order[[drawn[k], k]]
+    return found | {"random order": order}
+
+
+def of_ledger(backend: Backend) -> Found:
+    tasks, found = make_tasks(backend.jit), {}
+    for dim in (2, 3):
+        given = random_given(dim, False)
+        rows, motion, nb = given.rows, given.motion, GRAINS + WALLS
+        energy, length = np.empty((CONTACTS, 6)), np.empty((CONTACTS, 3))
+        turn, body = np.empty(rows.torque.shape), np.empty((nb, 5))
+        backend.launch(tasks.energy, 0, CONTACTS, rows, Means(*motion), energy)
+        backend.launch(tasks.turn, 0, CONTACTS, rows, turn)
+        backend.launch(tasks.body, 0, nb, motion, body)
+        backend.launch(tasks.length, 0, CONTACTS, rows, motion, length)
+        wall = np.zeros((WALLS, turn.shape[1]))
+        here = rows.second >= GRAINS
+        np.add.at(wall, rows.second[here] - GRAINS, turn[here])
+        r = np.zeros(nb)
+        for k in range(CONTACTS):
+            r[rows.first[k]], r[rows.second[k]] = length[k, :2]
+        found[f"ledger {dim}D"] = np.concatenate([
+            energy[:, :3].sum(axis=0), wall.ravel(),
+            [energy[:, 3].max(), energy[:, 4].max(), body[:, 1].sum()],
+            [0.5 * body[:, 0].sum(), float(np.sqrt(body[:GRAINS, 2].max()))],
+        ])  # fmt: skip
+        found[f"levers {dim}D"] = np.concatenate([r, body[:, 4]])
+        found[f"speeds {dim}D"] = np.array([max(body[:, 3].max(), length[:, 2].max())])
+    return found
+
+
+def of_cpu() -> Found:
+    """The same results from the loops of `hardgrain.cpu`."""
+    found: Found = {}
+    for name in KINDS:
+        case = Case(name)
+        given, form, order, starts = case.given, case.form, case.order, case.starts
+        paths = case.paths if form is None else None
+        visited, visits = np.arange(CONTACTS, dtype=np.uint32), Visits(SEQUENTIAL, 0, 0)
+
+        def packed() -> Any:
+            if case.form is not None:  # noqa: B023
+                return blocks.pack(case.form, case.order, case.form.start)  # noqa: B023
+            return cpu.pack(case.given, case.order, case.lean)  # noqa: B023
+
+        for rule, until in RULES.items():
+            p = packed()
+            sweeps, _ = cpu.relax(p, visited, starts, None, visits, until, paths)
+            residual = cpu.residual(p, starts, until.unseen, paths)
+            found[f"{name}, {rule}"] = np.concatenate([p.c.ravel(), [sweeps], residual])
+        p = packed()
+        cpu.relax(p, visited, None, RELAXATION, visits, Until(SWEEPS, 2, 0.0, 0.0, 0.0), paths)
+        found[f"{name}, all at once"] = p.c.ravel()
+        if form is None:
+            velocity, spin = given.motion.velocity.copy(), given.motion.spin.copy()
+            back = cpu.unpack(p, order, velocity, spin)
+            found[f"{name}, unpacked"] = np.concatenate(
+                [part.ravel() for part in (velocity, spin, *back)]
+            )
+    for dim in (2, 3):
+        sites, first, second = random_sites(dim)
+        reach = np.full(GRAINS + WALLS, 0.2)
+        index, normal, gap = cpu.candidates(first, second, *sites, reach)
+        found[f"pairs {dim}D"] = np.column_stack([index, gap, normal]).ravel()
+        given = random_given(dim, False)
+        rows, motion = given.rows, given.motion
+        material = (np.arange(GRAINS + WALLS) % 3).astype(np.int32)
+        parts = cpu.round_rows(rows.first, rows.second, rows.normal, *sites[:3], material, 3)
+        found[f"rows {dim}D"] = np.concatenate([part.ravel() for part in parts])
+        push, turn = np.zeros((WALLS, dim)), np.zeros((WALLS, motion.spin.shape[1]))
+        energies = cpu.contact_work(rows, *motion, push, turn)
+        worst, deepest, _, _ = cpu.overlaps(rows)
+        nothing = np.zeros_like(motion.velocity)
+        found[f"ledger {dim}D"] = np.array([
+            *energies, *turn.ravel(), worst, deepest,
+            cpu.load_work(
+                nothing, motion.spin, nothing, motion.spin_before, motion.inv_mass,
+                motion.inv_inertia,
+            ),
+            cpu.kinetic_energy(
+                motion.velocity, np.zeros_like(motion.spin), motion.inv_mass, motion.inv_inertia
+            ),
+            cpu.largest_speed(motion.velocity, GRAINS),
+        ])  # fmt: skip
+        r, turning, _ = levers(rows, motion)
+        found[f"levers {dim}D"] = np.concatenate([r, turning])
+        found[f"speeds {dim}D"] = np.array([cpu.fastest(rows, motion)])
+    order = np.arange(40)
+    shuffle(order, make_random(bare).sweep_key(5, 7, 3))
+    return found | {"random order": order}
+
+
+# ---------------------------------------------------------------------------------- comparison
+def bare(function: Any) -> Any:
+    return function
+
+
+def on_cuda(function: Any) -> Any:
+    return cuda.jit(device=True)(function)
+
+
+class Witness:
+    """A decorator that remembers which functions were made and which of them were called."""
+
+    def __init__(self) -> None:
+        self.made: set[str] = set()
+        self.called: set[str] = set()
+
+    def __call__(self, function: Any) -> Any:
+        name = f"{function.__module__}.{function.__qualname__}"
+        if name.startswith("hardgrain.point."):
+            self.made.add(name)
+
+        def watched(*args: Any) -> Any:
+            self.called.add(name)
+            return function(*args)
+
+        return watched
+
+
+def factories() -> Iterator[Any]:
+    """Every factory of `hardgrain.point`."""
+    for module in pkgutil.iter_modules(hardgrain.point.__path__, "hardgrain.point."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if name.startswith("make_") and inspect.unwrap(value).__module__ == module.name:
+                yield value
+
+
+def untried() -> list[str]:
+    """Functions of `hardgrain.point` that none of the results depends on."""
+    witness = Witness()
+    for factory in factories():
+        if factory is not make_residual:
+            factory(witness)
+    of_backend(Backend(witness, in_python))
+    return sorted(witness.made - witness.called)
+
+
+def difference(a: Any, b: Any) -> float:
+    """Largest |a − b| in units of b, or of one where that is small."""
+    assert a.shape == b.shape
+    return float((np.abs(a - b) / np.maximum(np.abs(b), 1.0)).max())
+
+
+def compare() -> dict[str, dict[str, float]]:
+    """Worst difference from plain Python of each result, of CUDA and of the CPU backend."""
+    plain = of_backend(Backend(bare, in_python))
+    there, here = of_backend(Backend(on_cuda, in_cuda)), of_cpu()
+    assert plain.keys() == there.keys() == here.keys()
+    return {
+        name: {"cuda": difference(there[name], value), "cpu": difference(here[name], value)}
+        for name, value in plain.items()
+    }
+
+
+if __name__ == "__main__":
+    np.seterr(over="ignore")  # random numbers are meant to run over
+    if sys.argv[1:] == ["untried"]:
+        print(json.dumps(untried()))
+        sys.exit()
+    if not cuda.is_available():
+        sys.exit("no GPU here; set NUMBA_ENABLE_CUDASIM=1 for Numba's simulator")
+    found = compare()
+    if sys.argv[1:] == ["json"]:
+        print(json.dumps(found))
+    else:
+        print(f"{'result':<28}{'CUDA − Python':>16}{'CPU − Python':>16}")
+        for name, row in found.items():
+            print(f"{name:<28}{row['cuda']:>16.2g}{row['cpu']:>16.2g}")
