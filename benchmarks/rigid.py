@@ -1,7 +1,7 @@
 """The rigid solver in slow compression and in flow, Gauss–Seidel beside it, and Siconos.
 
 CPU times on one core of the solve alone, compilation taken out; both solvers get the same problems,
-stop at the same residual (`hardgrain.solve.sweep`), and are measured in one run.
+stop at the same residual (`hardgrain.point.residual`), and are measured in one run.
 
 - *Compression*: a biaxial test, top wall driven slowly, side wall at constant pressure.
 - *Flow*: states advance by the rigid solver; both solve the same steps, warm-started.

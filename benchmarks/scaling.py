@@ -1,7 +1,7 @@
 """The rigid solver: time of a cold static step solved to 10⁻⁶, and how it grows with n.
 
 CPU times on one core of the solve alone, compilation taken out; the rigid solver and Gauss–Seidel
-get the same problems, stop at the same residual (`hardgrain.solve.sweep`), and are measured in one
+get the same problems, stop at the same residual (`point.residual`), and are measured in one
 run: one step of packings at rest, impulses from zero; a tenth more load on a piston, and gravity.
 Exponents are those of a fit of log t against log n. Each load and friction coefficient is measured
 in a process of its own, on as many cores as there are.

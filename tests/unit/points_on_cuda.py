@@ -40,6 +40,7 @@ RULES = {
     "global": Until(GLOBAL, 200, 1e-2, 0.0, 0.0),
     "residual": Until(RESIDUAL, 200, 1e-2, 0.0, 0.0),
 }
+AT_ONCE = ("lean 2D", "full 3D")  # what the CPU compiles Jacobi sweeps for here: each takes seconds
 Found = dict[str, Any]
 
 
@@ -59,12 +60,12 @@ def of_backend(backend: Backend) -> Found:
             p = packed()
             sweeps, residual = backend.relax(p, starts, until, case.paths, name)
             found[f"{name}, {rule}"] = np.concatenate([p.c.ravel(), [sweeps], residual])
-        p = packed()
-        backend.parallel(p, starts, name)
-        found[f"{name}, all at once"] = p.c.ravel()
         if case.form is None:
             parts = backend.unpack(p, order, case.given, name)
             found[f"{name}, unpacked"] = np.concatenate([part.ravel() for part in parts])
+        p = packed()
+        backend.parallel(p, starts, name)
+        found[f"{name}, all at once"] = p.c.ravel()
     return found | of_contacts(backend) | of_ledger(backend)
 
 
@@ -119,11 +120,14 @@ def of_ledger(backend: Backend) -> Found:
 
 
 def of_cpu() -> Found:
-    """The same results from the loops of `hardgrain.cpu`."""
+    """The same results from the loops of `hardgrain.cpu`.
+
+    Rows are stored colour by colour, so that sweeps from first to last are those of colours.
+    """
     found: Found = {}
     for name in KINDS:
         case = Case(name)
-        given, form, order, starts = case.given, case.form, case.order, case.starts
+        given, form, order = case.given, case.form, case.order
         paths = case.paths if form is None else None
         visited, visits = np.arange(CONTACTS, dtype=np.uint32), Visits(SEQUENTIAL, 0, 0)
 
@@ -134,12 +138,14 @@ def of_cpu() -> Found:
 
         for rule, until in RULES.items():
             p = packed()
-            sweeps, _ = cpu.relax(p, visited, starts, None, visits, until, paths)
-            residual = cpu.residual(p, starts, until.unseen, paths)
+            sweeps, _ = cpu.relax(p, visited, None, None, visits, until, paths)
+            residual = cpu.residual(p, None, until.unseen, paths)
             found[f"{name}, {rule}"] = np.concatenate([p.c.ravel(), [sweeps], residual])
-        p = packed()
-        cpu.relax(p, visited, None, RELAXATION, visits, Until(SWEEPS, 2, 0.0, 0.0, 0.0), paths)
-        found[f"{name}, all at once"] = p.c.ravel()
+        if name in AT_ONCE:
+            p = packed()
+            twice = Until(SWEEPS, 2, 0.0, 0.0, 0.0)
+            cpu.relax(p, visited, None, RELAXATION, visits, twice, paths)
+            found[f"{name}, all at once"] = p.c.ravel()
         if form is None:
             velocity, spin = given.motion.velocity.copy(), given.motion.spin.copy()
             back = cpu.unpack(p, order, velocity, spin)
@@ -235,9 +241,10 @@ def compare() -> dict[str, dict[str, float]]:
     """Worst difference from plain Python of each result, of CUDA and of the CPU backend."""
     plain = of_backend(Backend(bare, in_python))
     there, here = of_backend(Backend(on_cuda, in_cuda)), of_cpu()
-    assert plain.keys() == there.keys() == here.keys()
+    assert plain.keys() == there.keys()
     return {
-        name: {"cuda": difference(there[name], value), "cpu": difference(here[name], value)}
+        name: {"cuda": difference(there[name], value)}
+        | ({"cpu": difference(here.pop(name), value)} if name in here else {})
         for name, value in plain.items()
     }
 
@@ -255,4 +262,4 @@ if __name__ == "__main__":
     else:
         print(f"{'result':<28}{'CUDA − Python':>16}{'CPU − Python':>16}")
         for name, row in found.items():
-            print(f"{name:<28}{row['cuda']:>16.2g}{row['cpu']:>16.2g}")
+            print(f"{name:<28}{row['cuda']:>16.2g}{row.get('cpu', np.nan):>16.2g}")

@@ -63,9 +63,11 @@ def test_laws_compile_to_ptx() -> None:
 
 def test_contacts_in_the_simulator_and_on_the_cpu() -> None:
     """Packing, sweeps, stopping rules, residual, narrow phase and ledger, of every kind."""
-    for name, row in numbers(run("json", simulate=True, script=POINTS)).items():
+    worst = numbers(run("json", simulate=True, script=POINTS))
+    for name, row in worst.items():
         assert row["cuda"] == 0.0, name  # the simulator is Python
-        assert row["cpu"] <= ROUNDING, name
+        assert "cpu" in row or name.endswith("all at once"), name
+        assert row.get("cpu", 0.0) <= ROUNDING, name
 
 
 def test_contacts_on_a_gpu() -> None:

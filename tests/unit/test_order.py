@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hardgrain.solve.order import DRAWN, RANDOM, SEQUENTIAL, SYMMETRIC, arrange, colour
+from hardgrain.cpu.order import arrange, colour
+from hardgrain.point.order import DRAWN, RANDOM, SEQUENTIAL, SYMMETRIC
 
 
 def order_of(

@@ -61,7 +61,7 @@ def solve(problem: Problem, solver: Any = SOLVER) -> Solution:
 def violation(p: Problem, s: Solution) -> float:
     """How far a solution is from the laws, by the assembled problem: max |W (P* − P)| / rms W P.
 
-    Independent of the package, but for the definition of `hardgrain.solve.sweep`: friction and
+    Independent of the package, but for the definition of `hardgrain.point.residual`: friction and
     inelastic shocks only.
     """
     if p.first.size == 0:

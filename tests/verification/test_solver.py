@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.cpu.sweep import BLOCK
 from hardgrain.solve.problem import Problem, Solution
-from hardgrain.solve.sweep import BLOCK
 from hardgrain.step.contact_dynamics import ContactDynamics
 
 from .helpers import EXACT, cluster, grains, packing, record, start, steps, velocities
