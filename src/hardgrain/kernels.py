@@ -35,7 +35,7 @@ from numba.extending import intrinsic, overload
 
 __all__ = [
     "announce", "cache_folder", "cgutils", "chosen", "compile_seconds", "device", "intrinsic",
-    "jit", "pjit", "prange", "scalar", "types",
+    "jit", "overload", "pjit", "prange", "scalar", "types",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])

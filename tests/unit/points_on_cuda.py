@@ -141,17 +141,17 @@ def of_cpu() -> Found:
             sweeps, _ = cpu.relax(p, visited, None, None, visits, until, paths)
             residual = cpu.residual(p, None, until.unseen, paths)
             found[f"{name}, {rule}"] = np.concatenate([p.c.ravel(), [sweeps], residual])
-        if name in AT_ONCE:
-            p = packed()
-            twice = Until(SWEEPS, 2, 0.0, 0.0, 0.0)
-            cpu.relax(p, visited, None, RELAXATION, visits, twice, paths)
-            found[f"{name}, all at once"] = p.c.ravel()
         if form is None:
             velocity, spin = given.motion.velocity.copy(), given.motion.spin.copy()
             back = cpu.unpack(p, order, velocity, spin)
             found[f"{name}, unpacked"] = np.concatenate(
                 [part.ravel() for part in (velocity, spin, *back)]
             )
+        if name in AT_ONCE:
+            p = packed()
+            twice = Until(SWEEPS, 2, 0.0, 0.0, 0.0)
+            cpu.relax(p, visited, None, RELAXATION, visits, twice, paths)
+            found[f"{name}, all at once"] = p.c.ravel()
     for dim in (2, 3):
         sites, first, second = random_sites(dim)
         reach = np.full(GRAINS + WALLS, 0.2)

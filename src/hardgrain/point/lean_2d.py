@@ -36,7 +36,7 @@ class Lean2D(NamedTuple):
     second: np.ndarray  # (m,) uint32, a body or a ghost
     c: np.ndarray  # (m, 9): nx ny  P_n P_t  bias m_n m_t µ  share of second
     b: np.ndarray  # (bodies + ghosts, 5): v_x v_y ψ  1/m k
-    r: np.ndarray  # (bodies,) length of the arms
+    r: np.ndarray = np.zeros(0)  # (bodies,) length of the arms
 
 
 # columns: contacts, then bodies

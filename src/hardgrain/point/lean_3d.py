@@ -22,7 +22,7 @@ class Lean3D(NamedTuple):
     second: np.ndarray  # (m,) uint32, a body or a ghost
     c: np.ndarray  # (m, 12): n  P_n P_t  bias m_n m_t µ  share of second
     b: np.ndarray  # (bodies + ghosts, 8): v ψ  1/m k
-    r: np.ndarray  # (bodies,) length of the arms
+    r: np.ndarray = np.zeros(0)  # (bodies,) length of the arms
 
 
 # columns: contacts, then bodies

@@ -54,7 +54,7 @@ def check_periods(periodic: Floats, radius: Floats) -> None:
 
 
 def is_lean(laws: Floats, inv_mass: Floats, inv_inertia: Floats) -> bool:
-    """Whether every contact has a diagonal W and plain laws (see `hardgrain.solve.lean`)."""
+    """Whether every contact has a diagonal W and plain laws (see `hardgrain.point.lean_2d`)."""
     special = (table.E_TANGENT, table.COHESION, table.ROLLING, table.TORSION)
     return bool(
         (laws[..., table.MU_STATIC] == laws[..., table.MU_DYNAMIC]).all()

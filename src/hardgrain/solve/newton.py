@@ -62,7 +62,7 @@ def spring_impulses(r0, u, mu, rho, r, d):
 
 @jit
 def violation(r, u, mu, ratio, paths):
-    """How far impulses and velocities are from the laws: the residuals of `solve.sweep`.
+    """How far impulses and velocities are from the laws: the residuals of `point.residual`.
 
     ``r`` is measured as a velocity. ``ratio`` is W_TT/W_NN. ``paths`` is (dt/d)² with d the
     diameter of the smaller grain, or zero where it is not known.

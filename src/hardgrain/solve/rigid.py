@@ -18,9 +18,9 @@ spheres from up to five different starts. Disks then try the springs once more. 
 They remove the rounding errors of every stage, and are the last resort.
 
 No stage is trusted. A step counts as converged when the residual of the contact laws
-(`solve.sweep`), measured after a sweep, is within the tolerance. ``history`` lists the stages that
-were tried, and a step that did not converge is reported as such, with the best impulses found. All
-decisions are made from numbers and never from clocks, so the same input gives the same bits.
+(`point.residual`), measured after a sweep, is within the tolerance. ``history`` lists the stages
+that were tried, and a step that did not converge is reported as such, with the best impulses found.
+All decisions are made from numbers and never from clocks, so the same input gives the same bits.
 """
 
 from __future__ import annotations
