@@ -31,6 +31,7 @@ import numba
 from numba import prange, types
 from numba.core import cgutils, config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic, overload
 
 __all__ = [
@@ -268,14 +269,27 @@ _DEVICE: dict[str, Any] = {
 _SCALAR: dict[str, Any] = {**_DEVICE, "_nrt": False}
 
 
+class _Part(CPUDispatcher):  # type: ignore[misc]
+    """A function for compiled code; without its wrapper a call from Python would crash."""
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is a part of kernels; a kernel must call it")
+
+
+def _part(function: F, options: dict[str, Any]) -> F:
+    dispatcher = numba.njit(**options)(function)
+    dispatcher.__class__ = _Part
+    return cast(F, dispatcher)
+
+
 def device(function: F) -> F:
     """Compile a scalar function that becomes part of each kernel that calls it."""
-    return cast(F, numba.njit(**_DEVICE)(function))
+    return _part(function, _DEVICE)
 
 
 def scalar(function: F) -> F:
     """Like `device`, for functions that use elements of arrays and make no arrays themselves."""
-    return cast(F, numba.njit(**_SCALAR)(function))
+    return _part(function, _SCALAR)
 
 
 def chosen(choose: Callable[[type], Any]) -> Any:

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hardgrain.contact.narrow import candidates, neighbourhood_max
 from hardgrain.contact.neighbours import find_wall_pairs
+from hardgrain.cpu.contacts import candidates, neighbourhood_max
+from hardgrain.kernels import jit
+from hardgrain.scene import geometry
 from hardgrain.scene.geometry import (
     DISK,
     INSIDE,
@@ -17,10 +19,19 @@ from hardgrain.scene.geometry import (
     RECTANGLE,
     SEGMENT,
     TRIANGLE,
+    make_min_image,
     make_wall_gap,
-    min_image,
-    wall_gap,
 )
+
+compiled_wall_gap = geometry.wall_gap
+min_image = make_min_image(lambda f: f)
+
+
+@jit
+def wall_gap(position, i, radius, periodic, kind, point, axis, size, side, w):
+    """The gap as kernels have it."""
+    return compiled_wall_gap(position, i, radius, periodic, kind, point, axis, size, side, w)
+
 
 OPEN = {2: np.zeros(2), 3: np.zeros(3)}
 

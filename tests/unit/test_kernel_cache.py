@@ -272,3 +272,13 @@ def test_kernels_take_no_number_from_a_source_that_is_not_hashed() -> None:
 
 def _own(node: ast.AST) -> set[str]:
     return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def test_a_part_of_kernels_that_python_calls_says_so() -> None:
+    """Parts are compiled without what Python needs to call them; it would crash."""
+    part = kernels.scalar(lambda x: x)
+    with pytest.raises(TypeError, match="a kernel must call it"):
+        part(1.0)
+    assert kernels.jit(lambda x: part(x))(1.0) == 1.0
+    with pytest.raises(TypeError, match="a kernel must call it"):
+        part(1.0)  # also where it is compiled for that type
