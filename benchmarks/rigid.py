@@ -31,8 +31,9 @@ from benchmarks.measure import Absent, Figure
 from benchmarks.rigid_packings import FLOWS, at_rest, cold, compression, problem_of
 from benchmarks.scaling import LIMIT, TOLERANCE, solved, timed
 from hardgrain.io import fclib
+from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gauss_seidel import GaussSeidel
-from hardgrain.solve.matrices import LocalForm, global_form
+from hardgrain.solve.matrices import LocalForm
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.rigid import RigidSolver
 

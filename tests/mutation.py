@@ -130,7 +130,7 @@ FAULTS = [
     Fault("measure/rigidity.py", "strength = 2.0 * q * sweeps / dt**2",
           "strength = q * sweeps / dt**2",
           MONITOR),
-    Fault("measure/rigidity.py", "reach - arm**2", "reach", MONITOR),
+    Fault("measure/contact_network.py", "reach - arm**2", "reach", MONITOR),
 ]  # fmt: skip
 
 

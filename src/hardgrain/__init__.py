@@ -15,9 +15,10 @@ Names are imported when first used, so that ``import hardgrain`` is quick.
 
 from __future__ import annotations
 
-import importlib
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy
 
 __version__ = "0.2.0"
 
@@ -85,17 +86,10 @@ _PUBLIC = {
 
 __all__ = [*_PUBLIC, "__version__"]
 
-
-# Modules that are reached as hardgrain.theory.chain and the like.
+# Packages that are reached as hardgrain.theory.chain and the like.
 _PACKAGES = ("forces", "measure", "papers", "theory")
 
-
-def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return importlib.import_module(f"hardgrain.{name}")
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"hardgrain.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'hardgrain' has no attribute {name!r}")
+__getattr__ = lazy(__name__, {**_PUBLIC, **dict.fromkeys(_PACKAGES, "")})
 
 
 def __dir__() -> list[str]:

@@ -55,7 +55,7 @@ _COMPILED = (
     "contact",
     "solve",
     "step",
-    "measure/rigidity",
+    "measure/contact_network",
     "forces/edges",
     "forces/walk",
     "papers/mcnamara2004/implicit",

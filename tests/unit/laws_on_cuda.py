@@ -42,8 +42,13 @@ class Law(NamedTuple):
 
     factory: Callable[..., Any]
     name: str
-    arguments: tuple[str, ...]
-    results: int
+    arguments: tuple[str, ...]  # one for each number; vectors have three
+    takes: tuple[int, ...]  # how many numbers each argument of the function is
+    gives: tuple[int, ...]  # the same of its results
+
+    @property
+    def results(self) -> int:
+        return sum(self.gives)
 
     def compiled(self, jit: Callable[..., Any]) -> Any:
         return getattr(self.factory(jit), self.name)
@@ -55,9 +60,24 @@ def all_laws() -> list[Law]:
     for factory in FACTORIES:
         for name, function in vars(factory(lambda f: f)).items():
             signature = inspect.signature(function)
-            results = str(signature.return_annotation).count("float")
-            found.append(Law(factory, name, tuple(signature.parameters), results))
+            of = {key: width(p.annotation) for key, p in signature.parameters.items()}
+            names = [f"{key}_{k}" if n > 1 else key for key, n in of.items() for k in range(n)]
+            inner = str(signature.return_annotation).removeprefix("tuple[").removesuffix("]")
+            gives = tuple(width(part) for part in inner.split(", "))
+            found.append(Law(factory, name, tuple(names), tuple(of.values()), gives))
     return found
+
+
+def width(annotation: str) -> int:
+    """How many numbers an argument or result is."""
+    return 3 if annotation == "Vector" else 1
+
+
+def grouped(sizes: tuple[int, ...], name: str) -> str:
+    """The numbers name[i, 0], name[i, 1], … written as arguments or results of these sizes."""
+    ends = np.cumsum(sizes)
+    parts = [[f"{name}[i, {k}]" for k in range(e - n, e)] for n, e in zip(sizes, ends)]
+    return ", ".join(p[0] if len(p) == 1 else f"({', '.join(p)})" for p in parts)
 
 
 def inputs(law: Law, rng: np.random.Generator) -> Floats:
@@ -91,8 +111,7 @@ def inputs(law: Law, rng: np.random.Generator) -> Floats:
 
 def loop(law: Law, function: Any, head: str) -> Callable[..., None]:
     """def run(x, y): y[i] = law(x[i]), with the arguments written out: kernels take no stars."""
-    left = ", ".join(f"y[i, {k}]" for k in range(law.results))
-    right = ", ".join(f"x[i, {k}]" for k in range(len(law.arguments)))
+    left, right = grouped(law.gives, "y"), grouped(law.takes, "x")
     space: dict[str, Any] = {"law": function, "cuda": cuda}
     exec(f"def run(x, y):\n    {head}\n        {left} = law({right})", space)
     return space["run"]  # type: ignore[no-any-return]
@@ -108,8 +127,7 @@ def on_cuda(function: Any) -> Any:
 
 def run_plain(law: Law, x: Floats) -> Floats:
     y = np.empty((ROWS, law.results))
-    for i, row in enumerate(x.tolist()):
-        y[i] = law.compiled(lambda f: f)(*row)
+    loop(law, law.compiled(lambda f: f), ON_CPU)(x, y)
     return y
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hardgrain.contact.neighbours import find_wall_pairs
@@ -166,10 +166,14 @@ def points_of(kind, axis, side, hole):
         middle = 0.5 * (axis + side)
         out = x - middle
         far = np.linalg.norm(out, axis=2, keepdims=True)
-        x = np.where(far < hole, middle + hole * out / np.maximum(far, 1e-9), x)
+        within = far < hole
+        out = np.where(far > 0.0, out, axis)  # the middle itself goes to the rim in any direction
+        out = out / np.linalg.norm(out, axis=2, keepdims=True)
+        x = np.where(within, middle + hole * out, x)
     return x.reshape(-1, 3), (np.linalg.norm(axis) + np.linalg.norm(side)) / 160
 
 
+@example(RECTANGLE, [0.0, -1.0, 1.0, 0.0, -2.0, 0.0, 0.0, 0.0, 2.0], 0.5)  # in the middle of a hole
 @given(
     st.sampled_from([RECTANGLE, TRIANGLE, DISK]),
     st.lists(st.floats(-3, 3), min_size=9, max_size=9),

@@ -17,7 +17,7 @@ import hardgrain
 SOURCE = Path(hardgrain.__file__).parent
 HOUSE = (
     ("errors",),
-    ("extras", "theory", "kernels", "parallel"),
+    ("extras", "theory", "kernels", "lazy", "parallel"),
     ("scene",),
     ("law",),
     ("point",),

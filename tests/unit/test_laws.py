@@ -469,7 +469,7 @@ def test_spring_laid_into_the_plane(
     unit = np.array(n) / np.linalg.norm(n)
     across = np.array(s) - (unit @ s) * unit
     assume(np.linalg.norm(across) > 1e-6 * np.linalg.norm(s) or not any(s))
-    laid = np.array(spring.onto_plane(*s, *unit.tolist()))
+    laid = np.array(spring.onto_plane(s, tuple(unit.tolist())))
     size = np.linalg.norm(s)
     assert np.linalg.norm(laid) == pytest.approx(size)
     assert abs(laid @ unit) <= 1e-9 * size
@@ -485,7 +485,7 @@ def test_stretched_spring_sticks_or_slides(
 ) -> None:
     """Hooke and dashpot within Coulomb's cone; beyond it the spring holds what friction bears."""
     c = abs(c)
-    tx, ty, tz, x, y, z, gained = spring.stretch(*s, 0.0, *u, 0.0, limit, k, c, dt)
+    (tx, ty, tz), (x, y, z), gained = spring.stretch((*s, 0.0), (*u, 0.0), limit, k, c, dt)
     after = np.array(s) + dt * np.array(u)
     trial = -k * after - c * np.array(u)
     size = np.linalg.norm(trial)
@@ -499,7 +499,7 @@ def test_stretched_spring_sticks_or_slides(
     stored = 0.5 * k * (x * x + y * y), 0.5 * k * (s[0] ** 2 + s[1] ** 2)
     assert gained == pytest.approx(stored[0] - stored[1], abs=1e-12 * sum(stored))
     # without a spring: viscous friction with Coulomb's limit
-    tx, ty, *_, gained = spring.stretch(0.0, 0.0, 0.0, *u, 0.0, limit, 0.0, c, dt)
+    (tx, ty, _), _, gained = spring.stretch((0.0, 0.0, 0.0), (*u, 0.0), limit, 0.0, c, dt)
     speed = math.hypot(*u)
     assert math.hypot(tx, ty) == pytest.approx(min(c * speed, limit))
     assert gained == 0.0

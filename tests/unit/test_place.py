@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hardgrain.errors import InputError
 from hardgrain.scene.place import At, Deposit, Grid, Loose, Placement, place, worst_overlap
-from hardgrain.scene.wall_kinds import INSIDE
+from hardgrain.scene.wall_kinds import INSIDE, Walls
 
 Arrays = tuple[np.ndarray, np.ndarray]
 
@@ -245,16 +245,16 @@ def test_worst_overlap_with_a_grain_far_away() -> None:
     assert overlap == pytest.approx(0.75)
 
 
-def tube(radius: float) -> tuple[np.ndarray, ...]:
+def tube(radius: float) -> Walls:
     """A hollow cylinder along z around the origin, as place() takes walls."""
     axis = np.array([[0.0, 0.0, 1.0]])
-    return np.array([INSIDE], np.int32), np.zeros((1, 3)), axis, np.array([radius]), 0.0 * axis
+    return Walls(np.array([INSIDE], np.int32), 0.0 * axis, axis, np.array([radius]), 0.0 * axis)
 
 
-def hopper() -> tuple[np.ndarray, ...]:
+def hopper() -> Walls:
     """Two planes in 2D that meet at the origin, each at 45 degrees."""
     normal = np.array([[1.0, 1.0], [-1.0, 1.0]]) / math.sqrt(2.0)
-    return np.zeros(2, np.int32), np.zeros((2, 2)), normal, np.zeros(2), np.zeros((2, 2))
+    return Walls(np.zeros(2, np.int32), 0.0 * normal, normal, np.zeros(2), 0.0 * normal)
 
 
 @pytest.mark.parametrize("kind", [Grid, Deposit, Loose])

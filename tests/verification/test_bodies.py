@@ -167,7 +167,8 @@ def test_what_is_glued_to_a_drum_turns_with_it(dim: int) -> None:
 
 
 def test_contacts_that_are_glued_dissipate_what_the_ledger_says() -> None:
-    from hardgrain.measure.energy import dissipation, wall_loads
+    from hardgrain.measure.losses import dissipation
+    from hardgrain.measure.wall_energy import wall_loads
 
     sim = sheared(SWEEPS, rough=True)
     for _ in range(250):

@@ -13,8 +13,9 @@ from scipy import sparse
 import hardgrain as hg
 from hardgrain.errors import InputError
 from hardgrain.io import fclib
+from hardgrain.solve.assembly import global_form
 from hardgrain.solve.blocks import by_colour
-from hardgrain.solve.matrices import GlobalForm, LocalForm, coulomb_residual, global_form
+from hardgrain.solve.matrices import GlobalForm, LocalForm, coulomb_residual
 
 from .helpers import EXACT, Dense, grains, packing, record, start, steps, up, velocities
 

@@ -44,7 +44,7 @@ def test_the_parts_of_all_contacts_are_what_the_step_dissipated(dim, law):
     scale, seen = sim.kinetic, dict.fromkeys(("inelastic", "sliding", "rolling", "torsion"), 0.0)
     for _ in range(20):
         report = sim.step()
-        found = energy.dissipation(sim)
+        found = hg.measure.dissipation(sim)
         assert found.total.sum() == pytest.approx(report.dissipated, abs=1e-13 * scale)
         assert len(found.total) == len(found.contacts)
         for kind, value in found.kinds.items():
@@ -106,10 +106,10 @@ def test_dissipation_with_prescribed_spins_and_torques(dim, kind):
     steps(sim, 100)
     for _ in range(20):
         report = sim.step()
-        lost = energy.dissipation(sim).total.sum()
+        lost = hg.measure.dissipation(sim).total.sum()
         assert lost == pytest.approx(report.dissipated, abs=1e-12 * report.kinetic)
         if kind == "moving walls":
-            work = sim.dt * energy.wall_power(sim).sum()
+            work = sim.dt * hg.measure.wall_power(sim).sum()
             assert work == pytest.approx(report.work_driven, abs=1e-12 * report.kinetic)
 
 
@@ -124,18 +124,18 @@ def test_dissipation_and_work_of_a_run_file(tmp_path, dim, kind):
         history, checked = run.history, 0.0
         scale = history["kinetic"].max()
         for k, step in enumerate(run.step):
-            found = energy.dissipation(run, k)
+            found = hg.measure.dissipation(run, k)
             if step == 0:
                 assert not found.total.any()
                 continue
             row = {name: column[step - 1] for name, column in history.items()}
             assert found.total.sum() == pytest.approx(row["dissipated"], abs=1e-12 * scale)
-            alone = energy.dissipation(snapshot(run, k))  # a snapshot knows the loads as well
+            alone = hg.measure.dissipation(snapshot(run, k))  # a snapshot knows the loads as well
             np.testing.assert_array_equal(alone.total, found.total)
             moving = energy.kinetic_energy(run, k) + energy.rotational_energy(run, k)
             assert moving == pytest.approx(row["kinetic"], rel=1e-12)
             if kind in ("drum", "moving walls"):  # nothing else is driven
-                work = sim.dt * energy.wall_power(run, k).sum()
+                work = sim.dt * hg.measure.wall_power(run, k).sum()
                 assert work == pytest.approx(row["work_driven"], abs=1e-12 * scale)
                 checked += abs(work)
         assert checked > 0.0 or kind in ("pressure", "driven grains")
@@ -148,14 +148,14 @@ def test_dissipation_and_work_of_a_run_file(tmp_path, dim, kind):
         np.testing.assert_allclose(
             table.total[1:] * sim.dt, history["dissipated"][run.step[1:] - 1], atol=1e-12 * scale
         )
-        work = energy.wall_work(run)
+        work = hg.measure.wall_work(run)
         if kind in ("drum", "moving walls"):
             book_driven = sum(work.values())
             np.testing.assert_allclose(book_driven, book.work_driven, atol=1e-11 * scale)
         named = measure(run, "wall-work").work
         np.testing.assert_array_equal(named.sel(wall=run.wall_names[0]), work[run.wall_names[0]])
         # the frame's own sums of wall forces against the contacts'
-        last = energy.wall_loads(run), energy.wall_loads(sim)
+        last = hg.measure.wall_loads(run), hg.measure.wall_loads(sim)
         for a, b in zip(*last):
             np.testing.assert_allclose(a, b, atol=1e-11)
 
@@ -172,7 +172,7 @@ def test_a_block_of_friction_and_a_fall(dim):
     steps(sim, 10)
     m, before = sim.model.mass[0], sim.state.velocity[0, 0]
     sim.step()
-    found = energy.dissipation(sim)
+    found = hg.measure.dissipation(sim)
     mean = 0.5 * (before + sim.state.velocity[0, 0])
     assert found.kinds["sliding"] == pytest.approx(mu * m * g * mean * dt, rel=1e-10)
     assert found.kinds["inelastic"] == pytest.approx(0.0, abs=1e-14)
@@ -183,7 +183,7 @@ def test_a_block_of_friction_and_a_fall(dim):
     )  # fmt: skip
     while not sim.report or not sim.report.loaded:
         sim.step()
-    found = energy.dissipation(sim)
+    found = hg.measure.dissipation(sim)
     assert found.kinds["inelastic"] == pytest.approx(0.5 * m * (1 - e * e), rel=1e-10)
     assert found.kinds["sliding"] == pytest.approx(0.0, abs=1e-14)
 
@@ -196,7 +196,7 @@ def test_a_block_of_friction_and_a_fall(dim):
     steps(sim, 10)
     before = sim.state.spin[0].copy()
     sim.step()
-    found = energy.dissipation(sim)
+    found = hg.measure.dissipation(sim)
     turn = np.linalg.norm(0.5 * (before + sim.state.spin[0]))
     assert found.kinds["rolling"] == pytest.approx(roll * 0.5 * m * g * turn * dt, rel=1e-9)
     assert found.kinds["sliding"] == pytest.approx(0.0, abs=1e-12)
@@ -211,7 +211,7 @@ def test_a_piston_passes_on_what_its_load_does(tmp_path, dim):
     sim = hg.Simulation(scene.model_copy(update={"walls": [one]}), dt=0.02, solver=SWEEPS)
     sim.run(until=300, output=tmp_path / "run.h5", every=100, progress=False)
     with hg.RunFile(tmp_path / "run.h5") as run:
-        work = energy.wall_work(run)
+        work = hg.measure.wall_work(run)
         top = sim.model.n + run.wall_names.index("top")
         kept = 0.5 * sim.model.mass[top] * np.sum(run[-1].walls["top"].velocity ** 2)
         assert work["top"][-1] == pytest.approx(sim.totals.work_external - kept, rel=1e-10)
@@ -227,16 +227,16 @@ def test_what_cannot_be_split_is_refused(tmp_path):
     )  # fmt: skip
     soft.step()
     with pytest.raises(hg.InputError, match="soft-particles"):
-        energy.dissipation(soft)
+        hg.measure.dissipation(soft)
     soft.run(until=3, output=tmp_path / "soft.h5", every=1, progress=False)
     with hg.RunFile(tmp_path / "soft.h5") as run, pytest.raises(hg.InputError, match="soft-part"):
-        energy.dissipation(snapshot(run))
+        hg.measure.dissipation(snapshot(run))
     scene = hg.Scene(grains=[grains([0, 0], force=[lambda t: t, 0.0])])
     sim = hg.Simulation(scene, dt=0.01)
     sim.run(until=4, output=tmp_path / "run.h5", every=1, progress=False)
     with hg.RunFile(tmp_path / "run.h5") as run, pytest.raises(hg.InputError, match="functions"):
-        energy.dissipation(run)
-    assert energy.dissipation(sim).total.size == 0
+        hg.measure.dissipation(run)
+    assert hg.measure.dissipation(sim).total.size == 0
     sim = packing(2, {"friction": 0.3}, count=10)
     sim.scenario = sim.scenario.model_copy(update={"output": Output(every=1, contacts_every=5)})
     sim.run(until=sim.state.step + 4, output=tmp_path / "few.h5", progress=False)
@@ -336,7 +336,7 @@ def test_by_name(tmp_path):
             assert data.sizes["time"] == len(run)
             assert all(v.attrs["units"] and v.attrs["long_name"] for v in data.data_vars.values())
         one = measure(run, "contact-dissipation", frames=[2])
-        assert one.sizes["contact"] == energy.dissipation(run, 2).total.size
+        assert one.sizes["contact"] == hg.measure.dissipation(run, 2).total.size
         book = measure(run, "energy-balance")  # of a file that begins in the middle of a run
         assert book.sizes["time"] == len(run.history["time"])
         assert np.abs(book.error).max() < 1e-12 * sim.totals.work_external

@@ -11,7 +11,8 @@ import pytest
 from scipy.linalg import null_space
 
 import hardgrain as hg
-from hardgrain.measure.rigidity import ACCURACY, ROUNDS, extent, network, rigidity
+from hardgrain.measure.contact_network import ACCURACY, ROUNDS, contact_network, extent
+from hardgrain.measure.rigidity import rigidity
 from hardgrain.papers.fit import Floats, damped_sine
 from hardgrain.papers.unger2002 import chain as fig4
 from hardgrain.papers.unger2002.packing import DT, PistonPacking, loaded, prepared, ring
@@ -110,7 +111,7 @@ def slowest(w: Floats) -> float:
 def test_slowest_mode_is_that_of_the_matrix() -> None:
     packing = prepared(3, 60, 2)
     model, _ = packing.scene.build(0)
-    found, exact = network(model, packing.state, DT), slowest(delassus(packing))
+    found, exact = contact_network(model, packing.state, DT), slowest(delassus(packing))
     assert found.rate == pytest.approx(exact, rel=0.02)
     assert found.rate >= exact * (1 - 1e-9)  # a Rayleigh quotient
     size = extent(packing.state.position[: model.n], model.radius, model.periodic)
@@ -139,7 +140,9 @@ def test_mode_that_the_load_excites_is_that_of_dense_matrices(dim: int) -> None:
     for _ in range(ROUNDS):
         x = np.linalg.pinv(stiff, rcond=1e-9) @ x
         x /= np.linalg.norm(x)
-    assert network(sim.model, sim.state, sim.dt).rate == pytest.approx(x @ stiff @ x, rel=ACCURACY)
+    assert contact_network(sim.model, sim.state, sim.dt).rate == pytest.approx(
+        x @ stiff @ x, rel=ACCURACY
+    )
 
 
 Order = Literal["random", "sequential", "symmetric"]
@@ -201,7 +204,7 @@ def test_piston_rings_as_predicted(sweeps: int) -> None:
     ratios = []
     for packing in packings():
         model, _ = packing.scene.build(0)
-        found = network(model, packing.state, DT)
+        found = contact_network(model, packing.state, DT)
         r = rigidity(model, found, sweeps, chain.q("random"), DT, converged=False)
         tau = r.damping_time / DT
         y = ring(packing, sweeps, int(6 * tau) + 30)
@@ -221,8 +224,8 @@ def packings() -> list[PistonPacking]:
 def test_too_little_work_falls_back_on_a_chain() -> None:
     sim = hg.Simulation(row(40), dt=1.0, solver=hg.GaussSeidel(sweeps=100), seed=1)
     sim.run(until=200, progress=False)
-    full = network(sim.model, sim.state, 1.0)
-    short = network(sim.model, sim.state, 1.0, most=1.2e5)
+    full = contact_network(sim.model, sim.state, 1.0)
+    short = contact_network(sim.model, sim.state, 1.0, most=1.2e5)
     assert short.work < full.work
     assert short.rate == pytest.approx(full.rate, rel=0.01)  # here it is a chain
     assert short.sag == pytest.approx(full.sag, rel=0.05)
@@ -418,7 +421,7 @@ def test_a_jump_below_the_tolerance_is_not_seen_in_a_packing() -> None:
         sunk[tolerance] = start - height[1000:].mean()
         deepest[tolerance] = start - height.min()
         assert sunk[tolerance] < r.sag
-    found = network(sim.model, sim.state, DT)
+    found = contact_network(sim.model, sim.state, DT)
     one = rigidity(sim.model, found, 1.0, solver.q, DT)
     beyond = deepest[1e-2] / (jump * one.sag) - 1.0
     assert 0.0 < beyond < 1.0  # a swing, and damped

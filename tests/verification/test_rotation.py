@@ -20,14 +20,12 @@ MOMENTS = np.array([1.0, 2.0, 2.5])
 def spun(q, w, moments, dt, steps, every):  # type: ignore[no-untyped-def]
     """Orientations and spins at every so many steps."""
     kept = np.empty((steps // every, 7))
-    x, y, z, s = q
-    a, b, c = w
     for k in range(steps):
-        x, y, z, s, a, b, c = free_rotation(
-            x, y, z, s, a, b, c, moments[0], moments[1], moments[2], dt
-        )
+        q, w = free_rotation(q, w, (moments[0], moments[1], moments[2]), dt)
         if (k + 1) % every == 0:
-            kept[(k + 1) // every - 1] = np.array([x, y, z, s, a, b, c])
+            row = kept[(k + 1) // every - 1]
+            row[0], row[1], row[2], row[3] = q
+            row[4], row[5], row[6] = w
     return kept
 
 

@@ -14,7 +14,7 @@ import pytest
 import hardgrain as hg
 from hardgrain.papers.experiment import chance
 from hardgrain.run.scenario import parse
-from hardgrain.step import soft_particles
+from hardgrain.step import soft_particles, stable_step
 from hardgrain.theory import spring
 
 from .helpers import Floats, angular_momentum, cluster, floor, grains, momentum, steps, up
@@ -375,7 +375,7 @@ def test_no_packing_is_stiffer_than_the_bound(dim: int, friction: float) -> None
         k_t = 0.8 * K if friction else 0.0
         true = np.linalg.eigvalsh(matrices(sim, K, k_t))[-1]
         # without dashpots the admissible step is 2/√λ over the margin
-        bound = (2.0 / (soft_particles.MARGIN * sim.engine.softness.admissible)) ** 2  # type: ignore[union-attr]
+        bound = (2.0 / (stable_step.MARGIN * sim.engine.softness.admissible)) ** 2  # type: ignore[union-attr]
         shares.append(true / bound)
     assert max(shares) <= 1.001  # the crystal is not perfect
     if dim == 2 and not friction:
@@ -476,7 +476,7 @@ def test_light_piston_meets_as_many_grains_as_have_room() -> None:
     """2/√λ over the margin, λ = 2Nk/M, N from what bounds the grains for good."""
 
     def meets(sim: hg.Simulation) -> float:
-        return 0.3 * (2.0 / (soft_particles.MARGIN * longest(sim))) ** 2 / (2.0 * K)
+        return 0.3 * (2.0 / (stable_step.MARGIN * longest(sim))) ** 2 / (2.0 * K)
 
     def box(open_sides: list[str], **more: Any) -> dict[str, Any]:
         lid = {"top": hg.Piston(mass=0.3, force=5.0), **more}

@@ -19,6 +19,7 @@ from hardgrain.solve.hardening import harden
 from hardgrain.solve.newton import newton, spring_impulses, violation
 from hardgrain.solve.problem import Problem
 from hardgrain.solve.response import BodyResponse
+from hardgrain.solve.task import StepTask
 
 from .helpers import Floats, record
 
@@ -60,7 +61,7 @@ def problem(mu: float, seed: int, tilt: float = 0.0) -> Problem:
 
 
 def case(p: Problem) -> Case:
-    bodies, mu, start = rigid._Step(p).whole()
+    bodies, mu, start = StepTask(p).whole()
     assert isinstance(bodies, BodyResponse)
     return bodies, mu, start.reshape(bodies.q.shape)
 

@@ -40,7 +40,7 @@ def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm, dict[str,
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.checkpoint import from_checkpoint
     from hardgrain.run.simulation import Simulation
-    from hardgrain.solve.matrices import global_form
+    from hardgrain.solve.assembly import global_form
     from hardgrain.step.contact_dynamics import ContactDynamics
 
     with RunFile(path) as run:

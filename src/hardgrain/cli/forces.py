@@ -31,6 +31,7 @@ WRITTEN = ("network.png", "histograms.png", "contacts.csv", "forces.json")
 
 def forces(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")],
+    *,
     step: Annotated[
         int,
         typer.Option("--step", "--frame", metavar="K", help="Frame, from 0; negative counts from the end."),  # noqa: E501

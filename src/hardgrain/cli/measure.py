@@ -11,7 +11,7 @@ import typer
 from hardgrain.cli.options import (
     Bins,
     Frames,
-    Grid,
+    GridOption,
     Overwrite,
     Region,
     Settings,
@@ -39,6 +39,7 @@ def measure(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="What to measure, see --list.")
     ] = None,
+    *,
     show: Annotated[
         bool, typer.Option("--list", help="List what can be measured; with names, their options.")
     ] = False,
@@ -59,7 +60,7 @@ def measure(
         typer.Option(metavar="FILE", help="Write netCDF, which xarray opens; of several quantities, a group each."),  # noqa: E501
     ] = None,
     overwrite: Overwrite = False,
-    grid: Grid = None,
+    grid: GridOption = None,
     region: Region = None,
     width: Width = None,
     bins: Bins = None,

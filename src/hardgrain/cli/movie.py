@@ -28,6 +28,7 @@ def movie(
         Path | None,
         typer.Argument(metavar="OUT", help="An .mp4 or .gif file. Default: FILE's name with .mp4."),
     ] = None,
+    *,
     option: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="The same as OUT.")
     ] = None,

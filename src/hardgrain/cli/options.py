@@ -13,9 +13,9 @@ import typer
 from hardgrain.errors import InputError
 
 __all__ = [
-    "Bins", "Changes", "Colour", "Frames", "Grid", "LastFrame", "Overwrite", "Quiet", "Region",
-    "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of", "frames_of", "one_of",
-    "own", "told",
+    "Bins", "Changes", "Colour", "Frames", "GridOption", "LastFrame", "Overwrite", "Quiet",
+    "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of", "frames_of",
+    "one_of", "own", "told",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -47,7 +47,7 @@ View = Annotated[
     str | None,
     typer.Option(metavar="X,Y,X,Y", help="Corners of the part of a packing to show; 3D: X,Z,X,Z."),
 ]
-Grid = Annotated[
+GridOption = Annotated[
     str | None, typer.Option(metavar="20x30", help="Cells of a field; 1x40: a profile.")
 ]
 Region = Annotated[

@@ -11,7 +11,7 @@ from hardgrain.cli.options import (
     Bins,
     Colour,
     Frames,
-    Grid,
+    GridOption,
     LastFrame,
     Overwrite,
     Quiet,
@@ -35,6 +35,7 @@ def plot(
         list[str] | None,
         typer.Argument(metavar="WHAT", help="Pictures by name; --list shows all. Default: packing."),  # noqa: E501
     ] = None,
+    *,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg file. Default: FILE's name with -WHAT.png, here."),  # noqa: E501
@@ -46,7 +47,7 @@ def plot(
         str, typer.Option(metavar="KIND", help="Contacts of a packing: force, friction or none.")
     ] = "force",
     view: View = None,
-    grid: Grid = None,
+    grid: GridOption = None,
     region: Region = None,
     width: Width = None,
     bins: Bins = None,

@@ -15,10 +15,11 @@ from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import Deposit, Loose
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, ContactLaw, Grains
+from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.gradient import at_rest
 from hardgrain.solve.jacobi import Jacobi
-from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution, global_form
+from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 from hardgrain.solve.path import Path
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.response import BodyResponse

@@ -6,6 +6,7 @@ linear in the number of grains and listed pairs.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,26 @@ GOLDEN, SILVER = (math.sqrt(5.0) - 1.0) / 2.0, math.sqrt(2.0) - 1.0
 #
 # Grains are sorted by (level, bucket), finest level first. A grain keeps only partners behind it in
 # this order: half of its own level and all of the coarser ones, so each pair is met once.
+
+
+class CellGrid(NamedTuple):
+    """The cells of all levels, the finest first."""
+
+    largest: Floats  # (levels,) largest reach
+    per_length: Floats  # (levels, 3) cells per length
+    cells: Longs  # (levels, 3) number of cells along a period, 0 where not periodic
+    stride: Longs  # (levels, 3)
+    base: Longs  # (levels + 1,) first bucket of each level, the last being the total
+
+
+class Sorted(NamedTuple):
+    """Grains in the order of their buckets."""
+
+    x: Floats  # (n, 3)
+    reach: Floats  # (n,)
+    order: Ints  # (n,) number of the grain
+    level: Ints  # (n,)
+    start: Ints  # where each bucket begins
 
 
 @device
@@ -107,11 +128,8 @@ def _find_levels(reach: Floats) -> tuple[Ints, Floats, Ints]:
 
 
 @jit
-def _make_grid(
-    position: Floats, periodic: Floats, largest: Floats, count: Ints
-) -> tuple[Floats, Longs, Longs, Longs]:
-    """Cells per length (levels, 3), periodic number of cells (levels, 3) or 0, strides (levels, 3),
-    and first bucket of each level (levels + 1), the last being the total."""
+def _make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints) -> CellGrid:
+    """The cells for grains at these places, given the largest reach of each level and its count."""
     levels, dim = largest.shape[0], position.shape[1]
     per_length = np.zeros((levels, 3))
     cells = np.zeros((levels, 3), np.int64)
@@ -142,7 +160,7 @@ def _make_grid(
             stride[k, 0] = 1
             stride[k, 1] = math.floor(table * GOLDEN)
             stride[k, 2] = math.floor(table * SILVER)
-    return per_length, cells, stride, base
+    return CellGrid(largest, per_length, cells, stride, base)
 
 
 @jit
@@ -163,25 +181,15 @@ def _counting_sort(key: Ints, keys: int) -> tuple[Ints, Ints]:
 
 @jit
 def _search(
-    x: Floats,
-    reach: Floats,
-    order: Ints,
-    level: Ints,
-    start: Ints,
-    largest: Floats,
-    grid: tuple[Floats, Longs, Longs, Longs],
-    periodic: Floats,
-    first: Ints,
-    second: Ints,
-    most: int,
+    grains: Sorted, grid: CellGrid, periodic: Floats, first: Ints, second: Ints, most: int
 ) -> int:
     """Fill first and second with the pairs within reach, unsorted, now and then one twice.
 
-    x (n, 3), reach, order (number of the grain) and level: sorted by bucket; start: where each
-    bucket begins. Returns the number of pairs; those for which there is no room are not written.
-    Ends with the first grain after which there are more than ``most``.
+    Returns the number of pairs; those for which there is no room are not written. Ends with the
+    first grain after which there are more than ``most``.
     """
-    per_length, cells, stride, base = grid
+    x, reach, order, level, start = grains
+    largest, per_length, cells, stride, base = grid
     lx, ly, lz = periodic[0], periodic[1], periodic[2] if periodic.shape[0] == 3 else 0.0
     m, room = 0, first.shape[0]
     for s in range(x.shape[0]):
@@ -250,7 +258,7 @@ def find_pairs(
     n, dim = reach.shape[0], position.shape[1]
     level, largest, count = _find_levels(reach)
     grid = _make_grid(position[:n], periodic, largest, count)
-    per_length, cells, stride, base = grid
+    _, per_length, cells, stride, base = grid
 
     bucket = np.empty(n, np.int32)
     for i in range(n):
@@ -265,13 +273,13 @@ def find_pairs(
     for s in range(n):
         for a in range(dim):
             x[s, a] = position[order[s], a]
-    reach, level = reach[order], level[order]
+    grains = Sorted(x, reach[order], order, level[order], start)
 
     m, room = 8 * n, -1
     while m > room:  # a second time with the room the first was short of
         room = m
         first, second = np.empty(room, np.int32), np.empty(room, np.int32)
-        m = _search(x, reach, order, level, start, largest, grid, periodic, first, second, most)
+        m = _search(grains, grid, periodic, first, second, most)
         if m > most:
             return np.empty(most + 1, np.int32), np.empty(most + 1, np.int32)
     return _sort_pairs(first[:m], second[:m], n)

@@ -11,19 +11,16 @@ Names are imported when first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy
 
 # For each public name, the module that defines it.
 _PUBLIC = {"ForceSpace": "space", "Packing": "packing", "force_space": "space"}
 
 __all__ = [*_PUBLIC]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"{__name__}.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy(__name__, _PUBLIC)
 
 
 def __dir__() -> list[str]:

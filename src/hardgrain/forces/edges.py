@@ -89,7 +89,7 @@ def walk_edges(space: ForceSpace, start: Start = "last", tolerance: float = SLID
     Each walk begins where the last one ended, or, with ``"first"``, all begin at the same extremal
     point. A contact slides if µ R − |T| is below ``tolerance`` units of force.
     """
-    from hardgrain.forces.sample import affine_hull
+    from hardgrain.forces.uniform import affine_hull
 
     p = space.packing
     if p.dim != 2:
@@ -154,7 +154,7 @@ def _objectives(
 ) -> tuple[NDArray[np.intp], Floats]:
     """The two slacks of each contact (m, 2) and with which weights they are R and T (m, 2, 2).
 
-    Slacks are in the order of `hardgrain.forces.sample`: R of contacts that must slide,
+    Slacks are in the order of `hardgrain.forces.uniform`: R of contacts that must slide,
     then µ R + T and then µ R − T of the others.
     """
     m, first = inner.size, int(edge.sum())

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,7 @@ def extremal(
     wanted = ~(fixed | without_limit(a, weights).any(axis=2))
     order = along_network(p)
     shares = [order[i : i + _SHARE] for i in range(0, m, _SHARE)]
-    task = partial(_share, a, b, g, weights, first.end, wanted, choice, seed)
+    task = partial(_share, _Search(a, b, g, weights, first.end, wanted, choice, seed))
     for share, (found, counts) in zip(shares, pmap(task, shares, processes)):
         at = [(contact, e) for contact in share for e in range(dim) if wanted[contact, e]]
         for (contact, e), pair, count in zip(at, found, counts):
@@ -131,18 +131,24 @@ def extremal(
     return Extremal(p.unit * states[0], p.unit * states[1], p.unit, vanishing)
 
 
+class _Search(NamedTuple):
+    """What all shares of the search for extremal states have in common."""
+
+    a: csc_array  # a x = b, x ≥ 0: the weights x of all members
+    b: Floats
+    g: csr_array  # from weights to forces
+    weights: Floats  # (m, dim, k) of each component
+    basis: Basis  # with which programs start
+    wanted: NDArray[np.bool_]  # (m, dim) components that are searched
+    choice: Choice
+    seed: int
+
+
 def _share(
-    a: csc_array,
-    b: Floats,
-    g: csr_array,
-    weights: Floats,
-    basis: Basis,
-    wanted: NDArray[np.bool_],
-    choice: Choice,
-    seed: int,
-    contacts: NDArray[np.intp],
+    search: _Search, contacts: NDArray[np.intp]
 ) -> tuple[list[Floats], list[tuple[int, int]]]:
     """Pairs of states (2, dim m) of the components wanted, and their vanishing reduced costs."""
+    a, b, g, weights, basis, wanted, choice, seed = search
     program, k = Program(a, b, start=basis), weights.shape[2]
     columns, everything = csc_array(g), np.ones(a.shape[1], dtype=bool)
     pairs, counts = [], []

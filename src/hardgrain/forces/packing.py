@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardgrain.contact.arms import torque
 from hardgrain.errors import InputError
-from hardgrain.measure.rigidity import cross
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
@@ -149,11 +149,11 @@ class Packing:
                 for a in range(dim):
                     parts.append((body * dofs + a, column[:, e], axis[:, a]))
             for e in range(dim):
-                torque = sign * cross(arm, self.frame[:, e])
+                twist = sign * torque(arm, self.frame[:, e])
                 # an arm along the normal turns nothing, which rounding must not hide from a rank
-                torque[np.abs(torque) <= ROUNDING * np.linalg.norm(arm, axis=1)[:, None]] = 0.0
+                twist[np.abs(twist) <= ROUNDING * np.linalg.norm(arm, axis=1)[:, None]] = 0.0
                 for a in range(dofs - dim):
-                    parts.append((body * dofs + dim + a, column[:, e], torque[:, a]))
+                    parts.append((body * dofs + dim + a, column[:, e], twist[:, a]))
         row, col, value = (np.concatenate(p) for p in zip(*parts))
         whole = csr_array((value, (row, col)), shape=(self.free.size, dim * m))
         matrix: csr_array = whole[self.rows]

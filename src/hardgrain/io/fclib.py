@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, tril, triu
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.io.whole import whole
+from hardgrain.io.whole import check_target, whole
 from hardgrain.scene.model import Floats
 from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
@@ -254,15 +254,7 @@ def write(
 ) -> None:
     """Write a problem to a new file; ``info`` may have a title, a description and math_info."""
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give a file name such as {path / 'problem.hdf5'}")
-    if path.exists() and not overwrite:
-        raise InputError(
-            f"{path} exists already; add --overwrite (in Python overwrite=True) to replace it, or"
-            " choose another name"
-        )
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} does not exist; create it first")
+    check_target(path, overwrite=overwrite)
 
     def fill(h5: Any) -> None:
         if isinstance(form, LocalForm):

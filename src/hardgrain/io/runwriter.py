@@ -45,6 +45,7 @@ from hardgrain.io.swmr import (
     sync,
     words,
 )
+from hardgrain.io.whole import check_target
 from hardgrain.scene.model import Contacts
 
 __all__ = ["RunWriter", "StepRows"]
@@ -115,18 +116,9 @@ class RunWriter:
         grains may be absent.
         """
         path = Path(path)
-        if path.is_dir():
-            raise InputError(f"{path} is a folder; give a file name such as {path / 'run.h5'}.")
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path} is not a regular file; choose another name.")
-        if path.exists() and not overwrite:
-            raise InputError(
-                f"{path} exists already; add --overwrite (in Python overwrite=True) to replace it,"
-                " or choose another name."
-            )
-        if not path.parent.is_dir():
-            raise InputError(f"the folder {path.parent} does not exist; create it first.")
-
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} is not a regular file; choose another name")
+        check_target(path, overwrite=overwrite)
         layout = Layout.of(model, wall_names, columns, scalars, springs, status)
 
         def fill(h5: Any) -> None:

@@ -40,19 +40,18 @@ def make_rotation(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the free rotation with ``jit``."""
 
     @jit
-    def rotated(
-        x: float, y: float, z: float, w: float, a: float, b: float, c: float
-    ) -> tuple[float, float, float]:
-        """The vector (a, b, c) turned by the quaternion (x, y, z, w), whatever its length.
+    def rotated(by: Quaternion, vector: Vector) -> Vector:
+        """The vector turned by the quaternion (x, y, z, w), whatever its length.
 
         A length of 1 to rounding only would stretch the vector by twice its error in each step.
         """
+        (x, y, z, w), (a, b, c) = by, vector
         p, q, r = y * c - z * b + w * a, z * a - x * c + w * b, x * b - y * a + w * c
         two = 2.0 / (x * x + y * y + z * z + w * w)
         return a + two * (y * r - z * q), b + two * (z * p - x * r), c + two * (x * q - y * p)
 
     @jit
-    def about(a: float, b: float, c: float) -> tuple[float, float, float, float]:
+    def about(a: float, b: float, c: float) -> Quaternion:
         """Unit quaternion of the rotation about (a, b, c) by the angle |(a, b, c)|."""
         angle = math.sqrt(a * a + b * b + c * c)
         if angle == 0.0:
@@ -62,21 +61,19 @@ def make_rotation(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def free_rotation(
-        x: float, y: float, z: float, w: float, spin_x: float, spin_y: float, spin_z: float,
-        one: float, two: float, three: float, dt: float,
-    ) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
-        """Orientation and spin after a step of free rotation.
+        orientation: Quaternion, spin: Vector, moments: Vector, dt: float
+    ) -> tuple[Quaternion, Vector]:
+        """Orientation of the principal axes and spin in space after a step of free rotation.
 
-        (x, y, z, w): orientation of the principal axes; spin in space; one, two, three: principal
-        moments of inertia.
+        ``moments`` are the principal moments of inertia.
         """
+        (x, y, z, w), (one, two, three) = orientation, moments
         # spin and angular momentum in the body's axes, angular momentum in space
-        p, q, r = rotated(-x, -y, -z, w, spin_x, spin_y, spin_z)
+        p, q, r = rotated((-x, -y, -z, w), spin)
         a, b, c = one * p, two * q, three * r
-        in_x, in_y, in_z = rotated(x, y, z, w, a, b, c)
+        in_space = rotated(orientation, (a, b, c))
         for _ in range(ITERATIONS):
-            tx, ty, tz, tw = about(-dt * p, -dt * q, -dt * r)
-            d, e, f = rotated(tx, ty, tz, tw, a, b, c)
+            d, e, f = rotated(about(-dt * p, -dt * q, -dt * r), (a, b, c))
             d, e, f = 0.5 * (a + d) / one, 0.5 * (b + e) / two, 0.5 * (c + f) / three
             change = abs(d - p) + abs(e - q) + abs(f - r)
             p, q, r = d, e, f
@@ -89,9 +86,8 @@ def make_rotation(jit: Callable[..., Any]) -> SimpleNamespace:
         nw = w * tw - x * tx - y * ty - z * tz
         length = math.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
         nx, ny, nz, nw = nx / length, ny / length, nz / length, nw / length
-        a, b, c = rotated(-nx, -ny, -nz, nw, in_x, in_y, in_z)
-        p, q, r = a / one, b / two, c / three
-        a, b, c = rotated(nx, ny, nz, nw, p, q, r)
-        return nx, ny, nz, nw, a, b, c
+        a, b, c = rotated((-nx, -ny, -nz, nw), in_space)
+        after = (nx, ny, nz, nw)
+        return after, rotated(after, (a / one, b / two, c / three))
 
     return SimpleNamespace(rotated=rotated, about=about, free_rotation=free_rotation)

@@ -25,6 +25,8 @@ from typing import Any
 
 from hardgrain.law.friction import make_friction
 
+Vector = tuple[float, float, float]
+
 
 @cache
 def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
@@ -37,10 +39,9 @@ def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
         return max(stiffness * overlap - damping * parting, 0.0)
 
     @jit
-    def onto_plane(
-        x: float, y: float, z: float, nx: float, ny: float, nz: float
-    ) -> tuple[float, float, float]:
+    def onto_plane(spring: Vector, normal: Vector) -> Vector:
         """A spring laid into the tangent plane of n as the contact turns; it keeps its length."""
+        (x, y, z), (nx, ny, nz) = spring, normal
         along = x * nx + y * ny + z * nz
         tx, ty, tz = x - along * nx, y - along * ny, z - along * nz
         rest = tx * tx + ty * ty + tz * tz
@@ -51,13 +52,13 @@ def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def stretch(
-        x: float, y: float, z: float, ux: float, uy: float, uz: float, limit: float,
-        stiffness: float, damping: float, dt: float,
-    ) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
-        """T on the second body, the spring (x, y, z) after a slip of u dt, and what it gained.
+        spring: Vector, slip: Vector, limit: float, stiffness: float, damping: float, dt: float
+    ) -> tuple[Vector, Vector, float]:
+        """T on the second body, the spring after a slip of u dt, and what it gained.
 
         limit: µ N [force].
         """
+        (x, y, z), (ux, uy, uz) = spring, slip
         before = x * x + y * y + z * z
         x, y, z = x + ux * dt, y + uy * dt, z + uz * dt
         tx = -stiffness * x - damping * ux
@@ -68,6 +69,6 @@ def make_spring(jit: Callable[..., Any]) -> SimpleNamespace:
         if share < 1.0 and stiffness > 0.0:
             x, y, z = -tx / stiffness, -ty / stiffness, -tz / stiffness
         stored = 0.5 * stiffness * (x * x + y * y + z * z - before)
-        return tx, ty, tz, x, y, z, stored
+        return (tx, ty, tz), (x, y, z), stored
 
     return SimpleNamespace(normal_force=normal_force, onto_plane=onto_plane, stretch=stretch)

@@ -16,6 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
+from hardgrain.lazy import lazy
+
 # For each public name, the module that defines it.
 _PUBLIC = {
     "Ball": "region",
@@ -30,7 +32,7 @@ _PUBLIC = {
     "contact_numbers": "structure",
     "contact_stress_field": "coarse",
     "coordination": "structure",
-    "dissipation": "energy",
+    "dissipation": "losses",
     "fields": "flow",
     "flow_rate": "flow",
     "force_chains": "chains",
@@ -64,14 +66,15 @@ _PUBLIC = {
     "steinhardt": "order",
     "stress_tensor": "stress",
     "wall_force": "wall_forces",
-    "wall_loads": "energy",
-    "wall_power": "energy",
-    "wall_work": "energy",
+    "wall_loads": "wall_energy",
+    "wall_power": "wall_energy",
+    "wall_work": "wall_energy",
     "wall_profile": "wall_forces",
 }
 
 __all__ = [*_PUBLIC]
 
+_find = lazy(__name__, _PUBLIC)
 
 # Names that have moved to a package of their own; they still work here for one minor version.
 _MOVED = {"Packing": "forces", "force_space": "forces"}
@@ -82,9 +85,7 @@ def __getattr__(name: str) -> Any:
         home = f"hardgrain.{_MOVED[name]}"
         warn(f"hardgrain.measure.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
         return getattr(importlib.import_module(home), name)
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"{__name__}.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _find(name)
 
 
 def __dir__() -> list[str]:
@@ -101,15 +102,11 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.measure.energy import (
         angular_momentum,
         balance,
-        dissipation,
         granular_temperature,
         kinetic_energy,
         momentum,
         potential_energy,
         rotational_energy,
-        wall_loads,
-        wall_power,
-        wall_work,
     )
     from hardgrain.measure.fabric import force_fabric
     from hardgrain.measure.flow import fields, flow_rate
@@ -119,6 +116,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         friction_mobilisation,
     )
     from hardgrain.measure.janssen import janssen_profile
+    from hardgrain.measure.losses import dissipation
     from hardgrain.measure.order import bond_order, steinhardt
     from hardgrain.measure.overlaps import overlap_distribution
     from hardgrain.measure.region import Ball, Block, Tube, natural_region
@@ -134,4 +132,5 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         sliding,
     )
     from hardgrain.measure.voronoi import cells, local_packing_fraction
+    from hardgrain.measure.wall_energy import wall_loads, wall_power, wall_work
     from hardgrain.measure.wall_forces import wall_force, wall_profile

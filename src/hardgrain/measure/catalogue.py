@@ -34,12 +34,14 @@ __all__ = [
     "of_run",
     "only_run",
     "quantities",
-    "turns",
+    "rotation_axes",
 ]
 
 # The modules that name measurements, in the order of the list that users see.
 _MODULES: tuple[str, ...] = (
     "energy",
+    "losses",
+    "wall_energy",
     "overlaps",
     "structure",
     "correlation",
@@ -234,7 +236,7 @@ def axes(dim: int) -> list[str]:
     return list("xyz"[:dim])
 
 
-def turns(dim: int) -> list[str]:
+def rotation_axes(dim: int) -> list[str]:
     """Labels of the components of a torque or spin."""
     return ["z"] if dim == 2 else axes(dim)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_frame, of_run
-from hardgrain.measure.energy import dissipation
+from hardgrain.measure.losses import dissipation
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import invariants
 from hardgrain.measure.structure import sliding

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_run
-from hardgrain.measure.energy import wall_loads
 from hardgrain.measure.region import Block, Tube, as_region, content
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_tensor, stress_units
+from hardgrain.measure.wall_energy import wall_loads
 from hardgrain.measure.wall_forces import slices
 from hardgrain.scene.geometry import INSIDE, PLANE
 from hardgrain.scene.model import Floats

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import InputError
-from hardgrain.measure import rigidity
+from hardgrain.measure import contact_network
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import as_region, content
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
@@ -113,7 +113,7 @@ def clusters(source: Source, frame: int = -1) -> Ints:
     Walls do not link grains. A grain without contacts is a cluster of its own.
     """
     snap = snapshot(source, frame)
-    labels = rigidity.clusters(snap.model, snap.contacts)
+    labels = contact_network.clusters(snap.model, snap.contacts)
     rank = np.empty(labels.max(initial=-1) + 1, np.int32)
     rank[np.argsort(-np.bincount(labels), kind="stable")] = np.arange(rank.size)
     ordered: Ints = rank[labels]

@@ -22,12 +22,12 @@ from hardgrain.measure.catalogue import (
     moments,
     of_frame,
     of_run,
-    turns,
+    rotation_axes,
 )
-from hardgrain.measure.energy import wall_loads
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_units
+from hardgrain.measure.wall_energy import wall_loads
 from hardgrain.scene.geometry import PLANE
 from hardgrain.scene.model import Floats
 
@@ -137,7 +137,7 @@ def _wall_force(snap: Snapshot) -> xr.Dataset:
             about("length", "the wall's own point, which it turns about"),
         ),
     }  # fmt: skip
-    along = {"component": axes(snap.dim), "about": turns(snap.dim)}
+    along = {"component": axes(snap.dim), "about": rotation_axes(snap.dim)}
     return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
 
 
@@ -154,7 +154,7 @@ def _wall_position(snap: Snapshot) -> xr.Dataset:
     data = {
         name: (("wall", along), x[n:], about(units, text)) for name, x, along, units, text in words
     }
-    along = {"component": axes(snap.dim), "about": turns(snap.dim)}
+    along = {"component": axes(snap.dim), "about": rotation_axes(snap.dim)}
     return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
 
 

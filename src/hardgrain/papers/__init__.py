@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy
 
 # For each name what it is; each is a package here with a list EXPERIMENTS.
 PAPERS = {
@@ -19,11 +20,7 @@ PAPERS = {
 
 __all__ = ["PAPERS", *PAPERS]
 
-
-def __getattr__(name: str) -> Any:
-    if name in PAPERS:
-        return importlib.import_module(f"hardgrain.papers.{name}")
-    raise AttributeError(f"module 'hardgrain.papers' has no attribute {name!r}")
+__getattr__ = lazy(__name__, dict.fromkeys(PAPERS, ""))
 
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors

@@ -18,16 +18,13 @@ from typing import Any
 import numpy as np
 
 from hardgrain.errors import InputError
-from hardgrain.measure.rigidity import (
-    CONVERGED,
+from hardgrain.measure.contact_network import (
     ROW_LEVER,
-    Network,
-    Rigidity,
+    ContactNetwork,
+    contact_network,
     extent,
-    fine,
-    network,
-    rigidity,
 )
+from hardgrain.measure.rigidity import CONVERGED, Rigidity, fine, rigidity
 from hardgrain.run.duration import SURE, run_seconds
 from hardgrain.run.monitor import LENIENT, ROUGH
 from hardgrain.run.progress import span
@@ -179,7 +176,7 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
     sim = Simulation(scenario)
     model, solver = sim.model, scenario.solver
     # it has the forces of an earlier run, if there is one
-    begins = network(model, sim.state, sim.dt)
+    begins = contact_network(model, sim.state, sim.dt)
     rehearsal = rehearse(scenario, seconds)
     ahead = _Foreseen(model, sim.state, Loads(model, sim.dt).at(sim.state)[0])
     found = [m.network for m in rehearsal.moments]
@@ -190,7 +187,7 @@ def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
     together = [one for one in found if one.grains >= MET * largest]
     found = [ahead.network()] if foreseen else together
 
-    def sweeps(one: Network) -> int:
+    def sweeps(one: ContactNetwork) -> int:
         return rigidity(model, one, 1.0, solver.q, sim.dt).needed
 
     found.sort(key=sweeps)
@@ -236,7 +233,7 @@ def usual_sweeps(needed: list[int]) -> list[int]:
     return [math.ceil(few / SURE), math.ceil(SURE * many)]
 
 
-def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
+def _judge(sim: Simulation, rehearsal: Rehearsal, found: ContactNetwork) -> Rigidity:
     """The verdict that the run will get at its end, judged by the steps that were measured."""
     solver, reports = sim.scenario.solver, rehearsal.reports
     asked = LENIENT * fine(2.0 * solver.q * found.rate)
@@ -249,7 +246,7 @@ def _judge(sim: Simulation, rehearsal: Rehearsal, found: Network) -> Rigidity:
     )  # fmt: skip
 
 
-def _foresee(sim: Simulation, found: Network) -> Rigidity:
+def _foresee(sim: Simulation, found: ContactNetwork) -> Rigidity:
     """The verdict on a packing that the rehearsal has not reached, by its future sweeps."""
     solver = sim.scenario.solver
     least = rigidity(sim.model, found, 1.0, solver.q, 1.0)
@@ -290,7 +287,7 @@ class _Foreseen:
         """Whether nothing would ever pack the grains."""
         return self.weight + self.push == 0.0
 
-    def network(self) -> Network:
+    def network(self) -> ContactNetwork:
         """A bundle of chains as long as the packing, loaded by all that lies and pushes on them."""
         model, d = self.model, self.diameter
         mass = float(model.mass[: model.n].mean())
@@ -300,7 +297,7 @@ class _Foreseen:
         # k L of a chain with a piston on its end, k L tan k L = chain / piston, to a few percent:
         # π/2 for a light one, the root of the ratio for a heavy one.
         phase = (self.piston / (model.n * mass) + 4.0 / math.pi**2) ** -0.5
-        return Network(
+        return ContactNetwork(
             grains=float(model.n),
             length=max(self.height, *np.delete(self.extent, self.axis).tolist()),
             rate=(phase / row) ** 2 / 2.0,

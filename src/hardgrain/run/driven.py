@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hardgrain.contact.arms import turning
 from hardgrain.contact.detect import Detector
 from hardgrain.contact.narrow import candidates
 from hardgrain.contact.pairs import wall_geometry
@@ -60,21 +61,19 @@ def closing_speed(model: Model, state: State, first: Ints, second: Ints) -> Floa
     held = np.einsum("ka,ka->k", normal**2, together) <= HELD * together.max(axis=1, initial=0.0)
     given = np.where(inverse > 0.0, 0.0, state.velocity)
     opening = np.einsum("ka,ka->k", normal, given[j] - given[i])
-    for k in np.flatnonzero(held & (j >= model.n) & state.spin[j].any(axis=1)):
-        opening[k] += normal[k] @ _turning(model, state, int(i[k]), int(j[k]))
+    k = np.flatnonzero(held & (j >= model.n) & state.spin[j].any(axis=1))  # with walls that turn
+    opening[k] += np.einsum("ka,ka->k", normal[k], _turning(model, state, i[k], j[k]))
     return np.where(held, np.maximum(-opening, 0.0), 0.0)
 
 
-def _turning(model: Model, state: State, grain: int, wall: int) -> Floats:
-    """Velocity that the rotation of a wall gives to its surface at a grain, along their normal."""
+def _turning(model: Model, state: State, grain: Ints, wall: Ints) -> Floats:
+    """Velocity (m, dim) that the rotation of walls gives to their surfaces at grains.
+
+    Only its component along the normals is right, as arms end at the centres of the grains.
+    """
     arm, period = state.position[grain] - state.position[wall], model.periodic
-    spin = state.spin[wall]
     images = np.divide(arm, period, out=np.zeros_like(arm), where=period > 0.0)
-    arm = arm - period * np.round(images)
-    if model.dim == 2:
-        return np.array([-spin[0] * arm[1], spin[0] * arm[0]])
-    turned: Floats = np.cross(spin, arm)
-    return turned
+    return turning(state.spin[wall], arm - period * np.round(images))
 
 
 def _moving(model: Model, state: State, body: int) -> str:

@@ -13,15 +13,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from hardgrain.measure.rigidity import (
-    OVERHEAD,
-    SET_UP,
-    Network,
-    Rigidity,
-    fine,
-    network,
-    rigidity,
-)
+from hardgrain.measure.contact_network import OVERHEAD, SET_UP, ContactNetwork, contact_network
+from hardgrain.measure.rigidity import Rigidity, fine, rigidity
 from hardgrain.run.summary import Totals
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
@@ -83,7 +76,7 @@ class _Tally:
     converged: float = 1.0  # whether the steps were converged at the last look
 
 
-SCALARS = tuple(f"monitor_{f.name}" for kind in (Network, _Tally) for f in fields(kind))
+SCALARS = tuple(f"monitor_{f.name}" for kind in (ContactNetwork, _Tally) for f in fields(kind))
 
 
 class Monitor:
@@ -104,13 +97,13 @@ class Monitor:
         self.solver, self.dt, self.totals = solver, dt, totals
         self.everyone = model  # all grains that ever are: their mean diameter is the unit of length
         self.model = model  # the grains that are there now
-        self._network, self._tally = Network(), _Tally()
+        self._network, self._tally = ContactNetwork(), _Tally()
         if scalars is not None:  # as it was when a frame was written
             a, b = (
                 {f.name: scalars[f"monitor_{f.name}"] for f in fields(kind)}
-                for kind in (Network, _Tally)
+                for kind in (ContactNetwork, _Tally)
             )
-            self._network, self._tally = Network(**a), _Tally(**b)
+            self._network, self._tally = ContactNetwork(**a), _Tally(**b)
         self._judge()
 
     def due(self, report: StepReport) -> bool:
@@ -154,12 +147,12 @@ class Monitor:
         """Step of the first look at which the run was soft; 0 if it never was."""
         return int(self._tally.soft_at)
 
-    def _look(self, state: State, least: float) -> Network:
+    def _look(self, state: State, least: float) -> ContactNetwork:
         """The network of a state, found with work that is at least ``least`` [contact updates]."""
         model = self.model.at(state.time - 0.5 * self.dt)  # as its locks had it in the last step
-        return network(model, state, self.dt, max(least, SHARE * self._tally.since))
+        return contact_network(model, state, self.dt, max(least, SHARE * self._tally.since))
 
-    def _converged(self, found: Network, worst: float) -> bool:
+    def _converged(self, found: ContactNetwork, worst: float) -> bool:
         """Whether hardly any step was rough.
 
         Where rough steps were counted too leniently, the worst residual since then must do, too.
@@ -169,12 +162,12 @@ class Monitor:
             worst <= asked or self._fine <= LENIENT * asked
         )
 
-    def _rate(self, found: Network) -> float:
+    def _rate(self, found: ContactNetwork) -> float:
         """µ of the slowest mode, for the order in which the solver sweeps [1]."""
         return 2.0 * self.solver.q * found.rate
 
     def _rigidity(
-        self, found: Network, steps: float, inverse: float, worst: float, converged: bool
+        self, found: ContactNetwork, steps: float, inverse: float, worst: float, converged: bool
     ) -> Rigidity:
         solver = self.solver
         return rigidity(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardgrain.kernels import compile_seconds
-from hardgrain.measure.rigidity import Network, network
+from hardgrain.measure.contact_network import ContactNetwork, contact_network
 from hardgrain.run.monitor import CLOSING
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
@@ -48,7 +48,7 @@ class Moment:
     seconds: float  # mean time of one of these steps [s]
     solving: float  # part of that time spent in the solver [s]
     reports: tuple[StepReport, ...]
-    network: Network  # the contacts that bear a force after these steps
+    network: ContactNetwork  # the contacts that bear a force after these steps
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,9 @@ def _measure(scenario: Scenario, sim: Simulation, seconds: float) -> Moment:
             if sum(engine.seconds.values()) > seconds:
                 break
     spent = {name: t - before.get(name, 0.0) for name, t in engine.seconds.items()}
-    found = network(sim.model, state, s.dt, CLOSING)  # it looks as closely as a run does at its end
+    found = contact_network(
+        sim.model, state, s.dt, CLOSING
+    )  # it looks as closely as a run does at its end
     each = sum(spent.values()) / len(reports)
     return Moment(sim.state.step, each, spent["solve"] / len(reports), tuple(reports), found)
 

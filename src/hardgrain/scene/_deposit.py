@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.kernels import device, jit
-from hardgrain.scene.geometry import Floats, Ints, wall_gap
+from hardgrain.scene.geometry import Floats, wall_gap
+from hardgrain.scene.wall_kinds import Walls
 
 Longs = NDArray[np.int64]
 
@@ -55,6 +56,15 @@ class CellTable(NamedTuple):
     after: Longs  # (m,) next grain in the same bucket, or −1
     low: Longs  # (3,) scratch space for the first cell of a search
     high: Longs  # (3,) scratch space for the last cell of a search
+
+
+class Room(NamedTuple):
+    """Where grains are deposited: centres lie in [low, high], less the radius where inset is 1."""
+
+    low: Floats  # (dim,)
+    high: Floats  # (dim,)
+    inset: Floats  # (dim,)
+    period: Floats  # (dim,) of the scene, 0 where not periodic
 
 
 def make_cells(radius: Floats, fixed: int, periodic: Floats) -> CellTable:
@@ -198,18 +208,9 @@ def _search(
 
 
 @device
-def _is_cut(
-    x: Floats,
-    i: int,
-    r: float,
-    period: Floats,
-    kind: Ints,
-    point: Floats,
-    axis: Floats,
-    size: Floats,
-    side: Floats,
-) -> bool:
+def _is_cut(x: Floats, i: int, r: float, period: Floats, walls: Walls) -> bool:
     """Whether any wall cuts grain i, which has radius r."""
+    kind, point, axis, size, side = walls
     for w in range(kind.shape[0]):
         if wall_gap(x, i, r, period, kind, point, axis, size, side, w)[0] < 0.0:
             return True
@@ -217,20 +218,11 @@ def _is_cut(
 
 
 @jit
-def cut(
-    x: Floats,
-    radius: Floats,
-    period: Floats,
-    kind: Ints,
-    point: Floats,
-    axis: Floats,
-    size: Floats,
-    side: Floats,
-) -> NDArray[np.bool_]:
+def cut(x: Floats, radius: Floats, period: Floats, walls: Walls) -> NDArray[np.bool_]:
     """Which grains a wall cuts, shape (m,)."""
     found = np.zeros(x.shape[0], np.bool_)
     for i in range(x.shape[0]):
-        found[i] = _is_cut(x, i, radius[i], period, kind, point, axis, size, side)
+        found[i] = _is_cut(x, i, radius[i], period, walls)
     return found
 
 
@@ -238,25 +230,19 @@ def cut(
 def deposit(
     x: Floats,
     radius: Floats,
-    low: Floats,
-    high: Floats,
-    inset: Floats,
-    period: Floats,
+    room: Room,
     cells: CellTable,
-    kind: Ints,
-    point: Floats,
-    axis: Floats,
-    size: Floats,
-    side: Floats,
+    walls: Walls,
     rng: np.random.Generator,
     start: int,
     most: int,
 ) -> tuple[int, int]:
     """Place the grains from ``start`` on, one by one, where they overlap no wall and none before.
 
-    Centres lie in [low, high], less the radius where inset (dim,) is 1. Returns the first grain
-    not placed and the work done, once that exceeds ``most``. Fills x (m, dim) and the cells.
+    Returns the first grain not placed and the work done, once that exceeds ``most``. Fills x
+    (m, dim) and the cells.
     """
+    low, high, inset, period = room
     done = 0
     for i in range(start, x.shape[0]):
         while True:
@@ -265,8 +251,8 @@ def deposit(
             for a in range(x.shape[1]):
                 margin = inset[a] * radius[i]
                 x[i, a] = low[a] + margin + rng.random() * (high[a] - low[a] - 2.0 * margin)
-            done += 10 + kind.shape[0]  # a try by itself costs as much as ten looks
-            if _is_cut(x, i, radius[i] * AIR, period, kind, point, axis, size, side):
+            done += 10 + walls.kind.shape[0]  # a try by itself costs as much as ten looks
+            if _is_cut(x, i, radius[i] * AIR, period, walls):
                 continue
             worst, _, work = _search(cells, x, radius, period, i, radius[i] * AIR, 0.0)
             done += work

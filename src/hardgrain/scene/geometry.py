@@ -26,6 +26,7 @@ TINY = 1e-150
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+Vector = tuple[float, float, float]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -73,13 +74,12 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     #   disk:      the foot of r on the disk's plane, held to its radius
     # A foot that falls into the hole moves out to its rim.
     @jit
-    def nearest_round(
-        x: float, y: float, z: float, low: float, high: float, ax: float, ay: float, az: float
-    ) -> tuple[float, float, float]:
+    def nearest_round(r: Vector, low: float, high: float, across: Vector) -> Vector:
         """Move a point of a plane through the origin to between two circles about the origin.
 
-        (ax, ay, az), a direction in the plane, stands in where it is the origin itself.
+        ``across``, a direction in the plane, stands in where it is the origin itself.
         """
+        (x, y, z), (ax, ay, az) = r, across
         rho = math.sqrt(x * x + y * y + z * z)
         if rho < low:
             if rho > TINY:
@@ -98,11 +98,9 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     # Which corner, edge or face of a triangle is nearest follows from the projections of r on the
     # sides a and b as seen from the three corners (Ericson, Real-Time Collision Detection, 5.1.5).
     @jit
-    def nearest_of_triangle(
-        x: float, y: float, z: float, ax: float, ay: float, az: float,
-        bx: float, by: float, bz: float,
-    ) -> tuple[float, float]:  # fmt: skip
-        """Shares s and t of the point s a + t b of a triangle that is nearest to (x, y, z)."""
+    def nearest_of_triangle(r: Vector, a: Vector, b: Vector) -> tuple[float, float]:
+        """Shares s and t of the point s a + t b of a triangle that is nearest to r."""
+        (x, y, z), (ax, ay, az), (bx, by, bz) = r, a, b
         aa, bb = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz
         ab = ax * bx + ay * by + az * bz
         d1, d2 = x * ax + y * ay + z * az, x * bx + y * by + z * bz  # from the corner
@@ -126,9 +124,9 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
 
     @jit
     def flat_gap(
-        x: float, y: float, z: float, radius: float, kind: int, ax: float, ay: float, az: float,
-        bx: float, by: float, bz: float, hole: float,
-    ) -> tuple[float, float, float, float]:  # fmt: skip
+        r: Vector, radius: float, kind: int, a: Vector, b: Vector, hole: float
+    ) -> tuple[float, float, float, float]:
+        (x, y, z), (ax, ay, az), (bx, by, bz) = r, a, b
         if kind == DISK:
             outer = math.sqrt(ax * ax + ay * ay + az * az)
             nx, ny, nz = ax / outer, ay / outer, az / outer
@@ -138,16 +136,9 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
             ey = 1.0 if ex == 0.0 and abs(ny) <= abs(nz) else 0.0
             ez = 1.0 - ex - ey
             e = ex * nx + ey * ny + ez * nz
-            qx, qy, qz = nearest_round(
-                x - h * nx,
-                y - h * ny,
-                z - h * nz,
-                hole,
-                outer,
-                ex - e * nx,
-                ey - e * ny,
-                ez - e * nz,
-            )
+            foot = (x - h * nx, y - h * ny, z - h * nz)
+            across = (ex - e * nx, ey - e * ny, ez - e * nz)
+            qx, qy, qz = nearest_round(foot, hole, outer, across)
         else:
             nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
             n = math.sqrt(nx * nx + ny * ny + nz * nz)
@@ -156,11 +147,11 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
                 s = share(x * ax + y * ay + z * az, ax * ax + ay * ay + az * az)
                 t = share(x * bx + y * by + z * bz, bx * bx + by * by + bz * bz)
             else:
-                s, t = nearest_of_triangle(x, y, z, ax, ay, az, bx, by, bz)
+                s, t = nearest_of_triangle(r, a, b)
             qx, qy, qz = s * ax + t * bx, s * ay + t * by, s * az + t * bz
             if hole > 0.0:
                 mx, my, mz = 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz)
-                qx, qy, qz = nearest_round(qx - mx, qy - my, qz - mz, hole, math.inf, ax, ay, az)
+                qx, qy, qz = nearest_round((qx - mx, qy - my, qz - mz), hole, math.inf, a)
                 qx, qy, qz = qx + mx, qy + my, qz + mz
         qx, qy, qz = qx - x, qy - y, qz - z
         d = math.sqrt(qx * qx + qy * qy + qz * qz)
@@ -179,23 +170,16 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     # periodic directions and needs no image.
     @jit
     def gap_of(
-        x: float,
-        y: float,
-        z: float,
+        r: Vector,
         radius: float,
-        lx: float,
-        ly: float,
-        lz: float,
+        period: Vector,
         solid: int,
         kind: int,
-        ax: float,
-        ay: float,
-        az: float,
+        a: Vector,
         size: float,
-        bx: float,
-        by: float,
-        bz: float,
+        b: Vector,
     ) -> tuple[float, float, float, float]:
+        (x, y, z), (lx, ly, lz), (ax, ay, az), (bx, by, bz) = r, period, a, b
         if kind == PLANE:
             return x * ax + y * ay + z * az - radius, -ax, -ay, -az
 
@@ -216,7 +200,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
                 mx, my, mz = 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz)
             x, y = min_image(x - mx, lx) + mx, min_image(y - my, ly) + my
             z = min_image(z - mz, lz) + mz
-            return flat_gap(x, y, z, radius, kind, ax, ay, az, bx, by, bz, size)
+            return flat_gap((x, y, z), radius, kind, a, b, size)
 
         if solid == 0:
             ax, ay, az = 0.0, 0.0, 1.0
@@ -253,7 +237,8 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
         ax, ay, az = axis[w, 0], axis[w, 1], solid * axis[w, last]
         lx, ly, lz = periodic[0], periodic[1], solid * periodic[last]
         bx, by, bz = side[w, 0], side[w, 1], solid * side[w, last]
-        return gap_of(x, y, z, radius, lx, ly, lz, solid, kind[w], ax, ay, az, size[w], bx, by, bz)
+        r, a, b, period = (x, y, z), (ax, ay, az), (bx, by, bz), (lx, ly, lz)
+        return gap_of(r, radius, period, solid, kind[w], a, size[w], b)
 
     return wall_gap
 

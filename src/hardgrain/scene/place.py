@@ -11,26 +11,14 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hardgrain.errors import InputError
 from hardgrain.scene._base import NotNegative, Numbers, Share, Spec, plain
+from hardgrain.scene.cells import SLACK, loosely, on_grid
+from hardgrain.scene.wall_kinds import Walls
 
 __all__ = [
     "At", "Deposit", "Grid", "Loose", "Placement", "entrances", "place", "worst_overlap",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
-Walls = tuple[NDArray[np.int32], Floats, Floats, Floats, Floats]
-
-# [1] Relative tolerance in how many grains fit side by side, so that rounding does not cost one.
-_SLACK = 1e-12
-
-# [cells] Number that is tried, besides a hundred for each grain, where walls cut most of them. A
-# region far larger than the room between the walls would take all memory, or for ever.
-_CELLS = 1_000_000
-
-# [1] Rounds in which grains on a grid move on to further cells. More would take seconds.
-_ROUNDS = 10_000
-
-# [radius] Depth to which rounding may let a wall cut a grain that is meant to touch it.
-ROUNDING = 1e-9
 
 # [cells and grains looked at, some nanoseconds each] Work that deposition may cost: some
 # hundred vain tries per grain. Beyond it, the packing is so near saturation that it hardly grows.
@@ -116,14 +104,13 @@ def place(
 
     Grains are numbered along the first axis first and the last axis last, so that neighbours have
     close numbers; those at given points keep their order. ``taken`` are the grains already there:
-    deposited grains do not overlap them. No wall cuts a grain, except at given points; ``walls``
-    are kind, point, axis, size and side, see `hardgrain.scene.wall_kinds`.
+    deposited grains do not overlap them. No wall cuts a grain, except at given points.
     """
     if isinstance(placement, At):
         return _points(placement, len(radius), dim), radius
     if walls is None:
         flat = np.zeros((0, dim))
-        walls = np.zeros(0, np.int32), flat, flat, np.zeros(0), flat
+        walls = Walls(np.zeros(0, np.int32), flat, flat, np.zeros(0), flat)
     for name, corner in (("min", placement.min), ("max", placement.max)):
         if len(corner) != dim:
             raise InputError(
@@ -132,30 +119,21 @@ def place(
     low, high = np.array(placement.min), np.array(placement.max)
     largest = 2.0 * float(radius.max())
     for axis, length, period in zip("xyz", high - low, periodic):
-        if 0.0 < period < length * (1.0 - _SLACK):
+        if 0.0 < period < length * (1.0 - SLACK):
             raise InputError(
                 f"place.max − place.min is {length:g} along {axis},"
                 f" but the scene repeats there after {period:g}; at most that is valid"
             )
-        if largest > length * (1.0 + _SLACK):
+        if largest > length * (1.0 + SLACK):
             raise InputError(
                 f"place.max − place.min is {length:g} along {axis},"
                 f" but the largest grain needs {largest:g}"
             )
     if isinstance(placement, Grid):
-        return _on_grid(placement, low, high, radius, rng, periodic, walls)
+        return on_grid(placement, low, high, radius, rng, periodic, walls)
     if isinstance(placement, Loose):
-        return _loose(low, high, radius, rng, periodic, walls)
+        return loosely(low, high, radius, rng, periodic, walls)
     return _deposited(low, high, radius, rng, periodic, taken_position, taken_radius, walls)
-
-
-def _cut(x: Floats, radius: Floats, periodic: Floats, walls: Walls) -> NDArray[np.bool_]:
-    """Which grains a wall cuts by more than rounding, shape (count,)."""
-    if not walls[0].size:
-        return np.zeros(len(x), bool)
-    from hardgrain.scene import _deposit as kernel
-
-    return kernel.cut(x, radius * (1.0 - ROUNDING), periodic, *walls)
 
 
 def entrances(placement: Placement, radius: Floats, dim: int) -> Floats:
@@ -178,7 +156,7 @@ def entrances(placement: Placement, radius: Floats, dim: int) -> Floats:
             )
     low, high = np.array(placement.min), np.array(placement.max)
     largest = 2.0 * float(radius.max())
-    if (high - low < largest * (1.0 - _SLACK)).any():
+    if (high - low < largest * (1.0 - SLACK)).any():
         raise InputError(
             f"place.max − place.min is {(high - low).min():g} along an axis, but the largest grain"
             f" needs {largest:g}"
@@ -200,130 +178,6 @@ def _points(placement: At, count: int, dim: int) -> Floats:
     return np.array(placement.positions, dtype=float)
 
 
-def _fitting(length: Floats, edge: float) -> list[int]:
-    """How many cells fit along each axis, at least one and not too many to count."""
-    return [int(min(max(n, 1.0), 2.0**40)) for n in np.floor(length / edge * (1.0 + _SLACK))]
-
-
-def _cell_indices(number: NDArray[np.int64], cells: list[int]) -> Floats:
-    """Indices (count, dim) of cells by their number (count,), the first axis fastest."""
-    index = np.empty((len(number), len(cells)))
-    for axis, n in enumerate(cells[:-1]):
-        number, index[:, axis] = np.divmod(number, n)
-    index[:, -1] = number
-    return index
-
-
-def _corners(
-    low: Floats, length: Floats, cells: list[int], number: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """Lower corners (count, dim) of cells by their number, and the edges (dim,) of all."""
-    edge = length / np.array(cells)
-    return low + edge * _cell_indices(number, cells), edge
-
-
-def _in_cells(low: Floats, edge: Floats, radius: Floats, share: Floats) -> Floats:
-    """Centres at a share (count, dim) of the room that each grain has in its cell."""
-    return low + radius[:, None] + share * np.maximum(edge - 2.0 * radius[:, None], 0.0)
-
-
-def _on_grid(
-    grid: Grid,
-    low: Floats,
-    high: Floats,
-    radius: Floats,
-    rng: np.random.Generator,
-    periodic: Floats,
-    walls: Walls,
-) -> tuple[Floats, Floats]:
-    spacing = 2.0 * float(radius.max()) * (1.0 + grid.spacing)
-    cells = _fitting(high - low, spacing)
-    if math.prod(cells) < len(radius):
-        raise InputError(
-            f"place.max leaves room for {math.prod(cells)} of {len(radius)} grains on a grid of"
-            f" spacing {spacing:g}; enlarge the region, or lower count or place.spacing"
-        )
-    edge = np.minimum(spacing, high - low)  # a single layer may have less room
-    start = low + 0.5 * (high - low - edge * np.array(cells))  # the grid is centred,
-    start[-1] = low[-1]  # but along the last axis it begins at the bottom
-    share = np.full((len(radius), len(low)), 0.5)
-    if grid.jitter > 0.0:
-        share += grid.jitter * (rng.random(share.shape) - 0.5)
-    number, end = np.arange(len(radius)), len(radius)
-    for _ in range(_ROUNDS):  # a cell that a wall cuts is replaced by the next beyond the last
-        x = _in_cells(start + edge * _cell_indices(number, cells), edge, radius, share)
-        cut = _cut(x, radius, periodic, walls)
-        if not (many := int(np.count_nonzero(cut))):
-            return x, radius
-        if end + many > math.prod(cells):
-            raise InputError(
-                f"place.max leaves room for {math.prod(cells)} of {len(radius)} grains on a grid"
-                f" of spacing {spacing:g}, some of which the walls cut; enlarge the region, or"
-                " lower count or place.spacing"
-            )
-        number = np.append(number[~cut], np.arange(end, end + many))
-        end += many
-    raise _waste(end, len(radius))
-
-
-def _waste(cells: int, count: int) -> InputError:
-    return InputError(
-        f"place.max − place.min has {cells:.3g} cells or more for {count} grains, and walls cut"
-        " most of them; make the region about as large as the room between the walls, or use"
-        " place.kind 'deposit'"
-    )
-
-
-def _loose(
-    low: Floats,
-    high: Floats,
-    radius: Floats,
-    rng: np.random.Generator,
-    periodic: Floats,
-    walls: Walls,
-) -> tuple[Floats, Floats]:
-    length, count = high - low, len(radius)
-    # The largest cells that are enough; their number falls as they grow.
-    least = small = 2.0 * float(radius.max())
-    large = float(length.max())
-    most = math.prod(_fitting(length, small))
-    if most < count:
-        raise InputError(
-            f"place.max leaves room for {most} of {count} grains, each in a cell of its own of"
-            f" edge {small:g}; enlarge the region, lower count, or use kind 'deposit'"
-        )
-    for _ in range(50):
-        middle = math.sqrt(small) * math.sqrt(large)
-        small, large = (
-            (middle, large) if math.prod(_fitting(length, middle)) >= count else (small, middle)
-        )
-    cells = _fitting(length, small)
-    chosen = np.sort(rng.choice(math.prod(cells), count, replace=False, shuffle=False))
-    radius = rng.permutation(radius)
-    share = rng.random((count, len(low)))
-    x = _in_cells(*_corners(low, length, cells, chosen), radius, share)
-    while _cut(x, radius, periodic, walls).any():
-        # Only cells that no wall cuts are used, and smaller ones until there are enough of them.
-        if math.prod(cells) > _CELLS + 100 * count:
-            raise _waste(math.prod(cells), count)
-        corner, edge = _corners(low, length, cells, np.arange(math.prod(cells)))
-        around = np.full(len(corner), 0.5 * float(np.linalg.norm(edge)))
-        whole = np.flatnonzero(~_cut(corner + 0.5 * edge, around, periodic, walls))
-        if len(whole) >= count:
-            chosen = np.sort(rng.choice(whole, count, replace=False, shuffle=False))
-            x = _in_cells(corner[chosen], edge, radius, share)
-            break
-        if small <= least:
-            raise InputError(
-                f"place.max leaves room for {len(whole)} of {count} grains, each in a cell of its"
-                f" own of edge {least:g} that no wall cuts; enlarge the region, lower count, or use"
-                " kind 'deposit'"
-            )
-        small = max(0.95 * small, least)
-        cells = _fitting(length, small)
-    return x, radius
-
-
 def _deposited(
     low: Floats,
     high: Floats,
@@ -342,7 +196,7 @@ def _deposited(
     x = np.zeros((len(r), dim))
     x[:fixed] = taken_position[order]
     # A region as long as the period has no ends there.
-    inset = np.where((periodic > 0.0) & (high - low >= periodic * (1.0 - _SLACK)), 0.0, 1.0)
+    inset = np.where((periodic > 0.0) & (high - low >= periodic * (1.0 - SLACK)), 0.0, 1.0)
     high = np.where(inset == 0.0, low + periodic, high)
     size = float(np.prod((high - low) ** (1.0 / dim)))  # edge of a cube as large as the region
 
@@ -356,6 +210,7 @@ def _deposited(
             f"place.max makes a region that {len(radius)} grains would fill to {asked:.3g} of its"
             " size; random deposition reaches about half, so enlarge the region or lower count"
         )
+    room = kernel.Room(low, high, inset, periodic)
     cells = kernel.make_cells(r, fixed, periodic)
     kernel.insert(x, periodic, cells, fixed)
     placed, work = fixed, max(_WORK * len(radius), _WORK_AT_LEAST)
@@ -367,9 +222,8 @@ def _deposited(
                 f" deposition, packing fraction {reached:.3f} of {asked:.3f}; enlarge the region or"
                 " lower count, and let the grains settle or be compressed"
             )
-        placed, done = kernel.deposit(
-            x, r, low, high, inset, periodic, cells, *walls, rng, placed, min(work, _WORK_AT_ONCE)
-        )
+        most = min(work, _WORK_AT_ONCE)
+        placed, done = kernel.deposit(x, r, room, cells, walls, rng, placed, most)
         work -= done
     x, r = x[fixed:], r[fixed:]
     order = np.lexsort(np.floor((x - low) / (size / len(r) ** (1.0 / dim))).T)

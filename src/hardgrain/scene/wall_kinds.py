@@ -22,9 +22,14 @@ no thickness and two faces.
 Run files hold these numbers: a new kind goes to the end.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "DISK", "FLAT", "INSIDE", "KINDS", "OUTSIDE", "PLANE", "RECTANGLE", "ROUND", "SEGMENT",
-    "TRIANGLE",
+    "TRIANGLE", "Walls",
 ]  # fmt: skip
 
 KINDS = 7
@@ -32,3 +37,13 @@ PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK = range(KINDS)
 
 ROUND = (INSIDE, OUTSIDE)  # cylinders, and circles in 2D
 FLAT = (RECTANGLE, TRIANGLE, DISK)  # walls of 3D that have an edge
+
+
+class Walls(NamedTuple):
+    """Walls as compiled functions read them, one row each; see above."""
+
+    kind: NDArray[np.int32]  # (w,)
+    point: NDArray[np.float64]  # (w, dim)
+    axis: NDArray[np.float64]  # (w, dim)
+    size: NDArray[np.float64]  # (w,)
+    side: NDArray[np.float64]  # (w, dim)

@@ -16,9 +16,9 @@ from hardgrain.errors import InputError
 from hardgrain.scene._checks import AXES, as_spin, components, material_number, spins, text
 from hardgrain.scene._checks import vector as checked
 from hardgrain.scene.drive import compile_function, is_constant
-from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Ints, Lock, Pressure
+from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Lock, Pressure
 from hardgrain.scene.spec import Piston, Plane, Wall
-from hardgrain.scene.wall_kinds import PLANE
+from hardgrain.scene.wall_kinds import PLANE, Walls
 from hardgrain.scene.wall_parts import parts, scaled
 from hardgrain.scene.wall_rows import Simple, shape_of
 
@@ -75,10 +75,10 @@ class WallRows:
                 )
             self.number[row.name] = k
 
-    def geometry(self) -> tuple[Ints, Floats, Floats, Floats, Floats]:
-        """Kind, point, axis, size and side of all walls where they start."""
+    def geometry(self) -> Walls:
+        """All walls where they start."""
         rows, none = self.rows, np.zeros((0, self.dim))
-        return (
+        return Walls(
             np.array([row.kind for row in rows], np.int32),
             np.array([row.point for row in rows]) if rows else none,
             np.array([row.axis for row in rows]) if rows else none,

@@ -60,34 +60,43 @@ class Store(NamedTuple):
     runs: Ints  # where slots of a Schur complement that follow each other begin
 
 
+class Rows(NamedTuple):
+    """A matrix by rows within a flat array."""
+
+    data: Floats
+    at: int  # where the first row begins
+    stride: int  # from one row to the next
+
+
 @device
-def _four(
-    o: Floats, a: Floats, b: Floats, c: Floats, d: Floats, f: float, g: float, h: float, i: float
-) -> None:
-    """Subtract four multiples of vectors from o at once."""
-    for k in range(o.size):
-        o[k] -= f * a[k] + g * b[k] + (h * c[k] + i * d[k])
+def _four(o: Floats, x: Floats, at: int, stride: int, f: tuple[float, float, float, float]) -> None:
+    """Subtract four vectors, which lie in x a stride apart, times f from o at once."""
+    n = o.size
+    a, b, c = x[at:][:n], x[at + stride :][:n], x[at + 2 * stride :][:n]
+    d = x[at + 3 * stride :][:n]
+    for k in range(n):
+        o[k] -= f[0] * a[k] + f[1] * b[k] + (f[2] * c[k] + f[3] * d[k])
 
 
 @device
 def _subtract(
-    out: Floats, o: int, given: Floats, g: int, ld: int, a: Floats, a0: int, lda: int,
-    b: Floats, b0: int, ldb: int, k: int, m: int, n: int, tiles: Floats,
-) -> None:  # fmt: skip
-    """Write out = given − aᵀ b, where a is (k, m) and b is (k, n), by rows from a place on."""
+    out: Rows, given: Rows, a: Rows, b: Rows, shape: tuple[int, int, int], tiles: Floats
+) -> None:
+    """Write out = given − aᵀ b, where a is (k, m) and b is (k, n); ``shape`` is (k, m, n)."""
+    k, m, n = shape
     size = _TILE * _TILE
     total, part = tiles[:size], tiles[size : 2 * size]
     strip, packed = tiles[2 * size : 2 * size + k * _TILE], tiles[2 * size + k * _TILE :]
     for j in range(0, n, _TILE):
         w = min(_TILE, n - j)
         for r in range(k):
-            x, y = packed[j * k + r * w :][:w], b[b0 + r * ldb + j :][:w]
+            x, y = packed[j * k + r * w :][:w], b.data[b.at + r * b.stride + j :][:w]
             for c in range(w):
                 x[c] = y[c]
     for i in range(0, m, _TILE):
         h = min(_TILE, m - i)
         for r in range(k):
-            x, y = strip[r * h :][:h], a[a0 + r * lda + i :][:h]
+            x, y = strip[r * h :][:h], a.data[a.at + r * a.stride + i :][:h]
             for c in range(h):
                 x[c] = y[c]
         for j in range(0, n, _TILE):
@@ -101,7 +110,8 @@ def _subtract(
                 for c in range(h * w if r > 0 else 0):
                     total[c] += part[c]
             for r in range(h):
-                x, y = out[o + (i + r) * ld + j :][:w], given[g + (i + r) * ld + j :][:w]
+                x = out.data[out.at + (i + r) * out.stride + j :][:w]
+                y = given.data[given.at + (i + r) * given.stride + j :][:w]
                 z = total[r * w :][:w]
                 for c in range(w):
                     x[c] = y[c] - z[c]
@@ -147,9 +157,7 @@ def _panel(l: Floats, at: int, ld: int, k: int, h: int, rows: int, swap: Ints) -
             for i in range(1, 4):
                 for c in range(i):
                     y[i] -= l[a + c * ld + c0 + i] * y[c]
-            w, s = h - c1, a + c1
-            _four(y[4:], l[s:][:w], l[s + ld :][:w], l[s + 2 * ld :][:w], l[s + 3 * ld :][:w],
-                  y[0], y[1], y[2], y[3])  # fmt: skip
+            _four(y[4:], l, a + c1, ld, (y[0], y[1], y[2], y[3]))
     return sign
 
 
@@ -165,9 +173,9 @@ def _forward(l: Floats, at: int, ld: int, k: int, x: Floats, n: int) -> None:
                 for i in range(n):
                     y[i] -= f * z[i]
         for q in range(c1, k):
-            s, a = c0 * n, at + c0 * ld + q
-            _four(x[q * n :][:n], x[s:][:n], x[s + n :][:n], x[s + 2 * n :][:n], x[s + 3 * n :][:n],
-                  l[a], l[a + ld], l[a + 2 * ld], l[a + 3 * ld])  # fmt: skip
+            a = at + c0 * ld + q
+            f = (l[a], l[a + ld], l[a + 2 * ld], l[a + 3 * ld])
+            _four(x[q * n :][:n], x, c0 * n, n, f)
 
 
 @device
@@ -201,10 +209,11 @@ def _eliminate(
             for c in range(k):
                 lu[at + (k1 + q) * n + k0 + c] = rows[c * rest + q]
         if rest > 0:
-            d, s = at + k1 * n + k1, at + k0 * n + k1
-            _subtract(lu, d, lu, d, n, rows, 0, rest, lu, s, n, k, rest, n - k1, tiles)
-            d = u0 + k1 * b
-            _subtract(lu, d, lu, d, b, lu, s, n, lu, u0 + k0 * b, b, k, rest, b, tiles)
+            left = Rows(lu, at + k0 * n + k1, n)
+            own = Rows(lu, at + k1 * n + k1, n)
+            _subtract(own, own, Rows(rows, 0, rest), left, (k, rest, n - k1), tiles)
+            edge = Rows(lu, u0 + k1 * b, b)
+            _subtract(edge, edge, left, Rows(lu, u0 + k0 * b, b), (k, rest, b), tiles)
     return sign
 
 
@@ -270,8 +279,9 @@ def _factorize(diagonal: Floats, blocks: Floats, f: Fronts, s: Store) -> float:
         sign *= _eliminate(s.lu, at, p, b, swaps, s.rows, s.tiles)
         if sign == 0.0:
             return 0.0
-        _subtract(s.stack, f.stacked[t] * w * w, s.schur, 0, b,
-                  s.lu, at + p, n, s.lu, at + p * n, b, p, b, b, s.tiles)  # fmt: skip
+        left, right = Rows(s.lu, at + p, n), Rows(s.lu, at + p * n, b)
+        stack, schur = Rows(s.stack, f.stacked[t] * w * w, b), Rows(s.schur, 0, b)
+        _subtract(stack, schur, left, right, (p, b, b), s.tiles)
     return sign
 
 

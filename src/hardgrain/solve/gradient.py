@@ -14,12 +14,13 @@ grows like L/d, each at the cost of a sweep, where Gauss–Seidel needs (L/d)² 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from hardgrain.kernels import device, jit
 from hardgrain.solve.newton import violation
-from hardgrain.solve.problem import Floats
+from hardgrain.solve.problem import Floats, Ints
 from hardgrain.solve.response import BodyResponse
 
 __all__ = ["at_rest"]
@@ -31,6 +32,27 @@ LOOK = 50
 # may pause for hundreds of iterations; fewer looks give up packings that would have been solved,
 # more of them cost time where grains slide and no force can hold them.
 PATIENCE = 40
+
+
+class Given(NamedTuple):
+    """What stays the same in all iterations; see `BodyResponse` for the bodies."""
+
+    lever: Floats  # (m, 2, dim, size) blocks of h
+    body: Ints  # (m, 2) numbers of the bodies, −1: one that cannot move
+    inverse: Floats  # (bodies, size) M⁻¹
+    free: Floats  # (bodies, size) velocities without impulses
+    base: Floats  # (m, dim) what else is in the contact velocities
+    mu: Floats  # (m,)
+    step: Floats  # (m,) length of a step for each contact [mass]
+
+
+class Iterate(NamedTuple):
+    """Impulses and the velocities they give, and the same numbers extrapolated."""
+
+    r: Floats  # (m, dim)
+    ahead: Floats  # (m, dim)
+    v: Floats  # (bodies, size)
+    v_ahead: Floats  # (bodies, size)
 
 
 @device
@@ -76,12 +98,10 @@ def _on_cone(x, mu):
 
 
 @jit
-def descend(lever, body, inverse, free, base, mu, step, r, ahead, v, v_ahead, theta, iterations):
-    """Make iterations of the accelerated gradient in place; return θ, with which to go on.
-
-    ``r`` and ``v`` are the impulses and the velocities they give, ``ahead`` and ``v_ahead`` the
-    same numbers extrapolated; ``step`` is the length of a step for each contact [mass].
-    """
+def descend(given, iterate, theta, iterations):
+    """Make iterations of the accelerated gradient in place; return θ, with which to go on."""
+    lever, body, inverse, free, base, mu, step = given
+    r, ahead, v, v_ahead = iterate
     m, _, dim, _ = lever.shape
     u, x, old = np.empty(dim), np.empty(dim), np.empty_like(v)
     for _ in range(iterations):
@@ -143,15 +163,13 @@ def at_rest(
     ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
     step = scale[:, 0] / _largest(bodies, scale)
     inverse = 1.0 / bodies.mass
+    given = Given(bodies.lever, bodies.body, inverse, bodies.free, bodies.base, mu, step)
     r = start.copy()
-    ahead, v = r.copy(), bodies.free + bodies.momentum(r) * inverse
-    v_ahead, theta = v.copy(), 1.0
+    v = bodies.free + bodies.momentum(r) * inverse
+    iterate, theta = Iterate(r, r.copy(), v, v.copy()), 1.0
     best, least, count, stuck = r.copy(), math.inf, 0, 0
     while count < most and stuck < PATIENCE:
-        theta = descend(
-            bodies.lever, bodies.body, inverse, bodies.free, bodies.base, mu, step, r, ahead, v,
-            v_ahead, theta, LOOK,
-        )  # fmt: skip
+        theta = descend(given, iterate, theta, LOOK)
         count += LOOK
         found = violation(r / unit, bodies.velocity(r), mu, ratio, bodies.paths)[0]
         stuck = 0 if found < 0.9 * least else stuck + 1

@@ -14,15 +14,7 @@ In both, contact k owns the rows dim·k … dim·k + dim − 1, the normal first
 
 which is Signorini's and Coulomb's law at every contact. The names are FCLIB's, except that h is the
 transpose of its H: a row of h says how a contact velocity follows from the bodies' velocities.
-
-**One step as matrices** (`global_form`). Only what can move is a component of v; what is prescribed
-(walls, driven and locked grains) is part of w, and so are the biases: gap speed and rebounds.
-Cohesion shifts the cone, P ∈ K − c e_N (see `law/coupled.py`); with r = P + c e_N it is K again and
-the pull −c e_N goes into f. A contact that nothing can push along its normal never bears an impulse
-in this package; its rows are zero here, in w too, so that r = 0 solves it.
-
-All dim rows of a contact have the same columns, the movable components of its first and then of its
-second body, stored zeros included: a contact is one dense block of h, in order of the columns.
+Steps of this package are written so by `solve.assembly`.
 """
 
 from __future__ import annotations
@@ -38,21 +30,9 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import InputError
-from hardgrain.kernels import jit, scalar
-from hardgrain.law.contact import make_contact
-from hardgrain.law.coupled import BLOCKED
-from hardgrain.point.frame import make_frame
-from hardgrain.scene.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
-from hardgrain.solve.problem import Floats, Ints, Problem, Stage
+from hardgrain.solve.problem import Floats, Stage
 
-__all__ = [
-    "ContactFrames", "GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual", "global_form",
-]  # fmt: skip
-
-_law, _frame = make_contact(scalar), make_frame(scalar)
-normal_shift, tangent_shift = _law.normal_shift, _law.tangent_shift
-friction, cohesion = _law.friction, _law.cohesion
-cross, tangent = _frame.cross, _frame.tangent
+__all__ = ["GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual"]
 
 BODY = 64  # [rows] largest block of M that is inverted as a dense matrix; larger: sparse factors
 COLUMNS = 512  # columns of hᵀ that are solved for at a time where M has large blocks
@@ -216,62 +196,6 @@ class MatrixSolution:
     history: tuple[Stage, ...] = ()  # how it came about
 
 
-@dataclass(frozen=True)
-class ContactFrames:
-    """How a step's global form lies in space: what maps r and v back to the step."""
-
-    axes: Floats  # (m, dim, dim) unit vectors of each contact, the normal first
-    dofs: Ints  # (n,) which components of (velocity, spin), shape (nb, dim + ns), are v
-    shift: Floats  # (m,) c of cohesion: r_N = P_N + c [mass × speed]
-
-    def impulse(self, r: Floats) -> Floats:
-        """Impulses on the second bodies, shape (m, dim)."""
-        part = r.reshape(self.axes.shape[:2]).copy()
-        part[:, 0] -= self.shift
-        p: Floats = np.matmul(part[:, None, :], self.axes)[:, 0]
-        return p
-
-    def components(self, impulse: Floats) -> Floats:
-        """r of given impulses, shape (m·dim,)."""
-        r = np.matmul(self.axes, impulse[:, :, None])[..., 0]
-        r[:, 0] += self.shift
-        flat: Floats = r.ravel()
-        return flat
-
-    def motion(self, problem: Problem, v: Floats) -> tuple[Floats, Floats]:
-        """Velocities and spins of all bodies, shapes (nb, dim) and (nb, ns)."""
-        both = np.concatenate((problem.velocity, problem.spin), axis=1)
-        both.ravel()[self.dofs] = v
-        return both[:, : problem.dim].copy(), both[:, problem.dim :].copy()
-
-
-def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
-    """One step of this package as matrices; it starts from the problem's impulses.
-
-    Coulomb's law with one coefficient, restitution and cohesion can be said so; contacts with
-    another law are refused.
-    """
-    data, columns, rows, dofs, mass, f, w, mu, shift, axes, start, refused = assemble(
-        problem.rows, problem.motion, problem.laws, problem.dt, problem.remove_overlaps
-    )
-    if refused >= 0:
-        i, j = int(problem.first[refused]), int(problem.second[refused])
-        law = problem.laws[problem.law[refused]]
-        raise InputError(
-            f"the contact of bodies {i} and {j} has {_beyond(law)}, which matrices with Coulomb's"
-            " law cannot hold; use a Gauss–Seidel solver on the step itself"
-        )
-    n = dofs.size
-    all_of_v = np.arange(n + 1, dtype=np.int32)
-    form = GlobalForm(
-        problem.dim,
-        csc_array((mass, all_of_v[:n], all_of_v), shape=(n, n)),
-        csr_array((data, columns, rows), shape=(w.size, n)),
-        f, w, mu, start,
-    )  # fmt: skip
-    return form, ContactFrames(axes, dofs, shift)
-
-
 @np.errstate(over="ignore", invalid="ignore")  # impulses that ran away give inf or nan
 def coulomb_residual(form: GlobalForm | LocalForm, r: Floats) -> float:
     """How far impulses r are from solving a form, by the natural map, as a pure number.
@@ -325,148 +249,3 @@ def _shape(name: str, matrix: Any, rows: int, columns: int) -> None:
     if matrix.shape != (rows, columns):
         given = " × ".join(map(str, matrix.shape))
         raise InputError(f"{name} is {given}; it must be {rows} × {columns}")
-
-
-def _beyond(law: Floats) -> str:
-    """What of a law is more than Coulomb's."""
-    if law[MU_STATIC] != law[MU_DYNAMIC]:
-        return f"friction {law[MU_STATIC]:g} and friction_dynamic {law[MU_DYNAMIC]:g}"
-    name, value = ("rolling", law[ROLLING]) if law[ROLLING] > 0.0 else ("torsion", law[TORSION])
-    return f"{name} resistance {value:g}"
-
-
-@jit
-def assemble(points, motion, laws, dt, remove_overlaps):  # type: ignore[no-untyped-def]
-    """Everything of a step's global form and its frame, as flat arrays; h by rows (CSR).
-
-    The last number returned is a contact whose law cannot be expressed, or −1. A contact velocity
-    along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with arms l. In 2D
-    vectors have a third component zero, and of a turn only the third is there.
-    """
-    first, second, normal, gap = points.first, points.second, points.normal, points.gap
-    velocity, spin = motion.velocity, motion.spin
-    velocity_before, spin_before = motion.velocity_before, motion.spin_before
-    inv_mass, inv_inertia = motion.inv_mass, motion.inv_inertia
-    m, nb, dim, ns = first.size, velocity.shape[0], normal.shape[1], spin.shape[1]
-    size = dim + ns
-    free, before, inverse = np.empty((nb, size)), np.empty((nb, size)), np.empty((nb, size))
-    column = np.full((nb, size), -1, np.int32)
-    dofs = np.empty(nb * size, np.int32)
-    count = 0
-    for i in range(nb):
-        for a in range(size):
-            if a < dim:
-                free[i, a], before[i, a] = velocity[i, a], velocity_before[i, a]
-                inverse[i, a] = inv_mass[i, a]
-            else:
-                free[i, a], before[i, a] = spin[i, a - dim], spin_before[i, a - dim]
-                inverse[i, a] = inv_inertia[i, a - dim]
-            if inverse[i, a] > 0.0:
-                column[i, a] = count
-                dofs[count] = i * size + a
-                count += 1
-    dofs = dofs[:count].copy()
-    mass, f = np.empty(count), np.empty(count)
-    for i in range(nb):
-        for a in range(size):
-            c = column[i, a]
-            if c >= 0:
-                mass[c] = 1.0 / inverse[i, a]
-                f[c] = mass[c] * free[i, a]
-
-    movable = np.zeros(nb, np.int32)
-    for i in range(nb):
-        for a in range(size):
-            movable[i] += column[i, a] >= 0
-    rows = np.zeros(dim * m + 1, np.int32)
-    for k in range(m):
-        for e in range(dim):
-            row = dim * k + e
-            rows[row + 1] = rows[row] + movable[first[k]] + movable[second[k]]
-    data, columns = np.empty(rows[-1]), np.empty(rows[-1], np.int32)
-
-    w, mu, shift = np.empty(dim * m), np.empty(m), np.zeros(m)
-    axes, start = np.empty((m, dim, dim)), np.zeros(dim * m)
-    refused = -1
-    axis, part = np.zeros((3, 3)), np.empty((3, 2 * size))
-    inert = np.empty(2 * size)
-    for k in range(m):
-        i, j = first[k], second[k]
-        law = laws[points.law[k]]
-        if law[MU_STATIC] != law[MU_DYNAMIC] or law[ROLLING] > 0.0:
-            refused = k
-        elif dim == 3 and law[TORSION] > 0.0:
-            refused = k
-        if refused >= 0:
-            break
-        mu[k] = friction(law)[1]
-        nx, ny = normal[k, 0], normal[k, 1]
-        nz = normal[k, 2] if dim == 3 else 0.0
-        tx, ty, tz = -ny, nx, 0.0
-        if dim == 3:
-            tx, ty, tz = tangent(nx, ny, nz)
-        sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
-        axis[0, 0], axis[0, 1], axis[0, 2] = nx, ny, nz
-        axis[1, 0], axis[1, 1], axis[1, 2] = tx, ty, tz
-        axis[2, 0], axis[2, 1], axis[2, 2] = sx, sy, sz
-
-        ix, iy, iz = points.arm_first[k, 0], points.arm_first[k, 1], 0.0
-        jx, jy, jz = points.arm_second[k, 0], points.arm_second[k, 1], 0.0
-        if dim == 3:
-            iz, jz = points.arm_first[k, 2], points.arm_second[k, 2]
-        for a in range(size):
-            inert[a], inert[size + a] = inverse[i, a], inverse[j, a]
-
-        # the rows over all components of both bodies, and W_kk
-        w_nn, w_tt = 0.0, 0.0
-        for e in range(dim):
-            ex, ey, ez = axis[e, 0], axis[e, 1], axis[e, 2]
-            for a in range(dim):
-                axes[k, e, a] = axis[e, a]
-                part[e, a], part[e, size + a] = -axis[e, a], axis[e, a]
-            ax, ay, az = cross(ix, iy, iz, ex, ey, ez)
-            bx, by, bz = cross(jx, jy, jz, ex, ey, ez)
-            if dim == 3:
-                part[e, 3], part[e, 4], part[e, 5] = -ax, -ay, -az
-                part[e, 9], part[e, 10], part[e, 11] = bx, by, bz
-            else:
-                part[e, 2], part[e, 5] = -az, bz
-            s = 0.0
-            for a in range(2 * size):
-                s += inert[a] * part[e, a] * part[e, a]
-            if e == 0:
-                w_nn = s
-            else:
-                w_tt += s
-        live = w_nn > BLOCKED * w_tt
-        if live:
-            shift[k] = cohesion(law, gap[k], dt)
-
-        for e in range(dim):
-            row = dim * k + e
-            u_free, u_before, fixed = 0.0, 0.0, 0.0
-            at = rows[row]
-            for a in range(2 * size):
-                body, which = (i, a) if a < size else (j, a - size)
-                u_free += part[e, a] * free[body, which]
-                u_before += part[e, a] * before[body, which]
-                c = column[body, which]
-                if c < 0:
-                    fixed += part[e, a] * free[body, which]
-                else:
-                    data[at] = part[e, a] if live else 0.0
-                    columns[at] = c
-                    at += 1
-                    if live and e == 0:
-                        f[c] -= part[e, a] * shift[k]
-            if e == 0:
-                bias = normal_shift(law, gap[k], u_free, u_before, dt, remove_overlaps)
-            else:
-                bias = tangent_shift(law, u_before)
-            w[row] = fixed + bias if live else 0.0
-            if live:
-                for a in range(dim):
-                    start[row] += axis[e, a] * points.impulse[k, a]
-                if e == 0:
-                    start[row] += shift[k]
-    return data, columns, rows, dofs, mass, f, w, mu, shift, axes, start, refused

@@ -29,12 +29,15 @@ for each t, and the line has no folds.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardgrain.kernels import device, jit
+from hardgrain.solve.dissection import Fronts
 from hardgrain.solve.elimination import solve_factors
-from hardgrain.solve.problem import Floats
+from hardgrain.solve.problem import Floats, Ints
 from hardgrain.solve.response import BodyResponse
 
 __all__ = ["trace"]
@@ -53,6 +56,41 @@ FEW = 32
 # factorised anew at once. A smaller limit lets the rounding grow; a larger one factorises without
 # need.
 SMALL = 1e-7
+
+
+class Anchors(NamedTuple):
+    """The springs of the contacts, and the line on which they are followed."""
+
+    mu: Floats  # (m,)
+    e: Floats  # (m,) compliance [1/mass]
+    r0: Floats  # (m, 2) r⁰, the impulses around which they act
+    shift: Floats  # (m, 2) d, by which U is shifted at t = 0
+
+
+class Factorised(NamedTuple):
+    """The bodies, and the factors of K for the states that contacts had when it was factorised."""
+
+    lever: Floats  # (m, 2, 2, size) blocks of h
+    body: Ints  # (m, 2) numbers of the bodies, −1: one that cannot move
+    fronts: Fronts
+    lu: Floats
+    swaps: Ints
+
+
+class Line(NamedTuple):
+    """A point of the line, which `follow` moves on."""
+
+    state: NDArray[np.int8]  # (m,)
+    u: Floats  # (m, 2) contact velocities
+    dv: Floats  # (n, size) rates of the bodies' velocities
+    where: Floats  # (4,) t, the direction, the contact that changed last and its former state
+
+
+class Changes(NamedTuple):
+    """What changes of state since the last factorisation do to K⁻¹."""
+
+    store: Floats  # (CHANGES, n, size) K⁻¹ hᵀ p of each
+    felt: Floats  # (CHANGES, 4) its contact, q, and by what it multiplied the determinant
 
 
 @device
@@ -86,8 +124,9 @@ def natural(r, u, weight, mu, state, new):
 
 
 @jit
-def pieces(state, mu, e, r0, d, a):
+def pieces(state, anchors, d, a):
     """Write D and a of r = a − D U for given states."""
+    mu, e, r0 = anchors.mu, anchors.e, anchors.r0
     for k in range(state.size):
         s, stiff = state[k], 1.0 / e[k]
         d[k] = 0.0
@@ -112,8 +151,9 @@ def sooner(f, g, far):
 
 
 @device
-def border(state, mu, e, r0, u, du, sign, last, came):
+def border(state, anchors, u, du, sign, last, came):
     """The next border along the line: how far it is, which contact it belongs to, its new state."""
+    mu, e, r0 = anchors.mu, anchors.e, anchors.r0
     far, who, to = math.inf, -1, OPEN
     for k in range(state.size):
         s, back = state[k], came if k == last else -1
@@ -162,16 +202,16 @@ def feel(lever, body, k, q_n, q_t, x):
 
 
 @jit
-def follow(
-    lever, body, fronts, lu, swaps, mu, e, r0, shift, state, u, dv, where, most, store, felt
-):
+def follow(bodies, anchors, line, made, most):
     """Follow the line with the factors at hand; return the changes of state and how it ended.
 
-    ``where`` holds t, the direction, the contact that changed last and its former state; it is
-    updated, and so are the contact velocities u and the rates dv of the bodies' velocities. The end
-    is 0 if t = 1 was reached, 1 if K must be factorised anew (after ``most`` changes, or at a small
-    determinant), and 2 if the line leads nowhere.
+    The end is 0 if t = 1 was reached, 1 if K must be factorised anew (after ``most`` changes, or at
+    a small determinant), and 2 if the line leads nowhere.
     """
+    lever, body = bodies.lever, bodies.body
+    mu, e, shift = anchors.mu, anchors.e, anchors.shift
+    state, u, dv, where = line
+    store, felt = made
     m, n = state.size, len(dv)
     t, sign, last, came = where[0], where[1], int(where[2]), int(where[3])
     du = np.empty_like(u)
@@ -187,7 +227,7 @@ def follow(
                     for c in range(2):
                         for a in range(dv.shape[1]):
                             du[k, c] += lever[k, side, c, a] * dv[i, a]
-        far, who, to = border(state, mu, e, r0, u, du, sign, last, came)
+        far, who, to = border(state, anchors, u, du, sign, last, came)
         ahead = 1.0 - t if sign > 0.0 else math.inf
         if not min(far, ahead) < math.inf:
             end = 2
@@ -218,7 +258,7 @@ def follow(
             if i >= 0:
                 for a in range(dv.shape[1]):
                     x[i, a, 0] += p_n * lever[who, side, 0, a] + p_t * lever[who, side, 1, a]
-        solve_factors(x, fronts, lu, swaps)
+        solve_factors(x, bodies.fronts, bodies.lu, bodies.swaps)
         y = x[:, :, 0]
         for c in range(changes):
             f = feel(lever, body, int(felt[c, 0]), felt[c, 1], felt[c, 2], y) / felt[c, 3]
@@ -263,11 +303,12 @@ def trace(
     shift = u - bodies.velocity(r0)
     where = np.array([0.0, 1.0, -1.0, -1.0])
     n, size = bodies.mass.shape
-    store, felt = np.empty((CHANGES, n, size)), np.empty((CHANGES, 4))
+    anchors = Anchors(mu, e, r0, shift)
+    made = Changes(np.empty((CHANGES, n, size)), np.empty((CHANGES, 4)))
     d, a = np.zeros((m, 2, 2)), np.zeros((m, 2))
     changes, factorisations = 0, 0
     while True:
-        pieces(state, mu, e, r0, d, a)
+        pieces(state, anchors, d, a)
         sign = bodies.factorize(d)
         factorisations += 1
         # A negative sign at the start means that the line arrives there instead of leaving.
@@ -278,13 +319,12 @@ def trace(
         if where[0] == 1.0:
             return a - np.matmul(d, u[:, :, None])[:, :, 0], changes, factorisations
         dv = bodies.rate(np.matmul(d, shift[:, :, None])[:, :, 0])
-        made, end = follow(
-            bodies.lever, bodies.body, *bodies.elimination.factors, mu, e, r0, shift, state, u, dv,
-            where, min(CHANGES, most - changes), store, felt,
-        )  # fmt: skip
-        changes += made
-        if end == 0 and made <= FEW:
-            pieces(state, mu, e, r0, d, a)
+        factorised = Factorised(bodies.lever, bodies.body, *bodies.elimination.factors)
+        line = Line(state, u, dv, where)
+        new, end = follow(factorised, anchors, line, made, min(CHANGES, most - changes))
+        changes += new
+        if end == 0 and new <= FEW:
+            pieces(state, anchors, d, a)
             return a - np.matmul(d, u[:, :, None])[:, :, 0], changes, factorisations
         if end == 2 or changes >= most:
             return None, changes, factorisations

@@ -18,7 +18,7 @@ solve, because D may span sixteen decades.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import bsr_array, csc_array, csr_array, eye_array
@@ -26,8 +26,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from hardgrain.kernels import jit
+from hardgrain.solve.assembly import ContactFrames
 from hardgrain.solve.elimination import Elimination
-from hardgrain.solve.matrices import ContactFrames, GlobalForm, LocalForm
+from hardgrain.solve.matrices import GlobalForm, LocalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
 
 __all__ = ["BodyResponse", "ContactResponse", "Response", "SparseResponse"]
@@ -66,10 +67,10 @@ class BodyResponse:
     def __init__(self, problem: Problem, form: GlobalForm, frame: ContactFrames) -> None:
         dim, (nb, ns) = form.dim, problem.spin.shape
         size = dim + ns
+        h = SparseRows(form.h.indptr, form.h.indices, form.h.data)
         self.body, self.lever, bodies = levers(
-            form.h.indptr, form.h.indices, form.h.data, frame.dofs,
-            problem.first, problem.second, dim, size, nb,
-        )  # fmt: skip
+            h, frame.dofs, problem.first, problem.second, (nb, dim, size)
+        )
         n = bodies.size
         self.mass = np.ones((n, size))
         self.free = np.zeros((n, size))
@@ -230,18 +231,26 @@ def _parity(permutation: Ints) -> float:
     return -1.0 if (n - cycles) % 2 else 1.0
 
 
+class SparseRows(NamedTuple):
+    """A sparse matrix by rows (CSR), as compiled functions read it."""
+
+    starts: Ints  # where each row begins
+    columns: Ints
+    data: Floats
+
+
 @jit
-def levers(rows, columns, data, dofs, first, second, dim, size, nb):
-    """Blocks of h over bodies.
+def levers(h, dofs, first, second, shape):
+    """Blocks of h over bodies; ``shape`` is (nb, dim, size).
 
     Returns the numbers of the two bodies of each contact (m, 2), where −1 is one that cannot move;
     the blocks, called levers, (m, 2, dim, size); and the bodies that are numbered.
     """
-    m = first.size
+    (nb, dim, size), m = shape, first.size
     used = np.zeros(nb, np.bool_)
     for k in range(m):
-        for at in range(rows[dim * k], rows[dim * k + 1]):
-            used[dofs[columns[at]] // size] = True
+        for at in range(h.starts[dim * k], h.starts[dim * k + 1]):
+            used[dofs[h.columns[at]] // size] = True
     number = np.full(nb, -1, np.int32)
     bodies = np.flatnonzero(used)
     for i in range(bodies.size):
@@ -254,9 +263,9 @@ def levers(rows, columns, data, dofs, first, second, dim, size, nb):
             one, other = other, one
         body[k, 0], body[k, 1] = number[one], number[other]
         for e in range(dim):
-            for at in range(rows[dim * k + e], rows[dim * k + e + 1]):
-                b, a = divmod(dofs[columns[at]], size)
-                lever[k, 0 if b == one else 1, e, a] = data[at]
+            for at in range(h.starts[dim * k + e], h.starts[dim * k + e + 1]):
+                b, a = divmod(dofs[h.columns[at]], size)
+                lever[k, 0 if b == one else 1, e, a] = h.data[at]
     return body, lever, bodies
 
 

@@ -5,17 +5,18 @@ like (L/d)². The rigid solver solves all contacts at once where that pays. It t
 an order that keeps the history of the forces for as long as possible:
 
 1. **Sweeps.** In fast flow some hundred Gauss–Seidel sweeps are enough, and nothing is faster. The
-rate at which they converge soon tells whether they will finish before anything else would. 2.
-**States** (`solve.newton`). If the impulses of the last step nearly solve this one, few contacts
-change between open, sticking and sliding, and Newton's method finds the new states from the old. 3.
-**Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are any,
-solve a convex problem. It is tried first by gradients (`solve.gradient`), which begin with the
-forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which never
-folds. 4. **Springs** (`solve.hardening`). This is for disks that move: contacts become springs that
-harden, and their solution is followed from state to state round every fold (`solve.piecewise`). 5.
-**Path** (`solve.path`). This is for all other motion: the central path of the exact laws, for
-spheres from up to five different starts. Disks then try the springs once more. 6. **Sweeps again.**
-They remove the rounding errors of every stage, and are the last resort.
+   rate at which they converge soon tells whether they will finish before anything else would.
+2. **States** (`solve.newton`). If the impulses of the last step nearly solve this one, few contacts
+   change between open, sticking and sliding, and Newton's method finds the new states from the old.
+3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
+   any, solve a convex problem. It is tried first by gradients (`solve.gradient`), which begin with
+   the forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which
+   never folds.
+4. **Springs** (`solve.hardening`). This is for disks that move: contacts become springs that
+   harden, and their solution is followed from state to state round every fold (`solve.piecewise`).
+5. **Path** (`solve.path`). This is for all other motion: the central path of the exact laws, for
+   spheres from up to five different starts. Disks then try the springs once more.
+6. **Sweeps again.** They remove the rounding errors of every stage, and are the last resort.
 
 No stage is trusted. A step counts as converged when the residual of the contact laws
 (`point.residual`), measured after a sweep, is within the tolerance. ``history`` lists the stages
@@ -41,6 +42,7 @@ from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
+from hardgrain.solve.task import MatrixTask, StepTask, impulse_of
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
@@ -84,10 +86,6 @@ STIFF = 1e4
 # [factorisations] What that method may take. If few states change, a handful is enough, and a
 # search that takes longer rarely ends.
 FEW = 16
-# [1] Grains count as having been at rest if their rms speed before the step is below this share of
-# what it would become without contacts. If it is larger, the relaxed law is tried on flows, where
-# it is wrong and costs time; if it is smaller, packings that still creep miss the cheapest method.
-STILL = 0.1
 # [1] Iterations of gradients, relative to the sweeps that would cost as much as a factorised
 # method, by dimension. Factors fill up in 3D, so these sweeps are many there and half of them
 # suffice. Fewer iterations give up packings that were nearly solved; more delay the next method.
@@ -157,80 +155,9 @@ def search(
     watch: Callable[[Any], None] | None = None,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
-    task = _Step(problem) if isinstance(problem, Problem) else _Matrices(problem)
+    task = StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)
     found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch).run()
     return found
-
-
-class _Step:
-    """A step of this package, as sweeps need it and as methods for all contacts at once need it."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
-        self.start = problem.impulse
-        moves = problem.inv_mass.any(axis=1)
-        before, free = problem.velocity_before[moves], problem.velocity[moves]
-        self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
-
-    def at(self, impulse: Floats) -> Problem:
-        return replace(self.problem, impulse=impulse)
-
-    def whole(self) -> tuple[Response, Floats, Floats]:
-        """The response of the bodies, µ, and the impulses to start from in contact frames."""
-        from hardgrain.solve.matrices import global_form
-        from hardgrain.solve.response import BodyResponse
-
-        form, self._frame = global_form(self.problem)
-        assert form.start is not None
-        return BodyResponse(self.problem, form, self._frame), form.mu, form.start
-
-    def impulse(self, r: Floats) -> Floats:
-        """Impulses given in contact frames, as sweeps start from them."""
-        return self._frame.impulse(r.ravel())
-
-    def components(self, impulse: Floats) -> Floats:
-        """Impulses as sweeps give them, in contact frames."""
-        return self._frame.components(impulse)
-
-    def closed(self, solution: Any) -> Any:
-        """The solution as the caller gets it."""
-        return solution
-
-
-class _Matrices:
-    """A problem given as matrices, with the same members as `_Step`."""
-
-    def __init__(self, form: GlobalForm | LocalForm) -> None:
-        self.form, self.local, self.contacts = form, form.local(), form.contacts
-        self.dim = form.dim
-        self.still = True  # matrices hold no velocities before the step, so rest is worth a try
-        self.start = np.zeros(self.local.q.size) if form.start is None else form.start
-
-    def at(self, r: Floats) -> LocalForm:
-        return replace(self.local, start=r)
-
-    def whole(self) -> tuple[Response, Floats, Floats]:
-        from hardgrain.solve.matrices import LocalForm
-        from hardgrain.solve.response import ContactResponse, SparseResponse
-
-        form = self.form
-        bodies = ContactResponse(form) if isinstance(form, LocalForm) else SparseResponse(form)
-        return bodies, form.mu, self.start
-
-    def impulse(self, r: Floats) -> Floats:
-        return r.ravel()
-
-    def components(self, impulse: Floats) -> Floats:
-        return impulse
-
-    def closed(self, solution: MatrixSolution) -> MatrixSolution:
-        """The solution as the caller gets it: with the velocities, if the form is global."""
-        from hardgrain.solve.matrices import GlobalForm
-
-        form = self.form
-        return replace(
-            solution, v=form.velocity(solution.r) if isinstance(form, GlobalForm) else None
-        )
 
 
 @dataclass
@@ -238,7 +165,7 @@ class _Search:
     """The search for one step's impulses: what was tried, and the best result so far."""
 
     solver: RigidSolver
-    task: _Step | _Matrices
+    task: StepTask | MatrixTask
     seed: int
     step: int
     watch: Callable[[Any], None] | None
@@ -255,14 +182,14 @@ class _Search:
         first = self._sweep(start, 1)
         if not self.best.converged and not self._swept(first):
             stages = (
-                self._states(first.residual), self._rest(), self._springs(FIRST), self._paths(),
-                self._springs(AGAIN),
+                self._states(first.residual), self._rest(), self._hardening(FIRST), self._paths(),
+                self._hardening(AGAIN),
             )  # fmt: skip
             for _ in itertools.chain(*stages):
                 if self.best.converged:
                     break
         if not self.best.converged:
-            self._sweep(_impulse(self.best), self.solver.sweeps)
+            self._sweep(impulse_of(self.best), self.solver.sweeps)
         best = replace(self.best, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
 
@@ -275,7 +202,7 @@ class _Search:
     @property
     def _disks(self) -> bool:
         """Whether contacts can be followed from state to state, which needs disks."""
-        return self.task.dim == 2 and isinstance(self.task, _Step)
+        return self.task.dim == 2 and isinstance(self.task, StepTask)
 
     @property
     def _patience(self) -> float:
@@ -305,7 +232,7 @@ class _Search:
         """Sweep on as long as their rate promises an early end; return whether they converged."""
         portion, tolerance = PROBE, self.solver.tolerance
         while self.sweeps < self.solver.sweeps:
-            found = self._sweep(_impulse(last), portion)
+            found = self._sweep(impulse_of(last), portion)
             if found.converged:
                 return True
             fall = math.log(last.residual_rms / found.residual_rms) if found.residual_rms else 0.0
@@ -349,7 +276,7 @@ class _Search:
             yield
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
-    def _springs(self, patience: int) -> Iterator[None]:
+    def _hardening(self, patience: int) -> Iterator[None]:
         """Follow disks from soft contacts to rigid ones."""
         from hardgrain.solve.hardening import harden
         from hardgrain.solve.response import BodyResponse
@@ -401,9 +328,4 @@ class _Search:
     def _swept_so_far(self) -> Floats:
         """The best impulses so far in contact frames, shape (m, dim)."""
         bodies = self._whole[0]
-        return self.task.components(_impulse(self.best)).reshape(bodies.q.shape)
-
-
-def _impulse(solution: Any) -> Floats:
-    found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
-    return found
+        return self.task.components(impulse_of(self.best)).reshape(bodies.q.shape)

@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.contact.arms import surface_velocity
 from hardgrain.contact.pairs import rotate
 from hardgrain.scene.model import Contacts, Floats, Model
 from hardgrain.step.loads import turn
@@ -73,12 +74,8 @@ class Glue:
         if not self.bodies.size:
             return
         by, arm = self._by, position[self.bodies] - position[self._by]
-        omega = spin[by]
-        if arm.shape[1] == 2:
-            turning = omega * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
-        else:
-            turning = np.cross(omega, arm)
-        velocity[self.bodies], spin[self.bodies] = velocity[by] + turning, omega
+        velocity[self.bodies] = surface_velocity(velocity, spin, by, arm)
+        spin[self.bodies] = spin[by]
 
     def place(self, before: Floats, position: Floats, spin: Floats, dt: float) -> None:
         """Put what is glued to a turning wall where that took it from ``before``, in place."""

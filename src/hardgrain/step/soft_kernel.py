@@ -59,8 +59,11 @@ class Pairs(NamedTuple):
     seen: np.ndarray  # (p, 7): n, gap, force on the second body
 
 
-class Walls(NamedTuple):
-    """All walls in 3D, see `scene.wall_kinds`; a circle is a cylinder along z."""
+class MovingWalls(NamedTuple):
+    """All walls in 3D, and how they stood when the step began.
+
+    They are rows as in `scene.wall_kinds`; a circle is a cylinder along z.
+    """
 
     kind: np.ndarray  # (w,)
     point: np.ndarray  # (w, 3)
@@ -166,15 +169,14 @@ def contact_forces(b, pairs, walls, law, last):
                 uz += v[j, 3] * py - v[j, 4] * px
             u_n = ux * nx + uy * ny + uz * nz
             force_n = normal_force(-gap, u_n, k_n, pairs.law[p, 1])
-            sx = sy = sz = 0.0
+            xi = (0.0, 0.0, 0.0)
             if k_t > 0.0:
-                sx, sy, sz = onto_plane(spring[p, 0], spring[p, 1], spring[p, 2], nx, ny, nz)
-            tx, ty, tz, sx, sy, sz, stored = stretch(
-                sx, sy, sz, ux - u_n * nx, uy - u_n * ny, uz - u_n * nz,
-                pairs.law[p, 0] * force_n, k_t, law.tangential_damping, dt,
-            )  # fmt: skip
+                xi = onto_plane((spring[p, 0], spring[p, 1], spring[p, 2]), (nx, ny, nz))
+            slip = (ux - u_n * nx, uy - u_n * ny, uz - u_n * nz)
+            limit = pairs.law[p, 0] * force_n
+            (tx, ty, tz), xi, stored = stretch(xi, slip, limit, k_t, law.tangential_damping, dt)
             if k_t > 0.0:
-                spring[p, 0], spring[p, 1], spring[p, 2] = sx, sy, sz
+                spring[p, 0], spring[p, 1], spring[p, 2] = xi
             gained += stored
             worst = max(worst, -gap)
             touching[p] = True
@@ -252,9 +254,9 @@ def move_walls(b, walls, elapsed):
         if rate > 0.0:
             x, y, z = x / rate, y / rate, z / rate
             c, s = math.cos(rate * elapsed), math.sin(rate * elapsed)
-            turn(walls.axis_before, walls.axis, w, x, y, z, c, s)
-            turn(walls.side_before, walls.side, w, x, y, z, c, s)
-            turn(walls.offset, walls.point, w, x, y, z, c, s)
+            rotate_vector(walls.axis_before, walls.axis, w, (x, y, z), c, s)
+            rotate_vector(walls.side_before, walls.side, w, (x, y, z), c, s)
+            rotate_vector(walls.offset, walls.point, w, (x, y, z), c, s)
         else:
             for a in range(3):
                 walls.axis[w, a], walls.point[w, a] = walls.axis_before[w, a], walls.offset[w, a]
@@ -264,8 +266,9 @@ def move_walls(b, walls, elapsed):
 
 
 @device
-def turn(vectors, turned, w, x, y, z, c, s):
-    """Rodrigues' formula: vector w turned about (x, y, z) by the angle with cosine c and sine s."""
+def rotate_vector(vectors, turned, w, about, c, s):
+    """Rodrigues' formula: vector w turned about an axis by the angle with cosine c and sine s."""
+    x, y, z = about
     vx, vy, vz = vectors[w, 0], vectors[w, 1], vectors[w, 2]
     along = (1.0 - c) * (x * vx + y * vy + z * vz)
     turned[w, 0] = c * vx + s * (y * vz - z * vy) + along * x

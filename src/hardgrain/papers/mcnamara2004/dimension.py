@@ -34,7 +34,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
 )
 from hardgrain.run.simulation import Simulation
 from hardgrain.step.engine import SoftParticles
-from hardgrain.step.soft_particles import admissible_step
+from hardgrain.step.stable_step import admissible_step
 
 __all__ = ["EXPERIMENT"]
 

@@ -16,6 +16,8 @@ changes any more. A sliding spring keeps its greatest length, ξ = −T/k.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,11 +57,10 @@ class SoftDisks:
         """
         m = self.model
         n = m.n
-        done: int = _step(
-            self.x, self.v, self.normal, self.tangential, self.spring, m.radius, m.mass[:n],
-            m.inertia[:n], self.walls, m.wall_axis, m.gravity, self.stiffness, self.damping,
-            self.friction, dt, tolerance, sweeps,
-        )  # fmt: skip
+        disks = _Disks(m.radius, m.mass[:n], m.inertia[:n], self.walls, m.wall_axis, m.gravity)
+        state = _State(self.x, self.v, self.normal, self.tangential, self.spring)
+        law = _Law(self.stiffness, self.damping, self.friction)
+        done: int = _step(disks, state, law, dt, tolerance, sweeps)
         if not np.isfinite(self.v).all():
             raise RunError(f"soft disks: velocities are not finite at time {self.time:.4g}")
         self.time += dt
@@ -101,13 +102,47 @@ _NOTHING = 1e-30
 _NX, _NY, _N0, _WN, _WT, _T0, _N, _T = range(8)
 
 
+class _Disks(NamedTuple):
+    """What stays the same: disks, planes and gravity."""
+
+    r: Floats  # (n,)
+    mass: Floats  # (n,)
+    inertia: Floats  # (n,)
+    walls: Floats  # (w, 2) a point of each plane
+    inward: Floats  # (w, 2) its normal, to where the disks are
+    gravity: Floats  # (2,)
+
+
+class _State(NamedTuple):
+    """What a step changes."""
+
+    x: Floats  # (n, 2)
+    v: Floats  # (n, 3) velocities and spins
+    normal: Floats  # (n, n + w) R of each pair of bodies
+    tangential: Floats  # (n, n + w) T
+    spring: Floats  # (n, n + w) ξ
+
+
+class _Law(NamedTuple):
+    stiffness: float
+    damping: float
+    mu: float
+
+
+class _Velocities(NamedTuple):
+    """Velocities as the sweeps use them, and how a force of 1 changes those of each body."""
+
+    u: Floats  # (n + w, 3) velocities, and spins times radius
+    push: Floats  # (n + w,) change of the velocity
+    twist: Floats  # (n + w,) change of the spin times radius
+
+
 @jit
-def _step(
-    x: Floats, v: Floats, normal: Floats, tangential: Floats, spring: Floats, r: Floats,
-    mass: Floats, inertia: Floats, walls: Floats, inward: Floats, gravity: Floats,
-    stiffness: float, damping: float, mu: float, dt: float, tolerance: float, sweeps: int,
-) -> int:  # fmt: skip
+def _step(disks: _Disks, state: _State, law: _Law, dt: float, tolerance: float, sweeps: int) -> int:
     """One step in place. Tangents are n × z, as in `Packing`; spins turn both surfaces along it."""
+    r, mass, inertia, walls, inward, gravity = disks
+    x, v, normal, tangential, spring = state
+    stiffness, damping, mu = law
     n, w = x.shape[0], walls.shape[0]
     c = damping + stiffness * dt
     fastest = 0.0
@@ -116,9 +151,8 @@ def _step(
     reach = 2.5 * dt * (np.sqrt(fastest) + dt)
     first, second = np.empty(n * (n + w), np.int64), np.empty(n * (n + w), np.int64)
     p = np.empty((n * (n + w), 8))
-    # Velocities as the sweeps use them, with spins times radius, and how a force of 1 changes the
-    # velocity (push) and the spin (twist) of each body.
-    u, push, twist = np.zeros((n + w, 3)), np.zeros(n + w), np.zeros(n + w)
+    velocities = _Velocities(np.zeros((n + w, 3)), np.zeros(n + w), np.zeros(n + w))
+    u, push, twist = velocities
     for i in range(n):
         push[i], twist[i] = dt / mass[i], dt * r[i] ** 2 / inertia[i]
         u[i, 0], u[i, 1] = v[i, 0] + dt * gravity[0], v[i, 1] + dt * gravity[1]
@@ -143,7 +177,7 @@ def _step(
             p[count, _WT] = push[i] + push[j] + twist[i] + twist[j]
             p[count, _T0] = -stiffness * spring[i, j]
             p[count, _N], p[count, _T] = normal[i, j], tangential[i, j]
-            _push(u, push, twist, i, j, nx, ny, normal[i, j], tangential[i, j])
+            _push(velocities, i, j, (nx, ny), normal[i, j], tangential[i, j])
             count += 1
     done = 0
     while done < sweeps:
@@ -161,7 +195,7 @@ def _step(
                 new_t = 0.0
             d_n, d_t = new_n - p[k, _N], new_t - p[k, _T]
             p[k, _N], p[k, _T] = new_n, new_t
-            _push(u, push, twist, i, j, nx, ny, d_n, d_t)
+            _push(velocities, i, j, (nx, ny), d_n, d_t)
             worst = max(worst, abs(d_n), abs(d_t))
         done += 1
         if worst <= tolerance:
@@ -185,10 +219,10 @@ def _step(
 
 @device
 def _push(
-    u: Floats, push: Floats, twist: Floats, i: int, j: int, nx: float, ny: float, f_n: float,
-    f_t: float,
-) -> None:  # fmt: skip
+    velocities: _Velocities, i: int, j: int, n: tuple[float, float], f_n: float, f_t: float
+) -> None:
     """Change the velocities of both bodies by a force on j; walls stay where they are."""
+    (u, push, twist), (nx, ny) = velocities, n
     fx, fy = f_n * nx + f_t * ny, f_n * ny - f_t * nx
     u[i, 0] -= push[i] * fx
     u[i, 1] -= push[i] * fy

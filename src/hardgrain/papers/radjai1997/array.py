@@ -40,7 +40,7 @@ def steady_state(
     # `Array` refuses numbers that are not whole
     at_rest = np.zeros(max(0, particles) if whole else 0)
     given = (particles, drive, brake, mu, mu_plane, mu_block)
-    return evolve(*given, at_rest, 0.0, law, **options).steady
+    return evolve(*given, at_rest, 0.0, law=law, **options).steady
 
 
 def evolve(
@@ -52,8 +52,8 @@ def evolve(
     mu_block: ArrayLike,
     omega0: ArrayLike,
     v0: float,
-    law: Law = "C1",
     *,
+    law: Law = "C1",
     mu_static: ArrayLike | None = None,
     mu_plane_static: ArrayLike | None = None,
     mu_block_static: ArrayLike | None = None,

@@ -26,7 +26,7 @@ from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Piston, Plane
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.engine import RigidGrains, SoftParticles
-from hardgrain.step.soft_particles import admissible_step
+from hardgrain.step.stable_step import admissible_step
 
 __all__ = [
     "BLOCK_MASS",

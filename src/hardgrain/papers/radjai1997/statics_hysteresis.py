@@ -23,7 +23,7 @@ __all__ = ["hysteresis", "two_coefficients"]
 def _moves(size: int, drive: float, velocity: float) -> bool:
     """Whether disks that roll with ``velocity`` go on under C2, or begin to, with 0."""
     end = evolve(
-        size, drive, *DYNAMIC, np.full(size, velocity), velocity, "C2",
+        size, drive, *DYNAMIC, np.full(size, velocity), velocity, law="C2",
         mu_static=STATIC[1], mu_plane_static=STATIC[2], keep_closed=True,
     )  # fmt: skip
     if velocity == 0.0:

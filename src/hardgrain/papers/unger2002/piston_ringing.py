@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardgrain.measure.rigidity import network
+from hardgrain.measure.contact_network import contact_network
 from hardgrain.papers.fit import Floats, Ringing, damped_sine, power_law
 from hardgrain.papers.unger2002.packing import (
     DT,
@@ -143,4 +143,4 @@ def measure(plan: Plan, job: tuple[int, bool]) -> Measured:
 
 def _predicted(packing: PistonPacking) -> float:
     model, _ = packing.scene.build(0)
-    return 2.0 * theory.q("random") * network(model, packing.state, DT).rate
+    return 2.0 * theory.q("random") * contact_network(model, packing.state, DT).rate

@@ -26,9 +26,9 @@ from hardgrain.papers.fit import Floats
 from hardgrain.papers.unger2002.packing import prepared
 from hardgrain.papers.unger2002.row import at_rest
 from hardgrain.run.simulation import Simulation
+from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
-from hardgrain.solve.matrices import global_form
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.theory.spring import largest_step

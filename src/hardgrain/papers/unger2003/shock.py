@@ -33,7 +33,8 @@ from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Cylinder, Drum, Grains, Piston, Plane
-from hardgrain.solve.matrices import LocalForm, global_form
+from hardgrain.solve.assembly import global_form
+from hardgrain.solve.matrices import LocalForm
 from hardgrain.step.contact_dynamics import ContactDynamics
 
 __all__ = ["EXPERIMENT"]

@@ -1,0 +1,284 @@
+"""One step of this package as matrices: M v = f + hᵀ r, u = h v + w (`solve.matrices`).
+
+Only what can move is a component of v; what is prescribed (walls, driven and locked grains) is part
+of w, and so are the biases: gap speed and rebounds. Cohesion shifts the cone, P ∈ K − c e_N (see
+`law/coupled.py`); with r = P + c e_N it is K again and the pull −c e_N goes into f. A contact that
+nothing can push along its normal never bears an impulse in this package; its rows are zero here, in
+w too, so that r = 0 solves it.
+
+All dim rows of a contact have the same columns, the movable components of its first and then of its
+second body, stored zeros included: a contact is one dense block of h, in order of the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from hardgrain.errors import InputError
+from hardgrain.kernels import jit, scalar
+from hardgrain.law.contact import make_contact
+from hardgrain.law.coupled import BLOCKED
+from hardgrain.point.frame import make_frame
+from hardgrain.scene.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
+from hardgrain.solve.matrices import GlobalForm
+from hardgrain.solve.problem import Floats, Ints, Problem
+
+__all__ = ["ContactFrames", "global_form"]
+
+_law, _frame = make_contact(scalar), make_frame(scalar)
+normal_shift, tangent_shift = _law.normal_shift, _law.tangent_shift
+friction, cohesion = _law.friction, _law.cohesion
+cross, tangent = _frame.cross, _frame.tangent
+
+
+@dataclass(frozen=True)
+class ContactFrames:
+    """How a step's global form lies in space: what maps r and v back to the step."""
+
+    axes: Floats  # (m, dim, dim) unit vectors of each contact, the normal first
+    dofs: Ints  # (n,) which components of (velocity, spin), shape (nb, dim + ns), are v
+    shift: Floats  # (m,) c of cohesion: r_N = P_N + c [mass × speed]
+
+    def impulse(self, r: Floats) -> Floats:
+        """Impulses on the second bodies, shape (m, dim)."""
+        part = r.reshape(self.axes.shape[:2]).copy()
+        part[:, 0] -= self.shift
+        p: Floats = np.matmul(part[:, None, :], self.axes)[:, 0]
+        return p
+
+    def components(self, impulse: Floats) -> Floats:
+        """r of given impulses, shape (m·dim,)."""
+        r = np.matmul(self.axes, impulse[:, :, None])[..., 0]
+        r[:, 0] += self.shift
+        flat: Floats = r.ravel()
+        return flat
+
+    def motion(self, problem: Problem, v: Floats) -> tuple[Floats, Floats]:
+        """Velocities and spins of all bodies, shapes (nb, dim) and (nb, ns)."""
+        both = np.concatenate((problem.velocity, problem.spin), axis=1)
+        both.ravel()[self.dofs] = v
+        return both[:, : problem.dim].copy(), both[:, problem.dim :].copy()
+
+
+def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
+    """One step of this package as matrices; it starts from the problem's impulses.
+
+    Coulomb's law with one coefficient, restitution and cohesion can be said so; contacts with
+    another law are refused.
+    """
+    _refuse_other_laws(problem)
+    of = components(problem.motion)
+    made = assemble(problem.rows, of, problem.laws, problem.dt, problem.remove_overlaps)
+    n = of.dofs.size
+    all_of_v = np.arange(n + 1, dtype=np.int32)
+    form = GlobalForm(
+        problem.dim,
+        csc_array((1.0 / of.inverse.ravel()[of.dofs], all_of_v[:n], all_of_v), shape=(n, n)),
+        csr_array((made.data, made.columns, made.rows), shape=(made.w.size, n)),
+        made.f, made.w, made.mu, made.start,
+    )  # fmt: skip
+    return form, ContactFrames(made.axes, of.dofs, made.shift)
+
+
+def _refuse_other_laws(problem: Problem) -> None:
+    laws = problem.laws
+    beyond = (laws[:, MU_STATIC] != laws[:, MU_DYNAMIC]) | (laws[:, ROLLING] > 0.0)
+    if problem.dim == 3:
+        beyond |= laws[:, TORSION] > 0.0
+    refused = np.flatnonzero(beyond[problem.law])
+    if refused.size:
+        k = refused[0]
+        raise InputError(
+            f"the contact of bodies {problem.first[k]} and {problem.second[k]} has"
+            f" {_beyond(laws[problem.law[k]])}, which matrices with Coulomb's law cannot hold; use"
+            " a Gauss–Seidel solver on the step itself"
+        )
+
+
+def _beyond(law: Floats) -> str:
+    """What of a law is more than Coulomb's."""
+    if law[MU_STATIC] != law[MU_DYNAMIC]:
+        return f"friction {law[MU_STATIC]:g} and friction_dynamic {law[MU_DYNAMIC]:g}"
+    name, value = ("rolling", law[ROLLING]) if law[ROLLING] > 0.0 else ("torsion", law[TORSION])
+    return f"{name} resistance {value:g}"
+
+
+class Components(NamedTuple):
+    """The components of (velocity, spin) of all bodies, and which of them are v."""
+
+    free: Floats  # (nb, dim + ns) without impulses
+    before: Floats  # (nb, dim + ns) at the start of the step
+    inverse: Floats  # (nb, dim + ns) inverse masses and moments of inertia; 0: prescribed
+    column: Ints  # (nb, dim + ns) the place in v, or −1
+    dofs: Ints  # (n,) the components of v, as `ContactFrames.dofs`
+
+
+class Assembled(NamedTuple):
+    """The parts of a global form and of its frames; h by rows (CSR)."""
+
+    data: Floats
+    columns: Ints
+    rows: Ints  # (m·dim + 1,) where each row begins
+    f: Floats
+    w: Floats
+    mu: Floats
+    start: Floats
+    axes: Floats
+    shift: Floats
+
+
+@jit
+def components(motion):
+    """The components of all bodies, those of v in order."""
+    (nb, dim), ns = motion.velocity.shape, motion.spin.shape[1]
+    size = dim + ns
+    free, before, inverse = np.empty((nb, size)), np.empty((nb, size)), np.empty((nb, size))
+    free[:, :dim], free[:, dim:] = motion.velocity, motion.spin
+    before[:, :dim], before[:, dim:] = motion.velocity_before, motion.spin_before
+    inverse[:, :dim], inverse[:, dim:] = motion.inv_mass, motion.inv_inertia
+    column = np.full((nb, size), -1, np.int32)
+    dofs = np.empty(nb * size, np.int32)
+    count = 0
+    for i in range(nb):
+        for a in range(size):
+            if inverse[i, a] > 0.0:
+                column[i, a] = count
+                dofs[count] = i * size + a
+                count += 1
+    return Components(free, before, inverse, column, dofs[:count].copy())
+
+
+@jit
+def row_starts(first, second, column, dim):
+    """Where each row of h begins: it has the movable components of both bodies of its contact."""
+    movable = np.zeros(len(column), np.int32)
+    for i in range(len(column)):
+        for a in range(column.shape[1]):
+            movable[i] += column[i, a] >= 0
+    rows = np.zeros(dim * first.size + 1, np.int32)
+    for k in range(first.size):
+        for e in range(dim):
+            row = dim * k + e
+            rows[row + 1] = rows[row] + movable[first[k]] + movable[second[k]]
+    return rows
+
+
+@scalar
+def contact_axes(normal, k, axis):
+    """Write the unit vectors of contact k into axis (3, 3): the normal and two tangents.
+
+    In 2D vectors have a third component zero, and the third axis is that of rotations.
+    """
+    dim = normal.shape[1]
+    nx, ny = normal[k, 0], normal[k, 1]
+    nz = normal[k, 2] if dim == 3 else 0.0
+    tx, ty, tz = -ny, nx, 0.0
+    if dim == 3:
+        tx, ty, tz = tangent(nx, ny, nz)
+    sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
+    axis[0, 0], axis[0, 1], axis[0, 2] = nx, ny, nz
+    axis[1, 0], axis[1, 1], axis[1, 2] = tx, ty, tz
+    axis[2, 0], axis[2, 1], axis[2, 2] = sx, sy, sz
+
+
+@scalar
+def contact_rows(arm_first, arm_second, k, axis, part):
+    """Write the rows of contact k over all components of its first, then of its second body.
+
+    A contact velocity along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with arms l. In 2D
+    only the third component of a spin is there.
+    """
+    dim, size = arm_first.shape[1], part.shape[1] // 2
+    ix, iy, iz = arm_first[k, 0], arm_first[k, 1], 0.0
+    jx, jy, jz = arm_second[k, 0], arm_second[k, 1], 0.0
+    if dim == 3:
+        iz, jz = arm_first[k, 2], arm_second[k, 2]
+    for e in range(dim):
+        for a in range(dim):
+            part[e, a], part[e, size + a] = -axis[e, a], axis[e, a]
+        ax, ay, az = cross(ix, iy, iz, axis[e, 0], axis[e, 1], axis[e, 2])
+        bx, by, bz = cross(jx, jy, jz, axis[e, 0], axis[e, 1], axis[e, 2])
+        if dim == 3:
+            part[e, 3], part[e, 4], part[e, 5] = -ax, -ay, -az
+            part[e, 9], part[e, 10], part[e, 11] = bx, by, bz
+        else:
+            part[e, 2], part[e, 5] = -az, bz
+
+
+@scalar
+def can_push(part, inverse, i, j):
+    """Whether an impulse along the normal moves the bodies i and j: W_NN against the other W."""
+    size = inverse.shape[1]
+    w_nn, w_tt = 0.0, 0.0
+    for e in range(len(part)):
+        s = 0.0
+        for a in range(size):
+            s += inverse[i, a] * part[e, a] * part[e, a]
+        for a in range(size):
+            s += inverse[j, a] * part[e, size + a] * part[e, size + a]
+        if e == 0:
+            w_nn = s
+        else:
+            w_tt += s
+    return w_nn > BLOCKED * w_tt
+
+
+@jit
+def assemble(points, of, laws, dt, remove_overlaps):
+    """Everything of a step's global form but M, and its contact frames."""
+    # Bound here, once: within the loop Numba would count references.
+    first, second, normal, gap = points.first, points.second, points.normal, points.gap
+    arm_first, arm_second, which_law = points.arm_first, points.arm_second, points.law
+    impulse = points.impulse
+    free, before, inverse, column, dofs = of
+    (m, dim), size = normal.shape, free.shape[1]
+    rows = row_starts(first, second, column, dim)
+    data, columns = np.empty(rows[-1]), np.empty(rows[-1], np.int32)
+    f = np.empty(dofs.size)
+    for c in range(f.size):
+        i, a = divmod(dofs[c], size)
+        f[c] = 1.0 / inverse[i, a] * free[i, a]
+    w, start = np.zeros(dim * m), np.zeros(dim * m)
+    mu, shift, axes = np.empty(m), np.zeros(m), np.empty((m, dim, dim))
+    axis, part = np.empty((3, 3)), np.empty((dim, 2 * size))
+    for k in range(m):
+        i, j, law = first[k], second[k], laws[which_law[k]]
+        mu[k] = friction(law)[1]
+        contact_axes(normal, k, axis)
+        contact_rows(arm_first, arm_second, k, axis, part)
+        live = can_push(part, inverse, i, j)
+        if live:
+            shift[k] = cohesion(law, gap[k], dt)
+        for e in range(dim):
+            for a in range(dim):
+                axes[k, e, a] = axis[e, a]
+            row = dim * k + e
+            u_free, u_before, fixed = 0.0, 0.0, 0.0
+            at = rows[row]
+            for a in range(2 * size):
+                body, which = (i, a) if a < size else (j, a - size)
+                u_free += part[e, a] * free[body, which]
+                u_before += part[e, a] * before[body, which]
+                c = column[body, which]
+                if c < 0:
+                    fixed += part[e, a] * free[body, which]
+                    continue
+                data[at], columns[at] = part[e, a] if live else 0.0, c
+                at += 1
+                if live and e == 0:
+                    f[c] -= part[e, a] * shift[k]
+            if not live:
+                continue
+            if e == 0:
+                bias = normal_shift(law, gap[k], u_free, u_before, dt, remove_overlaps)
+                start[row] = shift[k]
+            else:
+                bias = tangent_shift(law, u_before)
+            w[row] = fixed + bias
+            for a in range(dim):
+                start[row] += axis[e, a] * impulse[k, a]
+    return Assembled(data, columns, rows, f, w, mu, start, axes, shift)

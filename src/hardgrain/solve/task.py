@@ -1,0 +1,103 @@
+"""What the stages of the rigid solver work on: a step of this package, or a problem as matrices.
+
+Both are seen in two ways. Sweeps take the problem as it was given, with other impulses to start
+from; methods for all contacts at once take the response of the bodies and impulses in contact
+frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardgrain.solve.problem import Floats, Problem, Solution
+
+if TYPE_CHECKING:
+    from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
+    from hardgrain.solve.response import Response
+
+__all__ = ["MatrixTask", "StepTask", "impulse_of"]
+
+# [1] Grains count as having been at rest if their rms speed before the step is below this share of
+# what it would become without contacts. If it is larger, the relaxed law is tried on flows, where
+# it is wrong and costs time; if it is smaller, packings that still creep miss the cheapest method.
+STILL = 0.1
+
+
+class StepTask:
+    """A step of this package, as sweeps need it and as methods for all contacts at once need it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
+        self.start = problem.impulse
+        moves = problem.inv_mass.any(axis=1)
+        before, free = problem.velocity_before[moves], problem.velocity[moves]
+        self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
+
+    def at(self, impulse: Floats) -> Problem:
+        return replace(self.problem, impulse=impulse)
+
+    def whole(self) -> tuple[Response, Floats, Floats]:
+        """The response of the bodies, µ, and the impulses to start from in contact frames."""
+        from hardgrain.solve.assembly import global_form
+        from hardgrain.solve.response import BodyResponse
+
+        form, self._frame = global_form(self.problem)
+        assert form.start is not None
+        return BodyResponse(self.problem, form, self._frame), form.mu, form.start
+
+    def impulse(self, r: Floats) -> Floats:
+        """Impulses given in contact frames, as sweeps start from them."""
+        return self._frame.impulse(r.ravel())
+
+    def components(self, impulse: Floats) -> Floats:
+        """Impulses as sweeps give them, in contact frames."""
+        return self._frame.components(impulse)
+
+    def closed(self, solution: Any) -> Any:
+        """The solution as the caller gets it."""
+        return solution
+
+
+class MatrixTask:
+    """A problem given as matrices, with the same members as `StepTask`."""
+
+    def __init__(self, form: GlobalForm | LocalForm) -> None:
+        self.form, self.local, self.contacts = form, form.local(), form.contacts
+        self.dim = form.dim
+        self.still = True  # matrices hold no velocities before the step, so rest is worth a try
+        self.start = np.zeros(self.local.q.size) if form.start is None else form.start
+
+    def at(self, r: Floats) -> LocalForm:
+        return replace(self.local, start=r)
+
+    def whole(self) -> tuple[Response, Floats, Floats]:
+        from hardgrain.solve.matrices import LocalForm
+        from hardgrain.solve.response import ContactResponse, SparseResponse
+
+        form = self.form
+        bodies = ContactResponse(form) if isinstance(form, LocalForm) else SparseResponse(form)
+        return bodies, form.mu, self.start
+
+    def impulse(self, r: Floats) -> Floats:
+        return r.ravel()
+
+    def components(self, impulse: Floats) -> Floats:
+        return impulse
+
+    def closed(self, solution: MatrixSolution) -> MatrixSolution:
+        """The solution as the caller gets it: with the velocities, if the form is global."""
+        from hardgrain.solve.matrices import GlobalForm
+
+        form = self.form
+        return replace(
+            solution, v=form.velocity(solution.r) if isinstance(form, GlobalForm) else None
+        )
+
+
+def impulse_of(solution: Any) -> Floats:
+    """The impulses that sweeps found, as `at` takes them."""
+    found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
+    return found
