@@ -181,9 +181,10 @@ class Copy:
             return
         shutil.rmtree(mine)
         shutil.copytree(sound, mine)
-        for index in mine.rglob("*.nbi"):
-            if any(index.name.startswith(f"{n.rpartition('.')[2]}.") for n in stale):
-                index.unlink()
+        kept = [mine / name for name in stale if (mine / name).is_dir()]
+        assert kept, f"no kernel lies under the name of a module that imports {edited}"
+        for folder in kept:
+            shutil.rmtree(folder)
 
 
 def _imported(path: Path) -> set[str]:

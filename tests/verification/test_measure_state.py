@@ -302,6 +302,19 @@ def test_granular_temperature():
 
 
 # ---------------------------------------------------------------------- overlaps
+def test_a_contact_that_closes_within_the_step_has_no_overlap():
+    """Of two pairs that bear a force, one overlaps and one is still open: half the overlap."""
+    sets = [
+        grains([0, 0], [5, 0], velocity=[1.0, 0.0]),
+        grains([0.9, 0], [6.02, 0], velocity=[-1.0, 0.0]),
+    ]
+    sim = hg.Simulation(hg.Scene(grains=sets, allow_overlaps=True), dt=0.02)
+    report = sim.step()
+    assert report.loaded == 2
+    assert report.worst_overlap == pytest.approx(0.1)
+    assert report.mean_overlap == pytest.approx(0.05)
+
+
 def test_overlaps_of_a_pair_and_of_a_run(tmp_path):
     scene = hg.Scene(
         grains=[grains([0, 0], [0.9, 0], [3, 0], diameter=1.0)], allow_overlaps=True,
