@@ -4,6 +4,7 @@ And the house has an order: no package imports from one that builds on it.
 """
 
 import ast
+import importlib
 import json
 import subprocess
 import sys
@@ -130,6 +131,13 @@ def test_names_that_have_moved_still_work_and_say_where_they_are() -> None:
     for name in ("Packing", "force_space"):
         with pytest.warns(DeprecationWarning, match=rf"is now hardgrain\.forces\.{name}"):
             assert getattr(hardgrain.measure, name) is getattr(hardgrain.forces, name)
+
+
+@pytest.mark.parametrize("package", ["hardgrain", "hardgrain.measure", "hardgrain.papers"])
+def test_a_name_that_a_package_lacks_is_said(package: str) -> None:
+    module = importlib.import_module(package)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'sandcastle'"):
+        _ = module.sandcastle
 
 
 def loaded(tree: ast.AST) -> Iterator[str]:
