@@ -31,12 +31,12 @@ def pack(given: Given, order: Ints, lean: bool) -> Any:
     if lean:
         r, turning, ghosts = levers(given.rows, given.motion)
         columns, body = (9, 5) if dim == 2 else (12, 8)
-        rest = np.empty((m, columns)), lines(bodies + ghosts, body), r
+        rest = lines(m, columns), lines(bodies + ghosts, body), r
         packed = Lean2D(first, second, *rest) if dim == 2 else Lean3D(first, second, *rest)
     else:
         turning = np.zeros(bodies, np.bool_)
         columns, body = (20, 6) if dim == 2 else (50, 12)
-        both = np.empty((m, columns)), np.empty((bodies, body))
+        both = lines(m, columns), lines(bodies, body)
         packed = Full2D(first, second, *both) if dim == 2 else Full3D(first, second, *both)
     fill(packed, order, given, turning)
     return packed

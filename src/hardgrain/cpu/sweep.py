@@ -54,12 +54,11 @@ def prefetch(typing_context, array, row, byte):
 
 
 @device
-def sweep_once(p, order):
-    """One sweep over all contacts in the given order."""
+def sweep_ahead(p, order):
+    """One sweep that asks memory for the rows of the contacts to come."""
     m = order.size
-    far = m > BIG
     for s in range(m):
-        if far and s + 2 * AHEAD < m:
+        if s + 2 * AHEAD < m:
             k = order[s + 2 * AHEAD]
             prefetch(p.c, k, 0)
             prefetch(p.c, k, LINE)
@@ -69,6 +68,16 @@ def sweep_once(p, order):
             prefetch(p.b, p.first[k], 0)
             prefetch(p.b, p.second[k], 0)
         relax_contact(p, order[s])
+
+
+@device
+def sweep_once(p, order):
+    """One sweep over all contacts in the given order."""
+    if order.size > BIG:
+        sweep_ahead(p, order)
+    else:
+        for s in range(order.size):
+            relax_contact(p, order[s])
 
 
 @device
