@@ -363,18 +363,6 @@ def test_start_from_zero_forgets_the_last_step():
     np.testing.assert_array_equal(one.velocity, two.velocity)
 
 
-def test_a_column_at_rest_is_solved_by_what_it_bore_in_the_last_step():
-    """Every contact goes on from its own impulse, so that only the first step has to find them."""
-    column = grains(*([0.0, 0.5 + k] for k in range(12)))
-    sim = start(
-        2, column, gravity=[0, -1], walls=[hg.Plane(point=[0, 0], normal=[0, 1])],
-        solver=hg.GaussSeidel(stop="residual", tolerance=1e-6, sweeps=10_000),
-    )  # fmt: skip
-    first, *later = (sim.step().sweeps for _ in range(4))
-    assert first > 50
-    assert max(later) < 0.1 * first
-
-
 def test_start_from_a_given_state_goes_on_as_if_never_stopped():
     sim = packing(2, FRICTION)
     other = hg.Simulation(
