@@ -256,17 +256,16 @@ def pjit(function: F) -> F:
     return _kernel(function, parallel=True)
 
 
-# A scalar function is called by compiled code alone. The wrappers through which Python would call
-# it take longer to compile than the function itself where it reads records of many arrays.
-_DEVICE: dict[str, Any] = {
+# Numba counts references to the arrays of each record that a function is given, atomically. Around
+# a function that is called for every contact this costs more than the function does. The wrappers
+# through which Python would call it take longer to compile than the function itself.
+_SCALAR: dict[str, Any] = {
     **_OPTIONS,
     "forceinline": True,
+    "_nrt": False,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-# Numba counts references to the arrays of each record that a function is given, atomically. Around
-# a function that is called for every contact this costs more than the function does.
-_SCALAR: dict[str, Any] = {**_DEVICE, "_nrt": False}
 
 
 class _Part(CPUDispatcher):  # type: ignore[misc]
@@ -276,20 +275,19 @@ class _Part(CPUDispatcher):  # type: ignore[misc]
         raise TypeError(f"{self.py_func.__name__} is a part of kernels; a kernel must call it")
 
 
-def _part(function: F, options: dict[str, Any]) -> F:
-    dispatcher = numba.njit(**options)(function)
-    dispatcher.__class__ = _Part
-    return cast(F, dispatcher)
-
-
 def device(function: F) -> F:
     """Compile a scalar function that becomes part of each kernel that calls it."""
-    return _part(function, _DEVICE)
+    return cast(F, numba.njit(forceinline=True, **_OPTIONS)(function))
 
 
 def scalar(function: F) -> F:
-    """Like `device`, for functions that use elements of arrays and make no arrays themselves."""
-    return _part(function, _SCALAR)
+    """Like `device`, for functions that use elements of arrays and make no arrays themselves.
+
+    Compiled code alone can call them.
+    """
+    dispatcher = numba.njit(**_SCALAR)(function)
+    dispatcher.__class__ = _Part
+    return cast(F, dispatcher)
 
 
 def chosen(choose: Callable[[type], Any]) -> Any:

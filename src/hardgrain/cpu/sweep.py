@@ -53,7 +53,7 @@ def prefetch(typing_context, array, row, byte):
     return types.void(array, row, byte), code
 
 
-@device
+@scalar
 def sweep_ahead(p, order):
     """One sweep that asks memory for the rows of the contacts to come."""
     m = order.size
@@ -70,7 +70,7 @@ def sweep_ahead(p, order):
         relax_contact(p, order[s])
 
 
-@device
+@scalar
 def sweep_once(p, order):
     """One sweep over all contacts in the given order."""
     if order.size > BIG:
@@ -80,7 +80,7 @@ def sweep_once(p, order):
             relax_contact(p, order[s])
 
 
-@device
+@scalar
 def change_block(p, before, low, high, until):
     """Contacts that break the local rule, and the sum of |P|.
 
@@ -97,7 +97,7 @@ def change_block(p, before, low, high, until):
     return broken, total
 
 
-@device
+@scalar
 def summed(part, column):
     """Sum of a column, block after block.
 
@@ -134,7 +134,7 @@ def changed(p, before, starts, until):
         return change_blocks(p, before, until)
 
 
-@device
+@scalar
 def residual_block(p, low, high, paths):
     """The part that some contacts have in the residual; ``paths``: (m,) (dt/d)², or None."""
     found = NOTHING
