@@ -27,6 +27,7 @@ BENCHMARKS = {
     "scaling": "scaling",
     "rigid": "rigid",
     "overhead": "overhead",
+    "small": "small",
     "advise": "advise",
     "default": "default",
     "size": "size",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import operator
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 RESULTS = Path(os.environ.get("BENCHMARK_RESULTS") or Path(__file__).parent / "results")
 
@@ -56,23 +54,3 @@ def best(
             call()
             shortest[name] = min(shortest[name], clock() - start)
     return shortest
-
-
-@contextmanager
-def sweeps_timed(clock: Callable[[], float] = time.process_time) -> Iterator[list[float]]:
-    """Within the context, the time of each solve's sweeps alone is appended to the list [s]."""
-    from hardgrain import cpu
-
-    relax, spent = cpu.relax, []
-
-    def timed(*args: Any) -> Any:
-        start = clock()
-        result = relax(*args)
-        spent.append(clock() - start)
-        return result
-
-    cpu.relax = timed
-    try:
-        yield spent
-    finally:
-        cpu.relax = relax

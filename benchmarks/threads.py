@@ -12,7 +12,7 @@ import time
 import numba
 import numpy as np
 
-from benchmarks.measure import Absent, Figure, best, sweeps_timed
+from benchmarks.measure import Absent, Figure, best
 from benchmarks.packings import Steps, spheres
 
 SWEEPS = 100
@@ -27,7 +27,6 @@ def run(quick: bool) -> list[Figure]:
     counts = [n for n in (1, 2, 4, 8, 16) if n <= most]
     runs = {str(n): Steps(model, state, SWEEPS, "coloured", 1, threads=n) for n in counts}
     solve: dict[str, list[float]] = {name: [] for name in runs}
-    sweeps: dict[str, list[float]] = {name: [] for name in runs}
 
     alone: list[float] = []  # CPU time / wall time of one thread
 
@@ -35,12 +34,10 @@ def run(quick: bool) -> list[Figure]:
         phases = runs[name].engine.seconds
         phases.clear()
         wall, cpu = time.perf_counter(), time.process_time()
-        with sweeps_timed(time.perf_counter) as spent:
-            runs[name]()
+        runs[name]()
         if name == "1":
             alone.append((time.process_time() - cpu) / (time.perf_counter() - wall))
         solve[name].append(phases["solve"])
-        sweeps[name].append(spent[0])
 
     step = best(
         {name: lambda name=name: timed(name) for name in runs},
@@ -50,17 +47,13 @@ def run(quick: bool) -> list[Figure]:
     same = all(np.array_equal(r.state.velocity, runs["1"].state.velocity) for r in runs.values())
     figures = []
     for n in counts[1:]:
-        ratio = {
-            what: min(times["1"]) / min(times[str(n)])
-            for what, times in (("sweeps", sweeps), ("solve", solve))
-        }
         figures.append(
             Figure(
                 f"{n} threads / 1 thread, coloured, {count} spheres, solve",
-                ratio["solve"],
+                min(solve["1"]) / min(solve[str(n)]),
                 target="≥ 1.7" if n == 2 else "",
-                detail=f"sweeps alone {ratio['sweeps']:.2f}, whole step"
-                f" {step['1'] / step[str(n)]:.2f}; solve {min(solve['1']):.3g} s on one thread,"
+                detail=f"whole step {step['1'] / step[str(n)]:.2f}; solve"
+                f" {min(solve['1']):.3g} s on one thread,"
                 f" which had a core for {np.median(alone):.0%} of the time;"
                 f" {'same bits' if same else 'DIFFERENT BITS'}",
             )

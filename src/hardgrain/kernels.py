@@ -35,8 +35,9 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic, overload
 
 __all__ = [
-    "announce", "cache_folder", "cgutils", "chosen", "compile_seconds", "device", "intrinsic",
-    "jit", "overload", "pjit", "prange", "scalar", "types",
+    "announce", "cache_folder", "cgutils", "chosen",
+    "compile_seconds", "device", "inlined", "intrinsic", "jit", "overload", "pjit", "prange",
+    "scalar", "types",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,6 +45,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _ROOT = Path(__file__).resolve().parent
 _COMPILED = (
     "kernels",
+    "addresses",
     "scene/_deposit",
     "scene/geometry",
     "scene/lawtable",
@@ -254,6 +256,11 @@ def pjit(function: F) -> F:
     bits on any number of them, sums over a kernel's parts are plain loops.
     """
     return _kernel(function, parallel=True)
+
+
+def inlined(function: F) -> F:
+    """Write a function out where a kernel calls it: for parts of a long kernel, called once."""
+    return cast(F, numba.njit(inline="always", **_OPTIONS)(function))
 
 
 # Numba counts references to the arrays of each record that a function is given, atomically. Around

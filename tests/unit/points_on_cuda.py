@@ -25,6 +25,7 @@ from small_problems import CONTACTS, GRAINS, WALLS, Case, random_given, random_s
 
 import hardgrain.point
 from hardgrain import cpu
+from hardgrain.cpu import packing, sweep
 from hardgrain.cpu.order import shuffle
 from hardgrain.cpu.packing import levers
 from hardgrain.point.given import Bodies
@@ -134,23 +135,25 @@ def of_cpu() -> Found:
         def packed() -> Any:
             if case.form is not None:  # noqa: B023
                 return blocks.pack(case.form, case.order, case.form.start)  # noqa: B023
-            return cpu.pack(case.given, case.order, case.lean)  # noqa: B023
+            layout = cpu.LAYOUTS[case.lean, case.dim]  # noqa: B023
+            return packing.pack(layout, case.given, case.order)  # noqa: B023
 
         for rule, until in RULES.items():
             p = packed()
-            sweeps, _ = cpu.relax(p, visited, None, None, visits, until, paths)
-            residual = cpu.residual(p, None, until.unseen, paths)
+            sweeps, _ = sweep.relax(p, visited, None, None, visits, until, paths)
+            residual = sweep.residual(p, None, until.unseen, paths)
             found[f"{name}, {rule}"] = np.concatenate([p.c.ravel(), [sweeps], residual])
         if form is None:
             velocity, spin = given.motion.velocity.copy(), given.motion.spin.copy()
-            back = cpu.unpack(p, order, velocity, spin)
+            back = np.empty((CONTACTS, velocity.shape[1])), np.zeros((CONTACTS, spin.shape[1]))
+            packing.read_out(p, order, velocity, spin, *back)
             found[f"{name}, unpacked"] = np.concatenate(
                 [part.ravel() for part in (velocity, spin, *back)]
             )
         if name in AT_ONCE:
             p = packed()
             twice = Until(SWEEPS, 2, 0.0, 0.0, 0.0)
-            cpu.relax(p, visited, None, RELAXATION, visits, twice, paths)
+            sweep.relax(p, visited, None, RELAXATION, visits, twice, paths)
             found[f"{name}, all at once"] = p.c.ravel()
     for dim in (2, 3):
         sites, first, second = random_sites(dim)

@@ -93,7 +93,7 @@ class Case:
     """A contact problem of a kind, stored colour by colour."""
 
     def __init__(self, name: str) -> None:
-        dim = int(name[-2])
+        self.dim = dim = int(name[-2])
         self.lean = name.startswith("lean")
         self.given = random_given(dim, self.lean)
         self.form = random_form(dim) if name.startswith("blocks") else None

@@ -22,9 +22,6 @@ MANY: set[str] = {
     "cpu/ledger.py::contact_work",
     "law/coupled.py::coupled_3d",
     "scene/geometry.py::wall_gap",
-    "solve/lean.py::pack_2d",
-    "solve/lean.py::pack_3d",
-    "solve/sweep.py::relax",
 }
 
 

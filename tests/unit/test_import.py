@@ -19,6 +19,7 @@ SOURCE = Path(hardgrain.__file__).parent
 HOUSE = (
     ("errors",),
     ("extras", "theory", "kernels", "lazy", "parallel"),
+    ("addresses",),
     ("scene",),
     ("law",),
     ("point",),
@@ -160,6 +161,7 @@ def test_loaded_sees_every_import() -> None:
 
 
 def test_numba_is_known_to_kernels_only() -> None:
-    """What compiles gets all of it from `hardgrain.kernels`; a function may ask for the threads."""
+    """What compiles gets it from `hardgrain.kernels` and `addresses`; a function may ask for the
+    threads."""
     users = {path for path in MODULES if "numba" in loaded(ast.parse(path.read_text()))}
-    assert users == {SOURCE / "kernels.py"}
+    assert users == {SOURCE / "kernels.py", SOURCE / "addresses.py"}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import hardgrain as hg
-from hardgrain.contact.detect import MARGIN
 from hardgrain.contact.neighbours import find_pairs, merge_pairs
 from hardgrain.contact.pairs import MOST, SAFETY, PairList, wall_geometry
+from hardgrain.contact.search import MARGIN
 
 
 def brute_force(x, reach, periodic):

@@ -15,12 +15,13 @@ from typing import NoReturn
 import numpy as np
 
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
+from hardgrain.contact.shapes import Listed, Walls
 from hardgrain.errors import RunError
 from hardgrain.kernels import jit
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats, Ints
+from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats
 from hardgrain.scene.model import Model, State
 
-__all__ = ["PairList", "Walls", "rotate", "wall_geometry"]
+__all__ = ["PairList", "Walls", "extent", "place_walls", "rotate", "turning_speed", "wall_geometry"]
 
 _log = logging.getLogger(__name__)
 
@@ -34,29 +35,96 @@ SAFETY = 0.15
 # and that lists would soon need all memory. Up to 2000 grains have no more pairs than this.
 MOST = 1000
 
-Walls = tuple[Ints, Floats, Floats, Floats, Floats]  # kind, point, axis, size, side: see geometry
+# [1] Sine of the angle between a spin and an axis below which a wall turns in itself. If it is
+# larger, a wall that sweeps grains away passes for one that stays; if it is smaller, rounding makes
+# drums look as if they wobbled, and every step looks far around.
+PARALLEL = 1e-12
 
 
-def rotate(orientation: Floats, vectors: Floats) -> Floats:
-    """Vectors turned by their bodies' orientations, shape (w, dim)."""
-    if orientation.shape[1] == 1:
-        c, s = np.cos(orientation[:, 0]), np.sin(orientation[:, 0])
-        x, y = vectors[:, 0], vectors[:, 1]
-        return np.stack([c * x - s * y, s * x + c * y], axis=1)
-    q, w = orientation[:, :3], orientation[:, 3:]
-    return vectors + 2.0 * np.cross(q, np.cross(q, vectors) + w * vectors)
+@jit
+def rotate(orientation, vectors):  # type: ignore[no-untyped-def]
+    """Vectors turned by their bodies' orientations, (m, 1) angles or (m, 4) quaternions."""
+    turned = np.empty(vectors.shape)
+    for k in range(vectors.shape[0]):
+        q, v, t = orientation[k], vectors[k], turned[k]
+        if q.size == 1:
+            c, s = math.cos(q[0]), math.sin(q[0])
+            t[0], t[1] = c * v[0] - s * v[1], s * v[0] + c * v[1]
+        else:  # v + 2 q × (q × v + w v)
+            ux = q[1] * v[2] - q[2] * v[1] + q[3] * v[0]
+            uy = q[2] * v[0] - q[0] * v[2] + q[3] * v[1]
+            uz = q[0] * v[1] - q[1] * v[0] + q[3] * v[2]
+            t[0] = v[0] + 2.0 * (q[1] * uz - q[2] * uy)
+            t[1] = v[1] + 2.0 * (q[2] * ux - q[0] * uz)
+            t[2] = v[2] + 2.0 * (q[0] * uy - q[1] * ux)
+    return turned
+
+
+@jit
+def place_walls(position, orientation, offset, axis, side):  # type: ignore[no-untyped-def]
+    """Point, axis and side of all walls, the last bodies, where they are now; each (w, dim)."""
+    n = position.shape[0] - offset.shape[0]
+    turned = orientation[n:]
+    return rotate(turned, offset) + position[n:], rotate(turned, axis), rotate(turned, side)
 
 
 def wall_geometry(model: Model, state: State) -> Walls:
     """Kind, point, axis, size and side of all walls where they are now."""
-    n = model.n
-    orientation = state.orientation[n:]
-    if not orientation[:, :3].any():  # no wall has turned
-        point = state.position[n:] + model.wall_offset
-        return model.wall_kind, point, model.wall_axis, model.wall_size, model.wall_side
-    point = state.position[n:] + rotate(orientation, model.wall_offset)
-    axis, side = (rotate(orientation, v) for v in (model.wall_axis, model.wall_side))
-    return model.wall_kind, point, axis, model.wall_size, side
+    m = model
+    point, axis, side = place_walls(
+        state.position, state.orientation, m.wall_offset, m.wall_axis, m.wall_side
+    )
+    return m.wall_kind, point, axis, m.wall_size, side
+
+
+@jit
+def turning_speed(position, spin, kind, offset, axis):  # type: ignore[no-untyped-def]
+    """Bound on the speed that turning gives to a wall's surface where grains can be, (w,).
+
+    A drum that turns about its own axis, and a plane about its normal, stay where they are.
+    """
+    w, dim = offset.shape
+    n = position.shape[0] - w
+    found = np.zeros(w)
+    for k in range(w):
+        square = 0.0
+        for a in range(spin.shape[1]):
+            square += spin[n + k, a] ** 2
+        found[k] = math.sqrt(square)
+    if n == 0 or not found.any():
+        return found
+    spread, middle = extent(position, n)
+    for k in range(w):
+        if found[k] == 0.0:
+            continue
+        stays = kind[k] == INSIDE or kind[k] == OUTSIDE
+        away = 0.0
+        for a in range(dim):
+            stays &= offset[k, a] == 0.0
+            away += (position[n + k, a] - middle[a]) ** 2
+        if dim == 3:
+            stays |= kind[k] == PLANE
+            square = 0.0
+            for a in range(3):
+                b, c = (a + 1) % 3, (a + 2) % 3
+                square += (spin[n + k, b] * axis[k, c] - spin[n + k, c] * axis[k, b]) ** 2
+            stays &= math.sqrt(square) <= PARALLEL * found[k]
+        found[k] = 0.0 if stays else found[k] * (math.sqrt(away) + spread)
+    return found
+
+
+@jit
+def extent(position, n):  # type: ignore[no-untyped-def]
+    """Diagonal of the box that holds the centres of the first n bodies, and their mean (dim,)."""
+    dim = position.shape[1]
+    square, middle = 0.0, np.zeros(dim)
+    for a in range(dim):
+        low = high = position[0, a]
+        for i in range(n):
+            low, high = min(low, position[i, a]), max(high, position[i, a])
+            middle[a] += position[i, a] / n
+        square += (high - low) ** 2
+    return math.sqrt(square), middle
 
 
 class PairList:
@@ -66,19 +134,32 @@ class PairList:
         self.model = model
         self._glued = bool((model.carrier != np.arange(model.bodies)).any())
         self.first = self.second = np.zeros(0, np.int32)
-        self.safety = np.zeros(model.bodies)  # how far each may go before the list is stale
-        self.origin: Floats | None = None  # positions when the list was made
-        self.turned = np.zeros(model.bodies - model.n)  # travel of walls by turning since then
+        self.safety = np.full(model.bodies, -1.0)  # no list is safe before it is made
+        self.origin = np.zeros((model.bodies, model.dim))
+        self.turned = np.zeros(model.bodies - model.n)
+
+    @property
+    def listed(self) -> Listed:
+        """The list as compiled functions read it."""
+        return Listed(self.first, self.second, self.origin, self.turned, self.safety)
 
     def keep(self, position: Floats, walls: Walls, reach: Floats, further: Floats) -> bool:
         """Make the list anew unless it holds every pair that bodies with this reach can close.
 
-        position: shape (bodies, dim) [length]; reach, further: shape (bodies,) [length]. A new list
-        has room for ``further`` and the usual safety distance. Returns whether it was made anew.
+        Returns whether it was made anew; see `make`.
+        """
+        if safe(position, self.listed, reach):
+            return False
+        self.make(position, walls, reach, further)
+        return True
+
+    def make(self, position: Floats, walls: Walls, reach: Floats, further: Floats) -> None:
+        """List every pair that bodies with this reach can close.
+
+        position: shape (bodies, dim) [length]; reach, further: shape (bodies,) [length]. The list
+        has room for ``further`` and the usual safety distance.
         """
         model, n = self.model, self.model.n
-        if self.origin is not None and safe(position, self.origin, self.turned, reach, self.safety):
-            return False
         self.origin = position.copy()
         self.turned[:] = 0.0
         self.safety = further.copy()
@@ -97,7 +178,6 @@ class PairList:
             first, second = first[meet], second[meet]
         self.first, self.second = first, second
         _log.debug("Made the pair list anew: %d pairs of %d grains.", first.size, n)
-        return True
 
     def _refuse(self, reach: Floats) -> NoReturn:
         """Say that the step is too long, and for which grain most."""
@@ -110,37 +190,18 @@ class PairList:
             " small part of their diameters in a step"
         )
 
-    def turning_speed(self, state: State, walls: Walls) -> Floats:
-        """Bound on the speed that turning gives to a wall's surface where grains can be, (w,)."""
-        model, n = self.model, self.model.n
-        turn: Floats = np.linalg.norm(state.spin[n:], axis=1)
-        if not turn.any() or n == 0:
-            return turn
-        # a drum that turns about its own axis, and a plane about its normal, stay where they are
-        round_ = (model.wall_kind == INSIDE) | (model.wall_kind == OUTSIDE)
-        stays = round_ & ~model.wall_offset.any(axis=1)
-        if model.dim == 3:
-            axis = walls[2]
-            stays |= model.wall_kind == PLANE
-            stays &= np.linalg.norm(np.cross(state.spin[n:], axis), axis=1) <= 1e-12 * turn
-        turn[stays] = 0.0
-        spread = state.position[:n].max(axis=0) - state.position[:n].min(axis=0)
-        far = np.linalg.norm(state.position[n:] - state.position[:n].mean(axis=0), axis=1)
-        turn *= far + np.linalg.norm(spread)
-        return turn
-
 
 @jit
-def safe(position, origin, turned, reach, safety):  # type: ignore[no-untyped-def]
+def safe(position, listed, reach):  # type: ignore[no-untyped-def]
     """Whether no body has travelled so far since a list was made that its reach leaves it."""
-    n = position.shape[0] - turned.size
+    n = position.shape[0] - listed.turned.size
     for i in range(position.shape[0]):
         travel = 0.0
         for a in range(position.shape[1]):
-            travel += (position[i, a] - origin[i, a]) ** 2
+            travel += (position[i, a] - listed.origin[i, a]) ** 2
         travel = math.sqrt(travel)
         if i >= n:
-            travel += turned[i - n]
-        if not travel + reach[i] <= safety[i]:
+            travel += listed.turned[i - n]
+        if not travel + reach[i] <= listed.safety[i]:
             return False
     return True

@@ -3,7 +3,8 @@
 The loops over pairs, contacts and bodies are here: `contacts` (narrow phase), `packing` (rows that
 sweeps read), `kinds` (which functions belong to which rows), `order` (permutations and colours),
 `sweep` (one contact after another, by colours on all threads, or all at once; the residual and the
-stopping rules), `blocks` (problems given as matrices) and `ledger`.
+stopping rules), `relaxation` (all of a step's contacts), `blocks` (problems given as matrices) and
+`ledger`.
 
 Another backend is a package with the same functions, named in `hardgrain.step.backend`.
 """
@@ -16,10 +17,10 @@ from hardgrain.cpu.ledger import (
     load_work,
     overlaps,
 )
-from hardgrain.cpu.packing import pack, unpack
-from hardgrain.cpu.sweep import fastest, relax, residual
+from hardgrain.cpu.packing import LAYOUTS
+from hardgrain.cpu.relaxation import relaxed
 
 __all__ = [
-    "candidates", "contact_work", "fastest", "kinetic_energy", "largest_speed", "load_work",
-    "neighbourhood_max", "overlaps", "pack", "relax", "residual", "round_rows", "unpack",
+    "LAYOUTS", "candidates", "contact_work", "kinetic_energy", "largest_speed", "load_work",
+    "neighbourhood_max", "overlaps", "relaxed", "round_rows",
 ]  # fmt: skip

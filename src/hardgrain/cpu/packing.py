@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.cpu.kinds import pack_body, pack_contact, start, unpack_body, unpack_contact
-from hardgrain.kernels import jit, scalar
+from hardgrain.kernels import jit, overload, scalar
 from hardgrain.point.full_2d import Full2D
 from hardgrain.point.full_3d import Full3D
-from hardgrain.point.given import Given
 from hardgrain.point.lean_2d import Lean2D
 from hardgrain.point.lean_3d import Lean3D
 from hardgrain.point.levers import make_levers
@@ -23,39 +22,61 @@ _levers = make_levers(scalar)
 ghostly, arm_lengths = _levers.ghostly, _levers.arm_lengths
 
 
-def pack(given: Given, order: Ints, lean: bool) -> Any:
-    """A packed problem that starts from the given impulses; row s holds contact ``order[s]``."""
-    m, (bodies, dim) = order.size, given.motion.velocity.shape
-    first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
-    packed: Any
-    if lean:
+def _empty(kind: Any, *more: Any) -> Any:
+    """A packed problem without contacts and bodies."""
+    index = np.zeros(0, np.uint32)
+    return kind(index, index, np.zeros((0, 1)), np.zeros((0, 1)), *more)
+
+
+# Empty problems of each kind, by whether laws and bodies are simple, and by dimension. A compiled
+# function that is given one of them packs problems of its kind.
+LAYOUTS = {
+    (True, 2): _empty(Lean2D, np.zeros(0)),
+    (True, 3): _empty(Lean3D, np.zeros(0)),
+    (False, 2): _empty(Full2D),
+    (False, 3): _empty(Full3D),
+}
+
+
+@jit
+def lines(rows, columns):
+    """Zeros that begin at a cache line, 64 bytes: a body of 8 numbers then lies in one."""
+    memory = np.zeros(rows * columns + 8)
+    start = (-memory.ctypes.data // 8) % 8
+    return memory[start : start + rows * columns].reshape(rows, columns)
+
+
+def room(layout, given, m):
+    """An unfilled problem of m contacts, and which bodies need ghosts, shape (nb,)."""
+
+
+@overload(room, strict=False)
+def _(layout, given, m):
+    kind = layout.instance_class
+    flat = kind in (Lean2D, Full2D)
+
+    def lean(layout, given, m):
+        first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
         r, turning, ghosts = levers(given.rows, given.motion)
-        columns, body = (9, 5) if dim == 2 else (12, 8)
-        rest = lines(m, columns), lines(bodies + ghosts, body), r
-        packed = Lean2D(first, second, *rest) if dim == 2 else Lean3D(first, second, *rest)
-    else:
-        turning = np.zeros(bodies, np.bool_)
-        columns, body = (20, 6) if dim == 2 else (50, 12)
-        both = lines(m, columns), lines(bodies, body)
-        packed = Full2D(first, second, *both) if dim == 2 else Full3D(first, second, *both)
+        b = lines(turning.size + ghosts, 5 if flat else 8)
+        return kind(first, second, lines(m, 9 if flat else 12), b, r), turning
+
+    def full(layout, given, m):
+        first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
+        bodies = given.motion.velocity.shape[0]
+        b = lines(bodies, 6 if flat else 12)
+        packed = kind(first, second, lines(m, 20 if flat else 50), b)
+        return packed, np.zeros(bodies, np.bool_)
+
+    return lean if kind in (Lean2D, Lean3D) else full
+
+
+@jit
+def pack(layout, given, order):
+    """A packed problem that starts from the given impulses; row s holds contact ``order[s]``."""
+    packed, turning = room(layout, given, order.size)
     fill(packed, order, given, turning)
     return packed
-
-
-def unpack(packed: Any, order: Ints, velocity: Floats, spin: Floats) -> tuple[Floats, Floats]:
-    """Impulses and torque impulses of a relaxed problem; velocities and spins in place."""
-    impulse = np.empty((order.size, velocity.shape[1]))
-    torque = np.zeros((order.size, spin.shape[1]))
-    read_out(packed, order, velocity, spin, impulse, torque)
-    return impulse, torque
-
-
-def lines(rows: int, columns: int) -> Floats:
-    """Zeros that begin at a cache line, 64 bytes: a body of 8 numbers then lies in one."""
-    size = 8 * rows * columns
-    memory = np.zeros(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size].view(np.float64).reshape(rows, columns)
 
 
 @jit

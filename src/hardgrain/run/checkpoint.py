@@ -92,24 +92,24 @@ def _kept_less(path: str | Path, checkpoint: Checkpoint) -> InputError:
 
 
 class Backup:
-    """A copy of all that the next step of a simulation changes, to go back to."""
+    """A copy of all that the next steps of a simulation change, to go back to."""
 
     def __init__(self, sim: Simulation) -> None:
         s, e = sim.state, sim.engine
         self._state = copy(s)
         for name in ("position", "velocity", "spin", "orientation"):
             setattr(self._state, name, getattr(s, name).copy())
-        self._totals, self._report = copy(sim.totals), sim.report
+        self._totals, self._report, self._steps = copy(sim.totals), sim.report, len(sim.speeds)
         self._forces = e.wall_force.copy(), e.wall_torque.copy()
         self._there = sim.model, e, sim.flow, sim.exchange.moment
 
     def restore(self, sim: Simulation) -> None:
-        """Undo the last step."""
+        """Undo the steps made since then."""
         sim.model, sim.engine, sim.flow, sim.exchange.moment = self._there
         sim._state, sim.report = self._state, self._report
         sim.monitor.model = sim.model
         for f in fields(Totals):  # the monitor holds the same object, so it is changed in place
             setattr(sim.totals, f.name, getattr(self._totals, f.name))
-        sim.engine.wall_force[:], sim.engine.wall_torque[:] = self._forces
+        sim.engine.wall_force, sim.engine.wall_torque = self._forces
         sim.speeds.weigh(sim.model)
-        sim.speeds.forget()
+        sim.speeds.forget(self._steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from hardgrain.io.runfile import RunFile
@@ -32,9 +32,9 @@ def closing_word(run: RunFile) -> Summary:
         kinds: dict[str, Any] = {"int": int, "float": float, "bool": bool}
         sim.report = StepReport(
             **{
-                f.name: kinds[str(f.type)](history[f.name][-1])
-                for f in fields(StepReport)
-                if f.name in history  # files of an earlier version may lack some
+                name: kinds[str(kind)](history[name][-1])
+                for name, kind in StepReport.__annotations__.items()
+                if name in history  # files of an earlier version may lack some
             }
         )
     stop = sim.scenario.stop

@@ -12,8 +12,8 @@ import numpy as np
 
 from hardgrain.contact.arms import turning
 from hardgrain.contact.detect import Detector
-from hardgrain.contact.narrow import candidates
 from hardgrain.contact.pairs import wall_geometry
+from hardgrain.cpu.contacts import candidates
 from hardgrain.errors import InputError
 from hardgrain.scene.model import Floats, Ints, Model, State
 from hardgrain.step.glue import Glue

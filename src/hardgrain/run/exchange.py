@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from hardgrain.contact.neighbours import find_wall_pairs
 from hardgrain.contact.pairs import Walls, wall_geometry
+from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.scene.model import Floats, Ints, Model, Rows, State, some_bodies
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Grains
-from hardgrain.step.ledger import kinetic_energy
 
 __all__ = ["FLOWS", "Exchange", "Flow"]
 

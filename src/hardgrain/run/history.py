@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,17 +12,17 @@ from hardgrain.io.runwriter import StepRows
 from hardgrain.run.exchange import FLOWS
 from hardgrain.run.monitor import COLUMNS
 from hardgrain.scene.model import Floats
-from hardgrain.step.report import StepReport
+from hardgrain.step.report import StepReport, Stride
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Row", "columns", "row", "stacked", "work_of_walls"]
+__all__ = ["Row", "columns", "refuse_boundless_work", "rows", "stacked"]
 
 # values of a step: columns of the history, wall forces, wall works
 Row = tuple[Floats, Floats, Floats]
 
-_REPORT = tuple(f.name for f in fields(StepReport))
+_REPORT = StepReport._fields
 
 
 def columns(sim: Simulation) -> list[str]:
@@ -34,14 +34,19 @@ def columns(sim: Simulation) -> list[str]:
     return [*_REPORT, *(f"network_{name}" for name in COLUMNS), *flows, *sim.track.columns]
 
 
-def row(sim: Simulation, report: StepReport) -> Row:
-    """The values of the last step."""
-    found = [*(float(getattr(report, name)) for name in _REPORT), *sim.monitor.columns]
+def rows(sim: Simulation, stride: Stride, before: list[float]) -> list[Row]:
+    """The values of the last steps; ``before``: the monitor's columns up to the last of them."""
+    ends = [[*before]] * (len(stride.reports) - 1) + [[*sim.monitor.columns]]
     if sim.exchange.changes:
-        found += [float(sim.model.n), sim.speeds.mass, *asdict(sim.flow).values()]
-        found += [float(count) for count in sim.exchange.taken]
-    found += sim.track.row(sim.model, sim.state, sim.dt)
-    return np.array(found), sim.engine.wall_force.copy(), sim.wall_work
+        ends[-1] += [float(sim.model.n), sim.speeds.mass, *asdict(sim.flow).values()]
+        ends[-1] += [float(count) for count in sim.exchange.taken]
+    ends[-1] += sim.track.row(sim.model, sim.state, sim.dt)
+    return [
+        (np.array([*report, *end], dtype=np.float64), force, work)
+        for report, end, force, work in zip(
+            stride.reports, ends, stride.wall_force, stride.wall_work, strict=True
+        )
+    ]
 
 
 def stacked(sim: Simulation, rows: list[Row]) -> StepRows:
@@ -52,22 +57,12 @@ def stacked(sim: Simulation, rows: list[Row]) -> StepRows:
     return StepRows(*(np.reshape(part, (len(rows), *each)) for part, each in zip(parts, shapes)))
 
 
-def work_of_walls(sim: Simulation, before: Floats) -> Floats:
-    """Work of each wall on the grains in the last step, −dt (F·v̄ + τ·ω), shape (w,) [energy].
-
-    v̄ is the mean of a piston's velocity before and after the step; driven walls have only one
-    velocity. Pistons of soft particles have this work up to changes of force and speed within the
-    step.
-    """
-    n, s, e = sim.model.n, sim.state, sim.engine
-    moves = sim.model.inv_mass[n:] > 0.0
-    mean = np.where(moves, 0.5 * (before + s.velocity[n:]), s.velocity[n:])
-    gained = (e.wall_force * mean).sum(axis=1) + (e.wall_torque * s.spin[n:]).sum(axis=1)
-    work: Floats = -sim.dt * gained
-    if not np.isfinite(work).all():
-        wall = sim.model.wall_names[int(np.flatnonzero(~np.isfinite(work))[0])]
-        raise RunError(
-            f"the work of wall {wall!r} in step {s.step} is beyond the range of numbers; use"
-            " other units, or move it more slowly"
-        )
-    return work
+def refuse_boundless_work(sim: Simulation, stride: Stride) -> None:
+    """End a run in which the work of a wall is beyond the range of numbers."""
+    if np.isfinite(stride.wall_work).all():
+        return
+    step, wall = np.argwhere(~np.isfinite(stride.wall_work))[0]
+    raise RunError(
+        f"the work of wall {sim.model.wall_names[wall]!r} in step {stride.reports[step].step} is"
+        " beyond the range of numbers; use other units, or move it more slowly"
+    )

@@ -18,6 +18,7 @@ from hardgrain.measure.rigidity import Rigidity, fine, rigidity
 from hardgrain.run.summary import Totals
 from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
+from hardgrain.step.pause import Look, look_due
 from hardgrain.step.report import StepReport
 
 __all__ = ["CLOSING", "COLUMNS", "SCALARS", "Monitor"]
@@ -50,11 +51,6 @@ COLUMNS = (
     "grains", "length", "diffusion_length", "sound_speed", "frequency", "damping_time", "stiffness",
     "damping", "sag", "swing",
 )  # fmt: skip
-
-
-def _look_work(report: StepReport) -> float:
-    """Estimate of what a look after a step costs, before any was made [contact updates]."""
-    return OVERHEAD + SET_UP * report.candidates + LOOK_WORK * report.loaded
 
 
 @dataclass
@@ -115,9 +111,16 @@ class Monitor:
             t.inverse += 1.0 / report.sweeps
             t.worst = max(t.worst, report.residual)
         t.since += report.sweeps * report.candidates + STEP_WORK
-        hasty = OVERHEAD + SET_UP * report.candidates
-        cost = max(self._network.work, _look_work(report))
-        return report.step == 1 or t.since >= min(cost, max(hasty, 3.0 * SHARE * t.before)) / SHARE
+        due = look_due(self.next_look, t.since, report.candidates, report.loaded)
+        return report.step == 1 or due
+
+    @property
+    def next_look(self) -> Look:
+        """What decides when it is time to look again."""
+        t = self._tally
+        return Look(
+            t.since, t.before, self._network.work, STEP_WORK, OVERHEAD, SET_UP, LOOK_WORK, SHARE
+        )
 
     def look(self, state: State) -> str | None:
         """Judge a state; return the verdict if the run has just become soft, else None."""

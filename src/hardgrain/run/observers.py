@@ -21,13 +21,14 @@ import hardgrain
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runwriter import RunWriter
-from hardgrain.run.history import Row, columns, row, stacked
+from hardgrain.run.history import Row, columns, rows, stacked
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import SCALARS
 from hardgrain.run.progress import Progress
 from hardgrain.run.stop import Condition
 from hardgrain.run.summary import Totals
-from hardgrain.step.report import StepReport
+from hardgrain.step.pause import Pause
+from hardgrain.step.report import StepReport, Stride
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
@@ -69,12 +70,23 @@ class Recorder:
     def path(self) -> str | None:
         return None if self._writer is None else str(self._writer.path)
 
-    def note(self, report: StepReport, last: bool) -> None:
-        """Take note of a step, and write a frame if it is time or the last step."""
+    def pause(self, pause: Pause) -> Pause:
+        """Let the engine pause when a frame is due, and at every step if it follows bodies."""
+        if self._writer is None:
+            return pause
+        every = self._sim.scenario.output.every
+        left = every - self._sim.state.step % every
+        return pause._replace(steps=1 if self._sim.track.columns else min(pause.steps, left))
+
+    def note(self, stride: Stride, before: list[float], last: bool) -> None:
+        """Take note of steps, and write a frame if it is time or the last of them.
+
+        ``before``: the monitor's columns that hold up to the last of these steps.
+        """
         if self._writer is None:
             return
         output = self._sim.scenario.output
-        self._rows.append(row(self._sim, report))
+        self._rows += rows(self._sim, stride, before)
         frame, off = divmod(self._sim.state.step, output.every)
         if off == 0 or last:  # the last frame always has its contacts
             self.write(with_contacts=last or frame % output.contacts_every == 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hardgrain.contact.detect import deepest_overlap
+from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.errors import ImplausibleRunWarning, InputError, RunError, SoftRunWarning
 from hardgrain.io.frame import Frame
 from hardgrain.io.runwriter import RunWriter
@@ -20,26 +20,27 @@ from hardgrain.kernels import compile_seconds
 from hardgrain.run.checkpoint import Backup, from_checkpoint, recall, refuse_stopped
 from hardgrain.run.driven import refuse_driven_together
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
-from hardgrain.run.history import work_of_walls
+from hardgrain.run.history import refuse_boundless_work
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import Monitor
 from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
+from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario
 from hardgrain.run.speeds import Speeds
 from hardgrain.run.start import beginning, refuse_odd_numbers
-from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, name_of
+from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, name_of, next_pause
 from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary, Totals
 from hardgrain.run.track import Track
-from hardgrain.scene.model import Floats, Ints, Model, State
+from hardgrain.scene.model import Ints, Model, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import RigidGrains, SoftParticles, make_engine
-from hardgrain.step.ledger import kinetic_energy
-from hardgrain.step.report import StepReport
+from hardgrain.step.pause import ONE_STEP, Pause
+from hardgrain.step.report import StepReport, Stride
 
 __all__ = ["Simulation"]
 
@@ -128,12 +129,10 @@ class Simulation:
         if self.exchange.changes:
             self._renew()
         self.report: StepReport | None = None
-        self.wall_work: Floats = np.zeros(self.model.bodies - self.model.n)  # in the last step
         self.compiled = compile_seconds()  # before this simulation [s]
         self.updates = 0.0  # of contacts in this process
         self.implausible: str | None = None  # why the run cannot be believed, see run.plausible
         self.deepest = 0.0  # overlap at the end of the last step, once looked for
-        self._turned_soft: str | None = None  # in the last step, in words
 
     def _renew(self) -> None:
         """An engine for the grains that are there now; it goes on where the last one was."""
@@ -185,19 +184,34 @@ class Simulation:
     # ------------------------------------------------------------------ one step
     def step(self) -> StepReport:
         """Advance by one step of length dt, after grains have left and come in."""
+        stride = self._march(ONE_STEP)
+        self._judge(stride)
+        if self.implausible is None:
+            self._watch(stride)
+        assert self.report is not None
+        return self.report
+
+    def _march(self, pause: Pause) -> Stride:
+        """Let grains leave and come in, then make steps until there is a reason to pause."""
         self.exchange_grains()
-        before = self.state.velocity[self.model.n :].copy()
         with np.errstate(all="ignore"):  # what overflows is found and said by the engine
-            report = self.engine.advance(self.state)
-            self.wall_work = work_of_walls(self, before)
-        pushes = report.worst_overlap / self.dt if self.model.remove_overlaps else 0.0
-        self.totals.add(report, self.engine.pace, self.speeds.mass, pushes)
-        self.updates += self.engine.updates(report)
-        report = replace(report, speed=self.speeds.note(self.state, report.kinetic))
-        self.report = report
-        self.implausible = self.implausible or implausible(self, report)
-        self._turned_soft = None if self.implausible else self._watch(report)
-        return report
+            stride = self.engine.march(self.state, pause)
+        refuse_boundless_work(self, stride)
+        return stride
+
+    def _judge(self, stride: Stride) -> bool:
+        """Add up steps, up to the first one that cannot have happened; return whether all can."""
+        for report, pace in zip(stride.reports, stride.paces, strict=True):
+            pushes = report.worst_overlap / self.dt if self.model.remove_overlaps else 0.0
+            self.totals.add(report, pace, self.speeds.mass, pushes)
+            self.updates += self.engine.updates(report)
+            self.speeds.note(report.speed)
+            self.report = report
+            if self.implausible is None:
+                self.implausible = implausible(self, report)
+                if self.implausible is not None:
+                    return False
+        return True
 
     def exchange_grains(self) -> None:
         """Take out and let in the grains whose time it is."""
@@ -217,9 +231,14 @@ class Simulation:
             brought = first_pace(self.model, self.state, 0.0)
             self.totals.pace = max(self.totals.pace, brought)
 
-    def _watch(self, report: StepReport) -> str | None:
+    def _watch(self, stride: Stride) -> str | None:
         """Look at the contact network if it is time; what is soft, if the run has turned so."""
-        if self.engine.softness is not None or not self.monitor.due(report):
+        if self.engine.softness is not None:
+            return None
+        due = False
+        for report in stride.reports:
+            due = self.monitor.due(report)
+        if not due:
             return None
         with self.engine.seconds.of("watch"):
             return self.monitor.look(self.state)
@@ -297,35 +316,56 @@ class Simulation:
         def reason() -> str | None:
             return next((name_of(c) for c in conditions if c(self)), None)
 
+        every_step = not isinstance(progress, Progress)  # a function of the user's
+
         if self.stopped:  # asked to go on, it tries that step again
             self.implausible = None
-        ended, asked = reason(), interrupt.asked
+        ended, asked, singly = reason(), interrupt.asked, 0
         while ended is None and not asked:
-            good = Backup(self) if self.scenario.on_implausible == "stop" else None
-            known = self.implausible
+            good, known = Backup(self), self.implausible
+            pause = ONE_STEP if singly or every_step else self._pause(conditions, recorder)
             with self._begun():
-                report = self.step()
+                stride = self._march(pause)
+                plausible = self._judge(stride)
+            if not plausible and len(stride.reports) > 1:  # find the step, one at a time
+                singly = len(stride.reports)
+                good.restore(self)
+                self.implausible = None
+                continue
+            singly = max(singly - 1, 0)
             if known is None and self.implausible is not None:
                 recorder.tell(self.implausible)
                 text = f"this run is not plausible: {self.implausible}"
                 warn(text, progress, ImplausibleRunWarning)
-                if good is not None:
+                if self.scenario.on_implausible == "stop":
                     good.restore(self)
                     break
+            before = self.monitor.columns
+            turned_soft = None
+            if self.implausible is None:
+                with self._begun():
+                    turned_soft = self._watch(stride)
             # asked is looked up once a step: a run that ends has just written all of it
             ended, asked = reason(), interrupt.asked
-            recorder.note(report, last=ended is not None or asked)
+            recorder.note(stride, before, last=ended is not None or asked)
             if (news := recorder.news()) is not None:
                 warn(news, progress, UserWarning)
-            if self._turned_soft is not None:
-                warn(f"this run is {self._turned_soft}", progress, SoftRunWarning)
-            progress(self, report)
+            if turned_soft is not None:
+                warn(f"this run is {turned_soft}", progress, SoftRunWarning)
+            assert self.report is not None
+            progress(self, self.report)
         self.look_closely()
         recorder.close(finished=ended is not None)
         if (news := recorder.news()) is not None:
             warn(news, progress, UserWarning)
         with self._begun():
             return summarise(self, ended, conditions, recorder.path)
+
+    def _pause(self, conditions: list[Condition], recorder: Recorder) -> Pause:
+        """How far the run may go until Python must see it again."""
+        if self.exchange.changes or self.state.step == 0:
+            return ONE_STEP
+        return recorder.pause(next_pause(self, conditions))._replace(look=self.monitor.next_look)
 
     @contextmanager
     def _begun(self) -> Iterator[None]:

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardgrain.scene.model import Floats, Model, State
-from hardgrain.step.ledger import kinetic_energy
+from hardgrain.scene.model import Floats, Model
 
 __all__ = ["Speeds"]
 
 
 class Speeds:
-    """Root-mean-square speeds after every step, of what bears a force or is pushed; see `AtRest`.
-
-    Grains that neither bear a force nor are pushed, such as rattlers without gravity, do not count
-    as long as the others make up more than half of the mass.
-    """
+    """Root-mean-square speeds after every step, of what bears a force or is pushed."""
 
     def __init__(self, model: Model) -> None:
         self._past = array("d")
         self.weigh(model)
 
     def weigh(self, model: Model) -> None:
-        """Take note of which grains are there now, and of their mass."""
-        self._model = model
-        self._pushed = _pushed(model)
+        """Take note of the mass of the grains that are there now."""
         self.mass = float(model.mass[: model.n].sum())
 
-    def note(self, state: State, kinetic: float) -> float:
-        """Add the speed after a step that left the given kinetic energy."""
-        self._past.append(self._of(state, kinetic))
-        return self._past[-1]
+    def note(self, speed: float) -> None:
+        """Add the speed after a step."""
+        self._past.append(speed)
 
-    def forget(self) -> None:
-        """Undo the last step."""
-        self._past.pop()
+    def __len__(self) -> int:
+        """Number of steps so far."""
+        return len(self._past)
+
+    def forget(self, steps: int) -> None:
+        """Forget all but the first steps."""
+        del self._past[steps:]
 
     def recall(self, history: dict[str, Floats]) -> None:
         """Take the speeds of earlier steps from a file; earlier versions kept only the energy."""
@@ -47,31 +41,15 @@ class Speeds:
             found = np.sqrt(2.0 * history["kinetic"] / self.mass)
         self._past = array("d", found.tolist())
 
+    def slow(self, speed: float, steps: int) -> int:
+        """How many of the last ``steps`` were below a speed, up to the present one in a row."""
+        count = 0
+        for past in reversed(self._past[-steps:]):
+            if not past < speed:
+                break
+            count += 1
+        return count
+
     def below(self, speed: float, steps: int) -> bool:
         """Whether all of the last ``steps`` were below a speed."""
-        return len(self._past) >= steps and max(self._past[-steps:]) < speed
-
-    def _of(self, s: State, kinetic: float) -> float:
-        m, mass = self._model, self.mass
-        if not self._pushed[: m.n].all():
-            c, some = s.contacts, self._pushed.copy()
-            loaded = c.impulse.any(axis=1)
-            some[c.first[loaded]] = some[c.second[loaded]] = True
-            bearing = float(m.mass[: m.n][some[: m.n]].sum())
-            if 2.0 * bearing > mass:
-                mass = bearing
-                kinetic = float(
-                    kinetic_energy(
-                        s.velocity[some], s.spin[some], m.inv_mass[some], m.inv_inertia[some]
-                    )
-                )
-        return math.sqrt(2.0 * kinetic / mass) if mass > 0.0 else 0.0
-
-
-def _pushed(model: Model) -> NDArray[np.bool_]:
-    """Which bodies gravity or a force may ever push, or a drive move; shape (nb,)."""
-    found = np.zeros(model.bodies, dtype=bool)
-    found[: model.n] = model.gravity.any()
-    for bodies in [*(d.bodies for d in model.drives), *(p.body for p in model.pressures)]:
-        found[bodies] = True
-    return found
+        return self.slow(speed, steps) == steps

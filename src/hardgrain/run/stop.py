@@ -11,11 +11,12 @@ from pydantic import Field, model_validator
 
 from hardgrain.errors import InputError
 from hardgrain.scene._base import Count, NotNegative, Positive, Spec, Whole
+from hardgrain.step.pause import MOST_STEPS, ONE_STEP, Pause
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions", "name_of"]
+__all__ = ["AtRest", "Condition", "Steps", "Stop", "Time", "as_conditions", "name_of", "next_pause"]
 
 
 class Steps(Spec):
@@ -26,6 +27,9 @@ class Steps(Spec):
     def __call__(self, sim: Simulation) -> bool:
         return sim.state.step >= self.steps
 
+    def pause(self, sim: Simulation, pause: Pause) -> Pause:
+        return pause._replace(steps=min(pause.steps, self.steps - sim.state.step))
+
 
 class Time(Spec):
     """Ends a run when the simulated time reaches ``time``, never before it by rounding."""
@@ -34,6 +38,10 @@ class Time(Spec):
 
     def __call__(self, sim: Simulation) -> bool:
         return sim.state.time >= self.time - 1e-9 * sim.dt
+
+    def pause(self, sim: Simulation, pause: Pause) -> Pause:
+        left = (self.time - sim.state.time) / sim.dt - 1.0  # one less, whatever rounding does
+        return pause._replace(steps=min(pause.steps, int(min(left, pause.steps))))
 
 
 class AtRest(Spec):
@@ -63,8 +71,27 @@ class AtRest(Spec):
         _, to_come = sim.exchange.waiting(sim.state.time)
         return to_come == 0 and sim.quiet(self.threshold(sim), self.steps)
 
+    def pause(self, sim: Simulation, pause: Pause) -> Pause:
+        speed = self.threshold(sim)
+        if pause.rest_speed > 0.0:  # two such conditions: pause at the first one that may hold
+            speed, steps = max(speed, pause.rest_speed), min(self.steps, pause.rest_steps)
+        else:
+            steps = self.steps
+        rested = sim.speeds.slow(speed, steps)
+        return pause._replace(rest_speed=speed, rest_steps=steps, rested=rested)
+
 
 Condition = Callable[["Simulation"], bool]
+
+
+def next_pause(sim: Simulation, conditions: Sequence[Condition]) -> Pause:
+    """How far a run may go until one of its conditions may hold; one step, if that is not known."""
+    pause = Pause(steps=MOST_STEPS)
+    for condition in conditions:
+        if not isinstance(condition, Steps | Time | AtRest):
+            return ONE_STEP
+        pause = condition.pause(sim, pause)
+    return pause._replace(steps=max(pause.steps, 1))
 
 
 class Stop(Spec):

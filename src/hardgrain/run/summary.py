@@ -10,8 +10,7 @@ from hardgrain.measure.rigidity import CONVERGED, Rigidity
 from hardgrain.run.exchange import Flow
 from hardgrain.run.unique import Uniqueness
 from hardgrain.scene.brief import html_table
-from hardgrain.step.loads import Pace
-from hardgrain.step.report import Softness, StepReport
+from hardgrain.step.report import Pace, Softness, StepReport
 
 __all__ = ["CONVERGED", "OVERLAP", "Summary", "Totals"]
 

@@ -303,6 +303,16 @@ class State:
     orientation: Floats  # (nb, 1) angle, or (nb, 4) unit quaternion (x, y, z, w)
     contacts: Contacts
 
+    def make_plain(self) -> None:
+        """Let all arrays be contiguous and writable, as compiled functions expect them."""
+        for holder in (self, self.contacts):
+            for name, a in vars(holder).items():
+                plain = not isinstance(a, np.ndarray) or (
+                    a.flags.c_contiguous and a.flags.writeable
+                )
+                if not plain:
+                    setattr(holder, name, np.array(a, order="C"))
+
     def copy(self) -> State:
         """A state that shares no array with this one."""
         c = self.contacts

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from hardgrain.scene._base import Count
-from hardgrain.solve.iterative import IterativeSolver, relax
+from hardgrain.solve.iterative import IterativeSolver, relax, sweeping
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
+    from hardgrain.point.sweeping import Sweeping
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["GaussSeidel"]
@@ -40,6 +41,12 @@ class GaussSeidel(IterativeSolver):
         # space, it costs two fifths: 0.55 to 0.64 was measured (and 0.75 to 0.78 in random, 0.96 to
         # 0.98 in sequential order).
         return 0.6 if self.order == "symmetric" else chain.Q[self.order]
+
+    def sweeping(self, dt: float, seed: int) -> Sweeping | None:
+        own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve
+        if self.order == "coloured" or self.unbalanced is not None or not own:
+            return None
+        return sweeping(self, self.order, seed, dt)
 
     def _solve(
         self, problem: Problem | GlobalForm | LocalForm, seed: int, step: int

@@ -12,17 +12,15 @@ from pydantic import Field, model_validator
 from hardgrain.point import order, stopping
 from hardgrain.point.order import Visits
 from hardgrain.point.stopping import Until
+from hardgrain.point.sweeping import Sweeping
 from hardgrain.scene._base import Count, NotNegative, Positive
-from hardgrain.solve.problem import Floats, Ints, Problem, Solution, Stage
+from hardgrain.solve.problem import Ints, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
 
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
-__all__ = ["IterativeSolver", "relax"]
-
-# Rounding of a contact velocity, a sum of about ten products [velocity of the bodies].
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)
+__all__ = ["IterativeSolver", "relax", "sweeping"]
 
 
 class IterativeSolver(Solver):
@@ -116,25 +114,24 @@ def relax(
 def _relax_step(
     solver: IterativeSolver, problem: Problem, stored: Ints | None, loops: _Loops
 ) -> Solution:
-    began = time.perf_counter()
-    velocity, spin = problem.velocity.copy(), problem.spin.copy()
-    m = problem.first.size
-    if m == 0:
-        empty = np.zeros((0, problem.dim)), np.zeros((0, spin.shape[1]))
-        return Solution(velocity, spin, *empty, 0, True, 0.0, 0.0)
-
     backend: Any = import_module(problem.backend)
-    if stored is None:
-        stored = np.arange(m, dtype=np.int32)
-    packed = backend.pack(problem.given, stored, problem.lean)
-    fastest = backend.fastest(problem.rows, problem.motion)
-    unseen = float(np.square(_ROUNDING * fastest))  # inf, no error, at worst
-    until = _until(solver, solver.cutoff * problem.dt, unseen)
-    went = _sweep(backend, packed, loops, until, problem.paths[stored])
-    impulse, torque = backend.unpack(packed, stored, velocity, spin)
-    stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
-    unbalanced = problem.unbalanced(velocity, impulse)
-    return Solution(velocity, spin, impulse, torque, *went, unbalanced, (stage,))
+    began = time.perf_counter()
+    until = _until(solver, solver.cutoff * problem.dt, 0.0)
+    how = Sweeping(loops.visits, until, stored, loops.starts, loops.relaxation)
+    velocity, spin, impulse, torque, sweeps, met, worst, rms = backend.relaxed(
+        backend.LAYOUTS[problem.lean, problem.dim], problem.given, how, loops.visits.step
+    )
+    stage = Stage("sweeps", sweeps, worst, time.perf_counter() - began)
+    return Solution(
+        velocity, spin, impulse, torque, sweeps, met, worst, rms,
+        problem.unbalanced(velocity, impulse), (stage,) if problem.first.size else (),
+    )  # fmt: skip
+
+
+def sweeping(solver: IterativeSolver, scheme: str, seed: int, dt: float) -> Sweeping:
+    """How a solver sweeps, contact after contact, as compiled functions read it."""
+    visits = Visits(getattr(order, scheme.upper()), seed, 0)
+    return Sweeping(visits, _until(solver, solver.cutoff * dt, 0.0))
 
 
 def _relax_matrices(
@@ -143,7 +140,7 @@ def _relax_matrices(
     stored: Ints | None,
     loops: _Loops,
 ) -> MatrixSolution:
-    from hardgrain import cpu
+    from hardgrain.cpu.relaxation import ROUNDING
     from hardgrain.solve import blocks
     from hardgrain.solve.matrices import GlobalForm, MatrixSolution
 
@@ -157,8 +154,8 @@ def _relax_matrices(
         if stored is None:
             stored = np.arange(m, dtype=np.int32)
         packed = blocks.pack(local, stored, r)
-        unseen = float(np.square(_ROUNDING * np.abs(local.q).max()))
-        went = _sweep(cpu, packed, loops, _until(solver, solver.cutoff, unseen), None)
+        unseen = float(np.square(ROUNDING * np.abs(local.q).max()))
+        went = _sweep(packed, loops, _until(solver, solver.cutoff, unseen))
         r = blocks.unpack(packed, stored, local.dim)
     v = form.velocity(r) if isinstance(form, GlobalForm) else None
     stage = Stage("sweeps", went[0], went[2], time.perf_counter() - began)
@@ -168,15 +165,13 @@ def _relax_matrices(
 def _until(solver: IterativeSolver, cutoff: float, unseen: float) -> Until:
     """The solver's stopping rule; ``unseen``: square of the velocity that rounding hides."""
     rule = getattr(stopping, solver.stop.upper())
-    return Until(rule, solver.sweeps, solver.tolerance, cutoff, unseen)
+    return Until(rule, solver.sweeps, float(solver.tolerance), float(cutoff), unseen)
 
 
-def _sweep(
-    backend: Any, packed: Any, loops: _Loops, until: Until, paths: Floats | None
-) -> tuple[int, bool, float, float]:
+def _sweep(packed: Any, loops: _Loops, until: Until) -> tuple[int, bool, float, float]:
     """Sweeps done, whether the rule was met, residual and residual_rms."""
+    from hardgrain.cpu.sweep import relax, residual
+
     visited = np.arange(packed.first.size, dtype=np.uint32)
-    sweeps, met = backend.relax(
-        packed, visited, loops.starts, loops.relaxation, loops.visits, until, paths
-    )
-    return sweeps, met, *backend.residual(packed, loops.starts, until.unseen, paths)
+    sweeps, met = relax(packed, visited, loops.starts, loops.relaxation, loops.visits, until, None)
+    return sweeps, met, *residual(packed, loops.starts, until.unseen, None)

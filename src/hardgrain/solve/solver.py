@@ -9,6 +9,7 @@ from hardgrain.scene._base import Positive, Spec
 from hardgrain.solve.problem import Problem, Solution
 
 if TYPE_CHECKING:
+    from hardgrain.point.sweeping import Sweeping
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["Solver"]
@@ -61,6 +62,10 @@ class Solver(Spec):
     def at_once(self) -> bool:
         """Whether forces reach all contacts within a step, however many there are."""
         return False
+
+    def sweeping(self, dt: float, seed: int) -> Sweeping | None:
+        """How it sweeps, if a step is nothing but sweeps over contacts one after the other."""
+        return None
 
     @overload
     def solve(self, problem: Problem, *, seed: int, step: int) -> Solution: ...

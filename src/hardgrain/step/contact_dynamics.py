@@ -27,38 +27,49 @@ overlap comes from turning.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from hardgrain.contact.arms import surface_velocity
 from hardgrain.contact.detect import Detector
-from hardgrain.errors import RunError
-from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
-from hardgrain.solve.problem import Problem, Solution
-from hardgrain.solve.solver import Solver
-from hardgrain.step.engine import RigidGrains
-from hardgrain.step.glue import Glue
-from hardgrain.step.ledger import (
+from hardgrain.cpu import LAYOUTS
+from hardgrain.cpu.ledger import (
     contact_work,
     kinetic_energy,
     largest_speed,
     load_work,
     overlaps,
 )
-from hardgrain.step.loads import Loads, Pace, move, turn
+from hardgrain.errors import RunError
+from hardgrain.kernels import compile_seconds
+from hardgrain.point.sweeping import Sweeping
+from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.solve.problem import Problem, Solution
+from hardgrain.solve.solver import Solver
+from hardgrain.step.account import Moving, Outcome, World
+from hardgrain.step.engine import RigidGrains
+from hardgrain.step.glue import Glue
+from hardgrain.step.loads import Loads, move, turn
+from hardgrain.step.march import PHASES, ROUNDS, STALE, UNFIT, WRONG, Course, Kernels, Told, march
 from hardgrain.step.numbers import farthest, refuse_unfit
-from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, not_a_number
+from hardgrain.step.pause import ONE_STEP, Pause
+from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, Stride, not_a_number
+from hardgrain.step.rest import pushed_bodies, rms_speed
+from hardgrain.step.walls import wall_work
 
 __all__ = ["ContactDynamics", "StepReport"]
 
-# A step is solved this often at most to include pairs that its own impulses close; a second time is
-# rare. The n-th round looks 2ⁿ grains ahead, so that a push reaches a hundred within one step.
-ROUNDS = 7
-
 
 class ContactDynamics:
-    """Advances a state in place, one step of length dt at a time."""
+    """Advances a state in place by steps of length dt.
+
+    Many steps are one compiled call (`step.march`) where contacts are relaxed by sweeps one after
+    the other. Other solvers, the geometry at the end of the step, a rule in Python for laws, and
+    what is glued to walls are seen by Python in every step.
+    """
 
     def __init__(
         self,
@@ -79,9 +90,89 @@ class ContactDynamics:
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
         self._loads, self._farthest = Loads(model, dt), farthest(model)
         self._glue = Glue(model)
-        self.pace = Pace()
+        self._pushed = pushed_bodies(model)
+        self._sweeping = solver.sweeping(dt, seed)
+        self._kernels: Kernels | None = None  # of the march, once they are compiled
+        if self._glue.bodies.size or self.settings.geometry == "end" or model.rule is not None:
+            self._sweeping = None
 
     def advance(self, state: State) -> StepReport:
+        """One step."""
+        return self.march(state, ONE_STEP).reports[-1]
+
+    def march(self, state: State, pause: Pause) -> Stride:
+        """Make steps until there is a reason to pause, at least one."""
+        if self._sweeping is None:
+            return self._step(state)
+        if not self._loads.steady:
+            pause = pause._replace(steps=1)
+        pause = pause._replace(strict=self.solver.on_cap == "error")
+        steps = self._march(state, self._sweeping, pause)
+        last = steps.reports[-1]
+        left = f"not converged: residual {last.residual:.2g}"
+        self._refuse_unsolved(last.step, last.sweeps, last.converged, left)
+        return steps
+
+    def _march(self, state: State, how: Sweeping, pause: Pause) -> Stride:
+        """The steps of `march`, by sweeps."""
+        state.make_plain()
+        model, locked = self.model, self._loads.now(state)
+        caught = self._loads.prescribe(state)
+        world = World(
+            self.detector.shapes, locked.inv_mass, locked.inv_inertia, model.mass[: model.n],
+            self._pushed, *self._loads.at(state), model.law_table, self._farthest, self.dt,
+            model.remove_overlaps, self.solver.start == "zero",
+        )  # fmt: skip
+        outcome = self._outcome(pause.steps)
+        told = Told(
+            np.zeros((model.bodies, model.dim)), np.zeros(model.bodies), np.zeros(len(PHASES))
+        )
+        moving = Moving(state.position, state.velocity, state.spin, state.orientation)
+        layout = LAYOUTS[model.lean, model.dim]
+        done = 0
+        while done == 0:
+            compiled, began = compile_seconds(), time.perf_counter()
+            last = state.contacts.rows, state.contacts.feature
+            listed = self.detector.listed
+            if self._kernels is None:
+                self._kernels = Kernels.like(layout, world, listed, how, moving, last, outcome)
+            course = Course(self._kernels, layout, world, how)
+            done, why, rows, feature = march(
+                course, listed, pause, state.step, moving, last, outcome, told
+            )
+            spent = time.perf_counter() - began - (compile_seconds() - compiled)
+            self.seconds.share(spent, dict(zip(PHASES, told.clock.tolist())))
+            told.clock[:] = 0.0
+            if why == WRONG and done == 0:
+                raise RunError(not_a_number(state, told.wrong))
+            if why == STALE and done == 0:
+                with self.seconds.of("detect"):
+                    self.detector.renew(state, told.reach)
+        state.contacts = Contacts(**rows._asdict(), feature=feature)
+        state.step += done
+        state.time = state.step * self.dt
+        if why == UNFIT:
+            self._refuse_unfit(state)
+        outcome.reports[0, 14] += caught  # dissipated by locks
+        o, at = outcome, done - 1
+        self.wall_force, self.wall_torque = o.wall_force[at], o.wall_torque[at]
+        return Stride.from_arrays(
+            o.reports[:done], o.paces[:done], o.wall_force[:done], o.wall_work[:done]
+        )
+
+    def _outcome(self, steps: int) -> Outcome:
+        """Room for what a march tells of its steps."""
+        dim = self.model.dim
+        walls, ns = self.wall_torque.shape
+        return Outcome(
+            reports=np.empty((steps, len(StepReport._fields))),
+            paces=np.empty((steps, 2)),
+            wall_force=np.empty((steps, walls, dim)),
+            wall_torque=np.empty((steps, walls, ns)),
+            wall_work=np.empty((steps, walls)),
+        )
+
+    def _step(self, state: State) -> Stride:
         """One step, as in the review: detect, free motion, solve for the impulses, move."""
         model, dt = self._loads.now(state), self.dt
         self._now = model
@@ -92,7 +183,7 @@ class ContactDynamics:
         free_spin = state.spin + dt * model.inv_inertia * torque
         self._glue.carry(state.position, free_velocity, free_spin)
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
-        self.pace = self._loads.pace(state, free_velocity, free_spin)
+        pace = self._loads.pace(state, free_velocity, free_spin)
         position, settled = state.position, True
         if self.settings.geometry == "end":
             contacts, solution, more, position, settled = self._settle(
@@ -121,6 +212,14 @@ class ContactDynamics:
             kinetic = kinetic_energy(
                 solution.velocity, solution.spin, model.inv_mass, model.inv_inertia
             )
+            speed = rms_speed(
+                c.rows, solution.velocity, solution.spin, model.inv_mass, model.inv_inertia,
+                model.mass[: model.n], self._pushed, kinetic,
+            )  # fmt: skip
+            work = wall_work(
+                mean_velocity, solution.velocity, solution.spin, model.inv_mass, self.wall_force,
+                self.wall_torque, dt,
+            )  # fmt: skip
         if not math.isfinite(kinetic + solution.residual):
             raise RunError(not_a_number(state, solution.velocity))
         with self.seconds.of("move"):
@@ -128,22 +227,31 @@ class ContactDynamics:
             self._move(state, state.velocity, state.spin)
             state.step += 1
             state.time = state.step * dt
-            refuse_unfit(model, state, self._farthest, RunError, f"step {state.step} gave", INTACT)
-        if not solution.converged and self.solver.on_cap == "error":
-            raise RunError(
-                f"step {state.step} ended, after {sweeps} sweeps, {solution.status}, and"
-                " solver.on_cap is 'error'"
-            )
+            self._refuse_unfit(state)
+        self._refuse_unsolved(state.step, sweeps, solution.converged, solution.status)
         if not settled and self.solver.on_cap == "error":
             raise RunError(
                 f"step {state.step} ended without the geometry at its end, after"
                 f" {self.settings.iterations} iterations, and solver.on_cap is 'error'"
             )
-        return StepReport(
+        report = StepReport(
             state.step, state.time, sweeps, solution.converged, solution.residual,
             solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
-            driven, dissipated + caught, max(-taken, 0.0), settled=settled, deepest=deepest,
+            driven, dissipated + caught, max(-taken, 0.0), 0.0, settled, speed, deepest,
         )  # fmt: skip
+        return Stride([report], [pace], self.wall_force[None].copy(), work[None])
+
+    def _refuse_unfit(self, state: State) -> None:
+        """End a run whose state holds what is not a number, or lies too far away."""
+        at = f"step {state.step} gave"
+        refuse_unfit(self.model, state, self._farthest, RunError, at, INTACT)
+
+    def _refuse_unsolved(self, step: int, sweeps: int, converged: bool, status: str) -> None:
+        """End a run whose last step missed the solver's criterion, if that was asked for."""
+        if not converged and self.solver.on_cap == "error":
+            raise RunError(
+                f"step {step} ended, after {sweeps} sweeps, {status}, and solver.on_cap is 'error'"
+            )
 
     def elastic(self, state: State) -> float:
         """Energy in springs: rigid grains have none."""
@@ -272,18 +380,8 @@ class ContactDynamics:
 
 def _closing(contacts: Contacts, solution: Solution) -> Floats:
     """Normal velocities of the contact points, shape (m,)."""
-    v = point_velocity(solution, contacts.second, contacts.arm_second)
-    v -= point_velocity(solution, contacts.first, contacts.arm_first)
+    c, s = contacts, solution
+    v = surface_velocity(s.velocity, s.spin, c.second, c.arm_second)
+    v -= surface_velocity(s.velocity, s.spin, c.first, c.arm_first)
     speed: Floats = np.einsum("ka,ka->k", v, contacts.normal)
-    return speed
-
-
-def point_velocity(solution: Solution, body: Ints, arm: Floats) -> Floats:
-    """v + ω × arm of bodies (m,), shape (m, dim)."""
-    spin = solution.spin[body]
-    if arm.shape[1] == 2:
-        turning = spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
-    else:
-        turning = np.cross(spin, arm)
-    speed: Floats = solution.velocity[body] + turning
     return speed

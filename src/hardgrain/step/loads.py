@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from hardgrain.contact.pairs import wall_geometry
+from hardgrain.contact.pairs import extent, wall_geometry
 from hardgrain.kernels import jit
 from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
+from hardgrain.step.report import Pace
 
-__all__ = ["Loads", "Pace", "move", "turn"]
-
-
-class Pace(NamedTuple):
-    """What can make grains fast in a step, besides the contacts that pass it on [speed]."""
-
-    loads: float = 0.0  # largest change of speed that forces and torques alone give
-    driven: float = 0.0  # largest prescribed speed, of surfaces where bodies turn
+__all__ = ["Loads", "move", "turn"]
 
 
 class Loads:
@@ -36,6 +29,12 @@ class Loads:
         np.add.at(force, model.carrier[glued], force[glued])  # their weight
         force[glued] = 0.0
         self._constant = force, torque
+
+    @property
+    def steady(self) -> bool:
+        """Whether loads, drives and what can move are the same in every step."""
+        m = self.model
+        return all(d.constant for d in m.drives) and not m.locks and not m.pressures
 
     def now(self, state: State) -> Model:
         """The model as its locks make it in the coming step."""
@@ -65,17 +64,12 @@ class Loads:
 
     def pace(self, state: State, velocity: Floats, spin: Floats) -> Pace:
         """Of a state whose velocities are prescribed; velocity, spin: those without contacts."""
-        m, n = self.model, self.model.n
-        loads, driven = pace(
-            state.velocity, velocity, state.spin, spin, m.radius, m.inv_mass, m.inv_inertia
+        m, s = self.model, state
+        return Pace(
+            *pace(
+                s.velocity, velocity, s.spin, spin, s.position, m.radius, m.inv_mass, m.inv_inertia
+            )
         )
-        turning = np.linalg.norm(state.spin[n:], axis=1)
-        if n and turning.any():  # as far from their axes as grains are
-            x = state.position[:n]
-            spread = np.linalg.norm(x.max(axis=0) - x.min(axis=0))
-            far = np.linalg.norm(state.position[n:] - x.mean(axis=0), axis=1)
-            driven += float((turning * (far + spread)).max())
-        return Pace(loads, driven)
 
     def at(self, state: State) -> tuple[Floats, Floats]:
         """External forces and torques on all bodies, shapes (nb, dim) and (nb, ns)."""
@@ -97,8 +91,11 @@ class Loads:
 
 
 @jit
-def pace(before, velocity, spin_before, spin, radius, inv_mass, inv_inertia):  # type: ignore[no-untyped-def]
-    """Largest change of speed by loads, and largest prescribed speed, centres plus surfaces."""
+def pace(before, velocity, spin_before, spin, position, radius, inv_mass, inv_inertia):  # type: ignore[no-untyped-def]
+    """Largest change of speed by loads, and largest prescribed speed, centres plus surfaces.
+
+    Walls that turn count as far from their axes as grains are.
+    """
     loads, driven, loads_turn, driven_turn = 0.0, 0.0, 0.0, 0.0
     for i in range(before.shape[0]):
         change, given = 0.0, 0.0
@@ -114,7 +111,18 @@ def pace(before, velocity, spin_before, spin, radius, inv_mass, inv_inertia):  #
                 if inv_inertia[i, a] == 0.0:
                     given += (radius[i] * spin_before[i, a]) ** 2
             loads_turn, driven_turn = max(loads_turn, change), max(driven_turn, given)
-    return math.sqrt(loads) + math.sqrt(loads_turn), math.sqrt(driven) + math.sqrt(driven_turn)
+    n, sweeping = radius.size, 0.0
+    for i in range(n, spin.shape[0]):
+        turning, away = 0.0, 0.0
+        for a in range(spin.shape[1]):
+            turning += spin_before[i, a] ** 2
+        if turning > 0.0 and n > 0:
+            spread, middle = extent(position, n)
+            for a in range(position.shape[1]):
+                away += (position[i, a] - middle[a]) ** 2
+            sweeping = max(sweeping, math.sqrt(turning) * (math.sqrt(away) + spread))
+    driven = math.sqrt(driven) + math.sqrt(driven_turn) + sweeping
+    return math.sqrt(loads) + math.sqrt(loads_turn), driven
 
 
 def _add_load(drive: Drive, t: float, force: Floats, torque: Floats) -> None:

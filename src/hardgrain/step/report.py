@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hardgrain.kernels import compile_seconds
 from hardgrain.scene.model import Floats, State
 
-__all__ = ["INTACT", "Softness", "StepReport", "Stopwatch", "not_a_number"]
+__all__ = ["INTACT", "Pace", "Softness", "StepReport", "Stopwatch", "Stride", "not_a_number"]
 
 INTACT = "; the last frame written is intact"
 
 
-@dataclass(frozen=True)
-class StepReport:
+class StepReport(NamedTuple):
     """What happened in a step; each field is a column of a run's history."""
 
     step: int  # number of the step just made
@@ -38,8 +38,39 @@ class StepReport:
     created: float  # energy that impulses gave where the laws let them only take, see `ledger`
     elastic: float = 0.0  # energy in the springs of soft contacts at the end of the step
     settled: bool = True  # the geometry at the end of the step was found, where it was asked for
-    speed: float = 0.0  # root mean square, of what bears a force, see `run.stop.AtRest`
+    speed: float = 0.0  # root mean square, of what bears a force, see `step.rest`
     deepest: float = 0.0  # worst overlap relative to the smaller grain's diameter [1]
+
+
+@dataclass(frozen=True)
+class Stride:
+    """Steps that an engine made at one go: what happened in each, in their order."""
+
+    reports: list[StepReport]
+    paces: list[Pace]
+    wall_force: Floats  # (steps, w, dim) on walls by grains, in each step [force]
+    wall_work: Floats  # (steps, w) of walls on grains [energy]
+
+    @classmethod
+    def from_arrays(
+        cls, reports: Floats, paces: Floats, wall_force: Floats, wall_work: Floats
+    ) -> Stride:
+        """Of the rows that a march wrote."""
+        made = [
+            StepReport(*r)._replace(
+                step=int(r[0]), sweeps=int(r[2]), converged=r[3] != 0.0, candidates=int(r[6]),
+                loaded=int(r[7]), settled=r[17] != 0.0,
+            )
+            for r in reports.tolist()
+        ]  # fmt: skip
+        return cls(made, [Pace(*p) for p in paces.tolist()], wall_force, wall_work)
+
+
+class Pace(NamedTuple):
+    """What can make grains fast in a step, besides the contacts that pass it on [speed]."""
+
+    loads: float = 0.0  # largest change of speed that forces and torques alone give
+    driven: float = 0.0  # largest prescribed speed, of surfaces where bodies turn
 
 
 @dataclass(frozen=True)
@@ -66,6 +97,12 @@ class Stopwatch(defaultdict[str, float]):
 
     def __init__(self) -> None:
         super().__init__(float)
+
+    def share(self, seconds: float, parts: dict[str, float]) -> None:
+        """Add a time that was measured as a whole to phases, by their parts in it."""
+        whole = sum(parts.values())
+        for phase, part in parts.items():
+            self[phase] += seconds * (part / whole if whole > 0.0 else 1.0 / len(parts))
 
     def of(self, phase: str) -> _Phase:
         """Within this context, time counts as spent in a phase."""

@@ -22,19 +22,22 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.contact.pairs import PairList, Walls, wall_geometry
+from hardgrain.contact.pairs import PairList, Walls, turning_speed, wall_geometry
 from hardgrain.contact.rows import complete
+from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
 from hardgrain.scene.geometry import INSIDE, OUTSIDE
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
-from hardgrain.step.ledger import kinetic_energy, largest_speed, overlaps
-from hardgrain.step.loads import Loads, Pace, turn
+from hardgrain.step.loads import Loads, turn
 from hardgrain.step.numbers import farthest, refuse_unfit
-from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, not_a_number
+from hardgrain.step.pause import ONE_STEP, Pause
+from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, Stride, not_a_number
+from hardgrain.step.rest import pushed_bodies, rms_speed
 from hardgrain.step.stable_step import admissible_step
+from hardgrain.step.walls import wall_work
 from hardgrain.theory.spring import damping_ratio
 
 __all__ = ["SoftParticleDynamics"]
@@ -77,7 +80,7 @@ class SoftParticleDynamics:
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
         self._loads, self._farthest = Loads(model, dt), farthest(model)
-        self.pace = Pace()
+        self._pushed = pushed_bodies(model)
         self._list = PairList(model)
         self._inverse = self._six(model.inv_mass, model.inv_inertia)
         self._law = kernel.Law(
@@ -88,6 +91,10 @@ class SoftParticleDynamics:
         self._damping_root = 2.0 * ratio * math.sqrt(settings.stiffness)
 
     def advance(self, state: State) -> StepReport:
+        """One step."""
+        return self.march(state, ONE_STEP).reports[-1]
+
+    def march(self, state: State, pause: Pause) -> Stride:
         """One step: loads and drives, then explicit steps; a new pair list whenever one is due."""
         model, dt, steps = self.model, self.dt, self.settings.substeps
         caught = self._loads.prescribe(state)
@@ -98,10 +105,12 @@ class SoftParticleDynamics:
             geometry = wall_geometry(model, state)
             force, torque = self._loads.at(state)
             bodies, walls = self._pack(state, geometry, force, torque)
-            turning = self._list.turning_speed(state, geometry)
+            turning = turning_speed(
+                state.position, state.spin, model.wall_kind, model.wall_offset, geometry[2]
+            )
             free_velocity = state.velocity + dt * model.inv_mass * force
             free_spin = state.spin + dt * model.inv_inertia * torque
-            self.pace = self._loads.pace(state, free_velocity, free_spin)
+            pace = self._loads.pace(state, free_velocity, free_spin)
             contacts = state.contacts
         sums, wall_push = np.zeros(4), np.zeros((walls.kind.size, 6))
         done = 0
@@ -126,6 +135,14 @@ class SoftParticleDynamics:
             velocity, spin = self._split(bodies.v)
             kinetic = kinetic_energy(velocity, spin, model.inv_mass, model.inv_inertia)
             fastest = largest_speed(velocity, model.n)
+            speed = rms_speed(
+                contacts.rows, velocity, spin, model.inv_mass, model.inv_inertia,
+                model.mass[: model.n], self._pushed, kinetic,
+            )  # fmt: skip
+            work = wall_work(
+                0.5 * (state.velocity + velocity), velocity, spin, model.inv_mass, self.wall_force,
+                self.wall_torque, dt,
+            )  # fmt: skip
         if not math.isfinite(kinetic + elastic):
             raise RunError(not_a_number(state, velocity))
         with self.seconds.of("move"):
@@ -136,12 +153,13 @@ class SoftParticleDynamics:
             state.step += 1
             state.time = state.step * dt
             refuse_unfit(model, state, self._farthest, RunError, f"step {state.step} gave", INTACT)
-        return StepReport(
+        report = StepReport(
             state.step, state.time, 0, True, 0.0, 0.0, len(contacts), loaded,
             float(sums[kernel.WORST]), mean, fastest, kinetic, float(sums[kernel.EXTERNAL]),
             float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]) + caught, 0.0, elastic,
-            deepest=deepest,
+            True, speed, deepest,
         )  # fmt: skip
+        return Stride([report], [pace], self.wall_force[None].copy(), work[None])
 
     def elastic(self, state: State) -> float:
         """Energy in the springs of a state [energy]."""

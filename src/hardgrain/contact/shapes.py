@@ -1,0 +1,36 @@
+"""What the search for contacts reads of bodies and walls, as records for compiled functions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hardgrain.scene.geometry import Floats, Ints
+
+__all__ = ["Listed", "Shapes", "Walls"]
+
+Walls = tuple[Ints, Floats, Floats, Floats, Floats]  # kind, point, axis, size, side: see geometry
+
+
+class Shapes(NamedTuple):
+    """Sizes and materials of grains and walls; see `hardgrain.scene.model.Model`."""
+
+    radius: Floats  # (n,)
+    material: Ints  # (nb,)
+    materials: int  # number of materials
+    periodic: Floats  # (dim,)
+    margin: Floats  # (n,) reach of a grain at rest, see `contact.detect` [length]
+    wall_kind: Ints  # (w,)
+    wall_offset: Floats  # (w, dim)
+    wall_axis: Floats  # (w, dim)
+    wall_size: Floats  # (w,)
+    wall_side: Floats  # (w, dim)
+
+
+class Listed(NamedTuple):
+    """The pair list, and how long it is safe; see `contact.pairs`."""
+
+    first: Ints  # (p,)
+    second: Ints  # (p,)
+    origin: Floats  # (nb, dim) positions when the list was made
+    turned: Floats  # (w,) travel of walls by turning since then [length]
+    safety: Floats  # (nb,) how far each body may go before the list is stale [length]

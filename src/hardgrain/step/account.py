@@ -1,0 +1,139 @@
+"""What is told of a step: energies, overlaps, forces on walls, and how fast it all is."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hardgrain.contact.shapes import Shapes
+from hardgrain.cpu.ledger import (
+    contact_work,
+    kinetic_energy,
+    largest_speed,
+    load_work,
+    overlaps,
+)
+from hardgrain.kernels import jit
+from hardgrain.scene.model import ContactRows, Floats
+from hardgrain.step.loads import pace
+from hardgrain.step.rest import rms_speed
+from hardgrain.step.walls import wall_work
+
+__all__ = ["Moving", "Outcome", "Solved", "World", "account", "clear", "put"]
+
+
+class World(NamedTuple):
+    """All that stays as it is during a march."""
+
+    shapes: Shapes
+    inv_mass: Floats
+    inv_inertia: Floats
+    mass: Floats  # (n,) of grains
+    pushed: np.ndarray  # (nb,) bodies that count in any case, see `step.rest`
+    force: Floats  # (nb, dim) loads
+    torque: Floats  # (nb, ns)
+    laws: Floats
+    farthest: Floats  # (nb,) see `step.numbers`
+    dt: float
+    remove_overlaps: bool
+    afresh: bool  # impulses start from zero
+
+
+class Moving(NamedTuple):
+    """What a march changes in place."""
+
+    position: Floats
+    velocity: Floats
+    spin: Floats
+    orientation: Floats
+
+
+class Solved(NamedTuple):
+    """The solution of a step."""
+
+    velocity: Floats  # (nb, dim)
+    spin: Floats  # (nb, ns)
+    rows: ContactRows  # with their impulses
+    sweeps: int
+    met: bool  # whether the solver's rule was met
+    residual: float
+    residual_rms: float
+
+
+class Outcome(NamedTuple):
+    """Arrays that a march fills, a row for each step."""
+
+    reports: Floats  # (steps, fields of StepReport)
+    paces: Floats  # (steps, 2)
+    wall_force: Floats  # (steps, w, dim)
+    wall_torque: Floats  # (steps, w, ns)
+    wall_work: Floats  # (steps, w)
+
+
+@jit
+def midway(a, b):
+    """Mean of two arrays."""
+    mean = np.empty(a.shape)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            mean[i, k] = 0.5 * (a[i, k] + b[i, k])
+    return mean
+
+
+@jit
+def clear(target):
+    """Set an array to zero."""
+    for i in range(target.shape[0]):
+        for k in range(target.shape[1]):
+            target[i, k] = 0.0
+
+
+@jit
+def put(target, source, factor):
+    """Write an array times a factor into another one."""
+    for i in range(target.shape[0]):
+        for k in range(target.shape[1]):
+            target[i, k] = factor * source[i, k]
+
+
+@jit
+def account(world, moving, free, solved, outcome, s, step):
+    """Fill row s of the outcome with the figures of a step; return whether they are numbers.
+
+    free: velocities and spins that the loads alone would give; step: number of steps before.
+    """
+    free_v, free_w, v, w, rows = free[0], free[1], solved.velocity, solved.spin, solved.rows
+    dt, inv_mass, inv_inertia = world.dt, world.inv_mass, world.inv_inertia
+    mean_v, mean_w = midway(moving.velocity, v), midway(moving.spin, w)
+    wall_force, wall_torque = outcome.wall_force[s], outcome.wall_torque[s]
+    clear(wall_force)
+    clear(wall_torque)
+    dissipated, driven, taken = contact_work(
+        rows, mean_v, mean_w, midway(free_v, v), midway(free_w, w), inv_mass, inv_inertia,
+        wall_force, wall_torque,
+    )  # fmt: skip
+    put(wall_force, wall_force, 1.0 / dt)
+    put(wall_torque, wall_torque, 1.0 / dt)
+    kinetic = kinetic_energy(v, w, inv_mass, inv_inertia)
+    if not math.isfinite(kinetic + solved.residual):
+        return False
+    work = load_work(world.force, world.torque, mean_v, mean_w, inv_mass, inv_inertia)
+    worst, deepest, mean, loaded = overlaps(rows)
+    work_of = wall_work(mean_v, v, w, inv_mass, wall_force, wall_torque, dt)
+    for k in range(work_of.size):
+        outcome.wall_work[s, k] = work_of[k]
+    outcome.paces[s, 0], outcome.paces[s, 1] = pace(
+        moving.velocity, free_v, moving.spin, free_w, moving.position, world.shapes.radius,
+        inv_mass, inv_inertia,
+    )  # fmt: skip
+    r = outcome.reports[s]
+    r[0], r[1], r[2], r[3] = step + 1, (step + 1) * dt, solved.sweeps, solved.met
+    r[4], r[5], r[6], r[7] = solved.residual, solved.residual_rms, rows.first.size, loaded
+    r[8], r[9], r[10], r[11] = worst, mean, largest_speed(v, world.mass.size), kinetic
+    r[12], r[13], r[14], r[15] = dt * work, driven, dissipated, max(-taken, 0.0)
+    r[16], r[17] = 0.0, 1.0  # nothing elastic, geometry as it was at the start
+    r[18] = rms_speed(rows, v, w, inv_mass, inv_inertia, world.mass, world.pushed, kinetic)
+    r[19] = deepest
+    return True

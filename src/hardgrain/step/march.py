@@ -1,0 +1,240 @@
+"""Many steps in one compiled call; each is the step of the review.
+
+    detect    contacts that may close (`contact.detect`)
+    free      v* = v + dt F/m
+    solve     impulses by sweeps (`cpu.relaxation`), once more if they close another pair
+    account   the energy ledger, overlaps, forces on walls (`step.account`)
+    move      x ← x + dt v
+
+A step is made whole or not at all: a march ends *before* a step whose pair list is stale, so that
+the list can be made anew, and before one that gives no numbers. It ends *after* a step as
+`step.pause` says. Where it ends changes no bit of the trajectory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hardgrain.addresses import Address, address_of, by_address
+from hardgrain.contact.search import Found, Place, find, overlooked
+from hardgrain.cpu.relaxation import relaxed
+from hardgrain.kernels import inlined, intrinsic, jit, scalar, types
+from hardgrain.point.given import Given, Motion
+from hardgrain.point.sweeping import Sweeping
+from hardgrain.scene.model import Floats
+from hardgrain.step.account import Solved, World, account, clear, put
+from hardgrain.step.loads import move, turn
+from hardgrain.step.numbers import first_unfit
+from hardgrain.step.pause import look_due
+
+__all__ = [
+    "PAUSED",
+    "PHASES",
+    "ROUNDS",
+    "STALE",
+    "UNFIT",
+    "WRONG",
+    "Course",
+    "Kernels",
+    "Told",
+    "march",
+]
+
+# A step is solved this often at most to include pairs that its own impulses close; a second time is
+# rare. The n-th round looks 2ⁿ grains ahead, so that a push reaches a hundred within one step.
+ROUNDS = 7
+
+PAUSED, STALE, WRONG, UNFIT = range(4)  # why a march ended
+PHASES = ("detect", "solve", "account", "move")
+DETECT, SOLVE, ACCOUNT, MOVE = range(4)
+
+
+find_at, overlooked_at, relaxed_at = by_address(find), by_address(overlooked), by_address(relaxed)
+account_at = by_address(account)
+due = scalar(look_due)
+
+
+class Kernels(NamedTuple):
+    """Where the compiled code of the phases lies; each is compiled once, on its own."""
+
+    find: Address
+    overlooked: Address
+    relaxed: Address
+    account: Address
+
+    @classmethod
+    def like(cls, layout, world, listed, how, moving, last, outcome):
+        """For arguments of `march` like these."""
+        rows, feature = last
+        x, turned, v, w = moving.position, moving.orientation, moving.velocity, moving.spin
+        shapes, place = world.shapes, Place(x, turned, w, v, world.dt)
+        points = np.zeros((shapes.wall_kind.size, x.shape[1]))
+        walls = (shapes.wall_kind, points, points, shapes.wall_size, points)
+        found = Found(False, np.zeros(len(x)), rows, feature, walls, shapes.wall_size)
+        motion = Motion(v, w, v, w, world.inv_mass, world.inv_inertia)
+        given = Given(rows, motion, world.laws, world.dt, world.remove_overlaps)
+        return cls(
+            address_of(find, shapes, listed, place, rows, feature),
+            address_of(overlooked, shapes, listed, place, found, 0),
+            address_of(relaxed, layout, given, how, 0),
+            address_of(
+                account, world, moving, (v, w), Solved(v, w, rows, 0, True, 0.0, 0.0),
+                outcome, 0, 0,
+            ),
+        )  # fmt: skip
+
+
+class Course(NamedTuple):
+    """All that a march follows and leaves as it is."""
+
+    kernels: Kernels
+    layout: Any  # kind of rows that are swept, see `cpu.packing`
+    world: World
+    how: Sweeping
+
+
+class Told(NamedTuple):
+    """What a march tells besides its outcome."""
+
+    wrong: Floats  # (nb, dim) velocities of a step that gave no numbers
+    reach: Floats  # (nb,) that the pair list has no room for
+    clock: Floats  # (4,) ticks of the processor that each of PHASES took
+
+
+@intrinsic
+def ticks(typing_context):
+    """The processor's own clock; it only serves to share a measured time among phases."""
+    from llvmlite import ir
+
+    def code(context, builder, signature, args):
+        clock = builder.module.declare_intrinsic(
+            "llvm.readcyclecounter", (), ir.FunctionType(ir.IntType(64), [])
+        )
+        return builder.call(clock, [])
+
+    return types.int64(), code
+
+
+@jit
+def lap(clock, phase, began):
+    """Add the time since ``began`` to a phase, and return the time now."""
+    now = ticks()
+    clock[phase] += now - began
+    return now
+
+
+@jit
+def kicked(velocity, inverse, load, dt):
+    """Velocities, or spins, after loads have acted for a step."""
+    free = np.empty(velocity.shape)
+    for i in range(velocity.shape[0]):
+        for a in range(velocity.shape[1]):
+            free[i, a] = velocity[i, a] + dt * inverse[i, a] * load[i, a]
+    return free
+
+
+@inlined
+def solve(course, listed, step, moving, free, found, clock):
+    """Contacts with their impulses, and the motion that they give.
+
+    Solved again, from the impulses found, if they would close a pair that was no candidate.
+    """
+    kernels, layout, world, how = course
+    sweeps, began = 0, ticks()
+    motion = Motion(
+        free[0], free[1], moving.velocity, moving.spin, world.inv_mass, world.inv_inertia
+    )
+    for n in range(ROUNDS):
+        rows = found.rows
+        if world.afresh:
+            clear(rows.impulse)
+            clear(rows.torque)
+        given = Given(rows, motion, world.laws, world.dt, world.remove_overlaps)
+        v, w, impulse, torque, more, met, residual, rms = relaxed_at(
+            kernels.relaxed, (layout, given, how, step)
+        )
+        put(rows.impulse, impulse, 1.0)
+        put(rows.torque, torque, 1.0)
+        sweeps += more
+        began = lap(clock, SOLVE, began)
+        if n == ROUNDS - 1 or not math.isfinite(residual):
+            break
+        place = Place(moving.position, moving.orientation, moving.spin, v, world.dt)
+        closes, again = overlooked_at(
+            kernels.overlooked, (world.shapes, listed, place, found, 2**n - 1)
+        )
+        began = lap(clock, DETECT, began)
+        if not closes and not again.stale:
+            break
+        found = again
+        if found.stale:
+            break
+    return Solved(v, w, rows, sweeps, met, residual, rms), found
+
+
+@jit
+def note_reach(told, reach):
+    """Tell which reach the pair list has no room for."""
+    for i in range(reach.size):
+        told.reach[i] = reach[i]
+    return STALE
+
+
+@jit
+def march(course, listed, pause, step, moving, last, outcome, told):
+    """Make steps in place until there is a reason to pause.
+
+    step: number of steps made before; last: rows and features of the contacts of the last one.
+    Returns the number of steps made, why they ended, and the last contacts.
+    """
+    kernels, world = course.kernels, course.world
+    since, rested, work, clock = pause.look.since, pause.rested, 0.0, told.clock
+    rows, feature = last
+    why, done = np.int64(PAUSED), np.int64(0)
+    while done < pause.steps and why == PAUSED:
+        began = ticks()
+        free = (
+            kicked(moving.velocity, world.inv_mass, world.force, world.dt),
+            kicked(moving.spin, world.inv_inertia, world.torque, world.dt),
+        )
+        place = Place(moving.position, moving.orientation, moving.spin, free[0], world.dt)
+        found = find_at(kernels.find, (world.shapes, listed, place, rows, feature))
+        lap(clock, DETECT, began)
+        if found.stale:
+            why = note_reach(told, found.reach)
+            break
+        solved, found = solve(course, listed, step + done, moving, free, found, clock)
+        if found.stale:
+            why = note_reach(told, found.reach)
+            break
+        began, v, w = ticks(), solved.velocity, solved.spin
+        at = done, step + done
+        if not account_at(kernels.account, (world, moving, free, solved, outcome, *at)):
+            put(told.wrong, v, 1.0)
+            why = WRONG
+            break
+        began = lap(clock, ACCOUNT, began)
+        put(moving.velocity, v, 1.0)
+        put(moving.spin, w, 1.0)
+        move(moving.position, v, world.dt)
+        turn(moving.orientation, w, world.dt)
+        if first_unfit(moving.position, v, w, moving.orientation, world.farthest) >= 0:
+            why = UNFIT
+        lap(clock, MOVE, began)
+        rows, feature = found.rows, found.feature
+        report = outcome.reports[done]
+        done += 1
+        sweeps, candidates, loaded, speed = report[2], report[6], report[7], report[18]
+        work += sweeps * candidates
+        since += sweeps * candidates + pause.look.step
+        rested = rested + 1 if speed < pause.rest_speed else 0
+        if work >= pause.work or due(pause.look, since, candidates, loaded):
+            break
+        if pause.rest_speed > 0.0 and rested >= pause.rest_steps:
+            break
+        if pause.strict and not solved.met:
+            break
+    return done, why, rows, feature
