@@ -182,7 +182,7 @@ def of_cpu() -> Found:
         ])  # fmt: skip
         r, turning, _ = levers(rows, motion)
         found[f"levers {dim}D"] = np.concatenate([r, turning])
-        found[f"speeds {dim}D"] = np.array([cpu.fastest(rows, motion)])
+        found[f"speeds {dim}D"] = np.array([sweep.fastest(rows, motion)])
     order = np.arange(40)
     shuffle(order, make_random(bare).sweep_key(5, 7, 3))
     return found | {"random order": order}

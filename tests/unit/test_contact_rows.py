@@ -53,9 +53,9 @@ def test_both_arms_lead_to_the_contact(dim: int) -> None:
     """Across the gap, and into the next cell where bodies touch through the periodic boundary."""
     sim = settled(dim)
     m, x = sim.model, sim.state.position
-    everywhere = np.full(m.bodies, 0.05)
-    sim.engine.detector.find(sim.state, sim.state.velocity)
-    c = sim.engine.detector._contacts(sim.state, everywhere, sim.state.contacts)
+    detector = sim.engine.detector
+    detector.shapes = detector.shapes._replace(margin=np.full(m.n, 0.05))
+    c = detector.find(sim.state, sim.state.velocity)
     assert len(c) > 20
     grain = c.second < m.n
     assert grain.any()

@@ -61,8 +61,8 @@ def by_rule(dim: int = 2, rule: Any = by_set, **more: Any) -> hg.Scene:
     return heap(dim, contacts=[hg.ContactLaw(friction=0.9), *laws], contact_rule=rule, **more)
 
 
-def simulation(scene: hg.Scene) -> hg.Simulation:
-    return hg.Simulation(scene, dt=0.02, solver=hg.GaussSeidel(sweeps=30), seed=3)
+def simulation(scene: hg.Scene, solver: Any = None) -> hg.Simulation:
+    return hg.Simulation(scene, dt=0.02, solver=solver or hg.GaussSeidel(sweeps=30), seed=3)
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -193,3 +193,26 @@ def test_input_that_makes_no_sense_is_refused() -> None:
         hg.ContactLaw(name="wet", between=("grain", "grain"))
     with pytest.raises(hg.InputError, match=r"scene\.contact_rule must be left out"):
         hg.Simulation(by_rule(), dt=0.02, engine=hg.SoftParticles(stiffness=1e4))
+
+
+def test_a_named_law_reaches_as_far_as_its_range() -> None:
+    """Two grains that part are held across a gap that only a law chosen by the rule can bridge."""
+    sets = [
+        hg.Grains(place=hg.At(positions=[[0.0, 0.0]])),
+        hg.Grains(place=hg.At(positions=[[1.05, 0.0]]), velocity=[0.01, 0.0]),
+    ]
+    sticky = {"cohesion": 1.0, "cohesion_range": 0.1}
+    ends = []
+    for more in (
+        {"contacts": [hg.ContactLaw(**sticky)]},
+        {
+            "contacts": [hg.ContactLaw(name="sticky", **sticky)],
+            "contact_rule": lambda c: np.full(len(c), c.row["sticky"]),
+        },
+    ):
+        sim = simulation(hg.Scene(grains=sets, **more), solver=hg.Jacobi(sweeps=100))
+        for _ in range(10):
+            sim.step()
+        ends.append(sim.state.velocity)
+    np.testing.assert_array_equal(*ends)
+    assert ends[0][1, 0] < 0.01

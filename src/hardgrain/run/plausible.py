@@ -53,7 +53,11 @@ ENERGY = 0.1
 
 
 def implausible(sim: Simulation, report: StepReport) -> str | None:
-    """What is wrong with the step just made, with the worst offender by name; None if nothing."""
+    """What is wrong with the step just made, with the worst offender by name; None if nothing.
+
+    Whether something is wrong is told by the report alone; names are right if the state is that
+    after the step.
+    """
     at = f"step {report.step}"
     return (
         _too_deep_step(sim, report, at)
@@ -64,8 +68,10 @@ def implausible(sim: Simulation, report: StepReport) -> str | None:
 
 def too_deep(sim: Simulation, share: float, i: int, j: int, at: str) -> str | None:
     """What is wrong if bodies i and j overlap by more than is plausible, else None."""
-    if share <= overlap_limit(sim):
-        return None
+    return None if share <= overlap_limit(sim) else _overlapping(sim, share, i, j, at)
+
+
+def _overlapping(sim: Simulation, share: float, i: int, j: int, at: str) -> str:
     m = sim.model
     return (
         f"{m.body_name(i)} and {m.body_name(j)} overlap by {share:.2g} of the smaller one's"
@@ -129,7 +135,7 @@ def _too_deep_step(sim: Simulation, report: StepReport, at: str) -> str | None:
     c = sim.state.contacts
     share = -c.gap / c.width
     k = int(share.argmax())
-    return too_deep(sim, float(share[k]), int(c.first[k]), int(c.second[k]), at)
+    return _overlapping(sim, float(share[k]), int(c.first[k]), int(c.second[k]), at)
 
 
 def _too_fast(sim: Simulation, report: StepReport, at: str) -> str | None:

@@ -79,7 +79,7 @@ class ContactDynamics:
         seed: int,
         settings: RigidGrains | None = None,
     ) -> None:
-        self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
+        self.model, self.dt, self.seed = model, dt, seed
         self._now = model  # as it is in this step, with locks that are on
         self.settings = settings or RigidGrains()
         self.detector = Detector(model, dt)
@@ -91,10 +91,20 @@ class ContactDynamics:
         self._loads, self._farthest = Loads(model, dt), farthest(model)
         self._glue = Glue(model)
         self._pushed = pushed_bodies(model)
-        self._sweeping = solver.sweeping(dt, seed)
         self._kernels: Kernels | None = None  # of the march, once they are compiled
-        if self._glue.bodies.size or self.settings.geometry == "end" or model.rule is not None:
-            self._sweeping = None
+        self.solver = solver
+
+    @property
+    def solver(self) -> Solver:
+        """What finds the impulses of a step."""
+        return self._solver
+
+    @solver.setter
+    def solver(self, solver: Solver) -> None:
+        self._solver = solver
+        seen = self._glue.bodies.size or self.settings.geometry == "end" or self.model.rule
+        known = isinstance(solver, Solver) and not seen
+        self._sweeping = solver.sweeping(self.dt, self.seed) if known else None
 
     def advance(self, state: State) -> StepReport:
         """One step."""
