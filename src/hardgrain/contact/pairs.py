@@ -134,6 +134,7 @@ class PairList:
         self.model = model
         self._glued = bool((model.carrier != np.arange(model.bodies)).any())
         self.first = self.second = np.zeros(0, np.int32)
+        self._made = False
         self.safety = np.full(model.bodies, -1.0)  # no list is safe before it is made
         self.origin = np.zeros((model.bodies, model.dim))
         self.turned = np.zeros(model.bodies - model.n)
@@ -148,7 +149,7 @@ class PairList:
 
         Returns whether it was made anew; see `make`.
         """
-        if safe(position, self.listed, reach):
+        if self._made and safe(position, self.listed, reach):
             return False
         self.make(position, walls, reach, further)
         return True
@@ -159,7 +160,7 @@ class PairList:
         position: shape (bodies, dim) [length]; reach, further: shape (bodies,) [length]. The list
         has room for ``further`` and the usual safety distance.
         """
-        model, n = self.model, self.model.n
+        model, n, self._made = self.model, self.model.n, True
         self.origin = position.copy()
         self.turned[:] = 0.0
         self.safety = further.copy()

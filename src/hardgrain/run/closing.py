@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import get_type_hints
 
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.checkpoint import from_checkpoint
@@ -29,11 +29,10 @@ def closing_word(run: RunFile) -> Summary:
     history = {name: column[done] for name, column in run.history.items()}
     sim.speeds.recall(history)
     if len(history["step"]):
-        kinds: dict[str, Any] = {"int": int, "float": float, "bool": bool}
         sim.report = StepReport(
             **{
-                name: kinds[str(kind)](history[name][-1])
-                for name, kind in StepReport.__annotations__.items()
+                name: kind(history[name][-1])
+                for name, kind in get_type_hints(StepReport).items()
                 if name in history  # files of an earlier version may lack some
             }
         )

@@ -50,6 +50,7 @@ from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
 from hardgrain.step.account import Moving, Outcome, World
+from hardgrain.step.backend import BACKENDS
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads, move, turn
@@ -385,6 +386,7 @@ class ContactDynamics:
             laws=model.law_table,
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
+            backend=BACKENDS[self.settings.backend],
         )
 
 
