@@ -152,7 +152,7 @@ class ContactDynamics:
                 course, listed, pause, state.step, moving, last, outcome, told
             )
             spent = time.perf_counter() - began - (compile_seconds() - compiled)
-            self.seconds.share(spent, dict(zip(PHASES, told.clock.tolist())))
+            self.seconds.share(spent, told.parts())
             told.clock[:] = 0.0
             if why == WRONG and done == 0:
                 raise RunError(not_a_number(state, told.wrong))

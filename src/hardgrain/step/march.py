@@ -1,7 +1,7 @@
 """Many steps in one compiled call; each is the step of the review.
 
-    detect    contacts that may close (`contact.detect`)
     free      v* = v + dt F/m
+    detect    contacts that may close (`contact.search`)
     solve     impulses by sweeps (`cpu.relaxation`), once more if they close another pair
     account   the energy ledger, overlaps, forces on walls (`step.account`)
     move      x ← x + dt v
@@ -14,6 +14,7 @@ the list can be made anew, and before one that gives no numbers. It ends *after*
 from __future__ import annotations
 
 import math
+import platform
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,17 +32,8 @@ from hardgrain.step.numbers import first_unfit
 from hardgrain.step.pause import look_due
 
 __all__ = [
-    "PAUSED",
-    "PHASES",
-    "ROUNDS",
-    "STALE",
-    "UNFIT",
-    "WRONG",
-    "Course",
-    "Kernels",
-    "Told",
-    "march",
-]
+    "PAUSED", "PHASES", "ROUNDS", "STALE", "UNFIT", "WRONG", "Course", "Kernels", "Told", "march",
+]  # fmt: skip
 
 # A step is solved this often at most to include pairs that its own impulses close; a second time is
 # rare. The n-th round looks 2ⁿ grains ahead, so that a push reaches a hundred within one step.
@@ -51,6 +43,8 @@ PAUSED, STALE, WRONG, UNFIT = range(4)  # why a march ended
 PHASES = ("detect", "solve", "account", "move")
 DETECT, SOLVE, ACCOUNT, MOVE = range(4)
 
+# Other processors may forbid programs to read their clock, which would end the process.
+CLOCK = platform.machine().lower() in ("x86_64", "amd64")
 
 find_at, overlooked_at, relaxed_at = by_address(find), by_address(overlooked), by_address(relaxed)
 account_at = by_address(account)
@@ -103,6 +97,10 @@ class Told(NamedTuple):
     reach: Floats  # (nb,) that the pair list has no room for
     clock: Floats  # (4,) ticks of the processor that each of PHASES took
 
+    def parts(self) -> dict[str, float]:
+        """How the time is shared among phases; all is the solver's where no clock can be read."""
+        return dict(zip(PHASES, self.clock.tolist())) if self.clock.any() else {"solve": 1.0}
+
 
 @intrinsic
 def ticks(typing_context):
@@ -110,6 +108,8 @@ def ticks(typing_context):
     from llvmlite import ir
 
     def code(context, builder, signature, args):
+        if not CLOCK:
+            return ir.IntType(64)(0)
         clock = builder.module.declare_intrinsic(
             "llvm.readcyclecounter", (), ir.FunctionType(ir.IntType(64), [])
         )

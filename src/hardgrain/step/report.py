@@ -102,7 +102,7 @@ class Stopwatch(defaultdict[str, float]):
         """Add a time that was measured as a whole to phases, by their parts in it."""
         whole = sum(parts.values())
         for phase, part in parts.items():
-            self[phase] += seconds * (part / whole if whole > 0.0 else 1.0 / len(parts))
+            self[phase] += seconds * part / whole
 
     def of(self, phase: str) -> _Phase:
         """Within this context, time counts as spent in a phase."""
