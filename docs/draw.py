@@ -9,6 +9,7 @@ those are drawn anew. Pictures of the papers are part of the records in `docs/re
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import re
@@ -132,11 +133,21 @@ SOURCES = {
 
 # ---------------------------------------------------------------------- records and captions
 def script_digest(source: Source) -> str:
-    """Digest of the scripts behind a picture."""
+    """Digest of the scripts behind a picture: of what they do, not of what they say about it."""
     digest = hashlib.sha256()
     for name in source.behind:
-        digest.update((ROOT / name).read_bytes())
+        digest.update(_code((ROOT / name).read_text(encoding="utf-8")).encode())
     return digest.hexdigest()[:12]
+
+
+def _code(text: str) -> str:
+    """The lines of a script without docstrings, lines of comment and empty ones."""
+    said: set[int] = set()  # numbers of the lines of docstrings
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            said.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = [line for k, line in enumerate(text.splitlines(), 1) if k not in said]
+    return "\n".join(line for line in lines if line.strip() and not line.strip().startswith("#"))
 
 
 def records() -> dict[str, dict[str, Any]]:

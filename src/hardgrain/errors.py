@@ -10,6 +10,8 @@ __all__ = [
     "SoftRunWarning",
 ]
 
+INTACT = "; the last frame written is intact"  # how the message of a run that failed ends
+
 
 class HardgrainError(Exception):
     """Base of all errors raised on purpose; the message is one sentence for the user."""

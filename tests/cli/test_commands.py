@@ -311,14 +311,14 @@ def test_ctrl_c_ends_a_warm_up(monkeypatch):
     """Not only the small run in hand."""
     from hardgrain.cli import warmup
 
-    steps, step = [], warmup.Simulation.step
+    steps, march = [], warmup.Simulation._march
 
-    def interrupted(sim):
+    def interrupted(sim, pause):
         steps.append(sim)
         signal.raise_signal(signal.SIGINT)
-        return step(sim)
+        return march(sim, pause)
 
-    monkeypatch.setattr(warmup.Simulation, "step", interrupted)
+    monkeypatch.setattr(warmup.Simulation, "_march", interrupted)
     with pytest.raises(KeyboardInterrupt):
         warmup._compile([0, 1])
     assert len(steps) == 1

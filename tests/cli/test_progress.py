@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,7 +68,7 @@ def test_line_fits_the_terminal_with_its_residual(sim, columns):
     """Even of a long run that is hard to foresee."""
     for _ in range(5):
         report = sim.step()
-    report = replace(report, step=1_234_567, time=12345.678, sweeps=100_000, residual=1e-4)
+    report = report._replace(step=1_234_567, time=12345.678, sweeps=100_000, residual=1e-4)
     clock = [0.0, *(3600.0 + 7200.0 * k for k in range(9))]
     progress = paced([hg.Steps(steps=50)], clock)
     line = progress.line(sim, report, columns)

@@ -650,7 +650,7 @@ def test_substeps_are_steps() -> None:
         )  # fmt: skip
         for _ in range(2000 // substeps):
             if substeps == 1:
-                sim.engine._list.origin = None  # type: ignore[union-attr]
+                sim.engine._list.safety[:] = -1.0  # type: ignore[union-attr]
             sim.step()
         ends.append(sim.state)
     for name in ("position", "velocity", "spin"):

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
-from hardgrain.contact.pairs import PairList, wall_geometry
+from hardgrain.contact.pairs import PairList, safe, wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.cpu.contacts import candidates
-from hardgrain.errors import InputError
+from hardgrain.errors import INTACT, InputError, RunError
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.place import worst_overlap
@@ -49,6 +49,11 @@ class Detector:
     def renew(self, state: State, reach: Floats) -> None:
         """Make the pair list anew, with room for twice the given reach (nb,)."""
         self._pairs.make(state.position, wall_geometry(self.model, state), reach, 2.0 * reach)
+        if not safe(state.position, self.listed, reach):
+            raise RunError(
+                f"step {state.step + 1} begins with a place or a velocity that is not a number"
+                + INTACT
+            )
 
     def find(self, state: State, velocity: Floats) -> Contacts:
         """Candidates for the step that starts from ``state`` with free velocities ``velocity``.

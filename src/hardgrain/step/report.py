@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardgrain.errors import INTACT
 from hardgrain.kernels import compile_seconds
 from hardgrain.scene.model import Floats, State
 
 __all__ = ["INTACT", "Pace", "Softness", "StepReport", "Stopwatch", "Stride", "not_a_number"]
-
-INTACT = "; the last frame written is intact"
 
 
 class StepReport(NamedTuple):
