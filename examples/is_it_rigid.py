@@ -94,13 +94,14 @@ def main(quick: bool = False, folder: Path = Path("results/is_it_rigid")) -> Non
         assert also.rigidity.rigid
         assert np.ptp(rigid) < 0.01 * np.ptp(soft)
 
-    mean, spread = 100.0 * np.mean(off, axis=0), 100.0 * np.std(off, axis=0, ddof=1)
-    for name, m, s in zip(("ω", "τ"), mean, spread, strict=True):
-        print(f"{name} against what was predicted: {m:+.1f} % on average, ± {s:.1f} % a packing")
-    # Packings of 300 disks gave ω 3.0 ± 0.7 % lower and τ 3 ± 5 % longer: the limits are five
-    # standard errors of a mean over three from there.
-    assert abs(mean[0]) < 5.0
-    assert abs(mean[1]) < 16.0
+    median, spread = 100.0 * np.median(off, axis=0), 100.0 * np.std(off, axis=0, ddof=1)
+    for name, m, s in zip(("ω", "τ"), median, spread, strict=True):
+        print(f"{name} against what was predicted: {m:+.1f} % (median), ± {s:.1f} % a packing")
+    # Packings of 300 disks gave ω 3.0 ± 0.7 % lower and τ 3 ± 5 % longer, of 100 disks 2.5 ± 0.5 %
+    # lower and 4 ± 2 % longer: the limits are some standard errors from there. Now and then a second
+    # mode rings on, and the fit of one sine is far off; a median of three does not see it.
+    assert abs(median[0]) < 5.0
+    assert abs(median[1]) < 16.0
 
 
 def draw(time: np.ndarray, soft: np.ndarray, rigid: np.ndarray, heard: Ringing, path: Path) -> None:
