@@ -251,7 +251,10 @@ def cases(first: int, last: int, seed: int, folder: Path) -> Iterator[tuple[int,
         chance = random.Random(f"{seed}-{number}")
         path = chance.choice(files)
         read = chance.choice(READERS.get(path.suffix, (grains,)))
-        copy = Path(shutil.copy(path, work / path.name))
+        # in a folder of its own: HDF5 may fail to close a damaged file, and would know its place
+        case = work / str(number)
+        case.mkdir()
+        copy = Path(shutil.copy(path, case / path.name))
         how = damage(copy, chance)
         name, size = f"{path.name}, {how}, {read.__name__}", copy.stat().st_size
         yield number, ""
@@ -273,6 +276,7 @@ def cases(first: int, last: int, seed: int, folder: Path) -> Iterator[tuple[int,
             wrong = f"{name}: {error!r} at {at.filename}:{at.lineno}"
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
+        shutil.rmtree(case)
         now = _peak()
         if now - peak > 3 * size + BASE:
             wrong = wrong or f"{name}: {(now - peak) >> 20} MiB of memory for {size} bytes"
