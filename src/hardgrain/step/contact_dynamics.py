@@ -164,7 +164,7 @@ class ContactDynamics:
         state.time = state.step * self.dt
         if why == UNFIT:
             self._refuse_unfit(state)
-        outcome.reports[0, 14] += caught  # dissipated by locks
+        outcome.reports[0, StepReport._fields.index("dissipated")] += caught  # by locks
         o, at = outcome, done - 1
         self.wall_force, self.wall_torque = o.wall_force[at], o.wall_torque[at]
         return Stride.from_arrays(
@@ -224,7 +224,7 @@ class ContactDynamics:
                 solution.velocity, solution.spin, model.inv_mass, model.inv_inertia
             )
             speed = rms_speed(
-                c.rows, solution.velocity, solution.spin, model.inv_mass, model.inv_inertia,
+                contacts.rows, solution.velocity, solution.spin, model.inv_mass, model.inv_inertia,
                 model.mass[: model.n], self._pushed, kinetic,
             )  # fmt: skip
             work = wall_work(
