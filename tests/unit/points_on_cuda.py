@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from numba import cuda
 from small_backend import KINDS, RELAXATION, Backend, in_cuda, in_python, make_tasks
-from small_problems import CONTACTS, GRAINS, WALLS, Case, random_given, random_sites
+from small_problems import CONTACTS, GRAINS, WALLS, Case, random_given, random_sites, tops
 
 import hardgrain.point
 from hardgrain import cpu
 from hardgrain.cpu import packing, sweep
+from hardgrain.cpu.inertia import inverses_in_space, kicked
 from hardgrain.cpu.order import shuffle
 from hardgrain.cpu.packing import levers
 from hardgrain.point.given import Bodies
@@ -119,7 +120,20 @@ def of_ledger(backend: Backend) -> Found:
         ])  # fmt: skip
         found[f"levers {dim}D"] = np.concatenate([r, body[:, 4]])
         found[f"speeds {dim}D"] = np.array([max(body[:, 3].max(), length[:, 2].max())])
-    return found
+    orientation, moments, free, load = random_tops()
+    inverse, kicks = np.empty((GRAINS, 6)), np.empty((GRAINS, 3))
+    given_tops = orientation, moments, free, load
+    backend.launch(tasks.inertia, 0, GRAINS, *given_tops, inverse, kicks)
+    return found | {"inertia": np.hstack([inverse, kicks]).ravel()}
+
+
+def random_tops() -> tuple[Any, ...]:
+    """Orientations, moments, axes that are free and torques; one top turns about y only."""
+    rng = np.random.default_rng(7)
+    orientation, moments = tops(rng, GRAINS)
+    free = np.ones((GRAINS, 3))
+    free[0], free[1] = (0.0, 1.0, 0.0), 0.0
+    return orientation, moments, free, rng.normal(size=(GRAINS, 3))
 
 
 def of_cpu() -> Found:
@@ -178,13 +192,17 @@ def of_cpu() -> Found:
                 motion.inv_inertia,
             ),
             cpu.kinetic_energy(
-                motion.velocity, np.zeros_like(motion.spin), motion.inv_mass, motion.inv_inertia
+                motion.velocity, motion.spin, motion.inv_mass, motion.inv_inertia
             ),
             cpu.largest_speed(motion.velocity, GRAINS),
         ])  # fmt: skip
         r, turning, _ = levers(rows, motion)
         found[f"levers {dim}D"] = np.concatenate([r, turning])
         found[f"speeds {dim}D"] = np.array([sweep.fastest(rows, motion)])
+    orientation, moments, free, load = random_tops()
+    inverse, still = np.empty((GRAINS, 6)), np.zeros_like(load)
+    inverses_in_space(orientation, moments, free, inverse)
+    found["inertia"] = np.hstack([inverse, kicked(still, inverse, load, 1.0)]).ravel()
     order = np.arange(40)
     shuffle(order, make_random(bare).sweep_key(5, 7, 3))
     return found | {"random order": order}

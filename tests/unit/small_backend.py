@@ -23,6 +23,7 @@ from hardgrain.point.blocks import make_blocks_2d, make_blocks_3d
 from hardgrain.point.full_2d import Full2D, make_full_2d
 from hardgrain.point.full_3d import Full3D, make_full_3d
 from hardgrain.point.given import Given
+from hardgrain.point.inertia import make_inertia
 from hardgrain.point.lean_2d import Lean2D, make_lean_2d
 from hardgrain.point.lean_3d import Lean3D, make_lean_3d
 from hardgrain.point.ledger import make_ledger
@@ -50,7 +51,8 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
     pair_gap, row, ledger = make_pair(jit).pair_gap, make_row(jit), make_ledger(jit)
     round_sizes, round_arms = row.round_sizes, row.round_arms
     work, turning, overlap_of = ledger.work, ledger.turning, ledger.overlap
-    kinetic, power, squared_speed = ledger.kinetic, ledger.power, ledger.squared_speed
+    power, squared_speed, own = ledger.power, ledger.squared_speed, make_inertia(jit)
+    twice_energy, times, inverse_in_space = own.twice_energy, own.times, own.inverse_in_space
     ghostly, arm_lengths = make_levers(jit).ghostly, make_levers(jit).arm_lengths
     body_speed, point_speed = make_speed(jit).body_speed, make_speed(jit).point_speed
     sweep_key, below = make_random(jit).sweep_key, make_random(jit).below
@@ -81,11 +83,18 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
 
     @jit
     def body(k, motion, out):
-        out[k, 0] = kinetic(motion.velocity, motion.inv_mass, k)
+        out[k, 0] = twice_energy(motion.velocity, motion.inv_mass, k)
+        out[k, 0] += twice_energy(motion.spin, motion.inv_inertia, k)
         out[k, 1] = power(motion.spin, motion.spin_before, motion.inv_inertia, k)
         out[k, 2] = squared_speed(motion.velocity, k)
         out[k, 3] = body_speed(motion, k)
         out[k, 4] = 1.0 if ghostly(motion, k) else 0.0
+
+    @jit
+    def inertia(k, orientation, moments, free, load, out, kicked):
+        inverse_in_space(orientation, moments, free, k, out)
+        for a in range(3):
+            kicked[k, a] = times(out, k, load, a)
 
     @jit
     def length(k, rows, motion, out):
@@ -98,6 +107,7 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
 
     return SimpleNamespace(
         gap=gap, sizes=sizes, arms=arms, energy=energy, turn=turn, body=body, length=length,
+        inertia=inertia,
         draw=draw,
     )  # fmt: skip
 
@@ -253,7 +263,7 @@ class Backend:
             second[ghost] = nb + np.arange(ghosts, dtype=np.uint32)
         kind, columns, body = {
             "lean 2D": (Lean2D, 9, 5), "lean 3D": (Lean3D, 12, 8),
-            "full 2D": (Full2D, 20, 6), "full 3D": (Full3D, 50, 12),
+            "full 2D": (Full2D, 20, 6), "full 3D": (Full3D, 50, 15),
         }[name]  # fmt: skip
         c, b = np.empty((m, columns)), np.zeros((nb + ghosts, body))
         p: Any = kind(first.astype(np.uint32), second, c, b, *([r] if lean else []))

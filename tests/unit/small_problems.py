@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from hardgrain.cpu.inertia import inverses_in_space
 from hardgrain.cpu.order import colour
 from hardgrain.point.given import Given, Motion, Sites
 from hardgrain.scene import lawtable
@@ -21,6 +22,21 @@ GRAINS, WALLS, CONTACTS = 9, 2, 16
 def directions(rng: np.random.Generator, number: int, dim: int) -> Any:
     n = rng.normal(size=(number, dim))
     return n / np.linalg.norm(n, axis=1)[:, None]
+
+
+def tops(rng: np.random.Generator, number: int) -> tuple[Any, Any]:
+    """Orientations and principal moments of bodies that are no balls."""
+    q = rng.normal(size=(number, 4))
+    return q / np.linalg.norm(q, axis=1)[:, None], rng.uniform(0.5, 1.0, (number, 3))
+
+
+def tensors(rng: np.random.Generator, free: Any) -> Any:
+    """Inverse inertias of bodies that are no balls, but for one, and for those that are held."""
+    orientation, moments = tops(rng, len(free))
+    moments[0] = 0.7
+    out = np.empty((len(free), 6))
+    inverses_in_space(orientation, moments, free, out)
+    return out
 
 
 def random_given(dim: int, lean: bool) -> Given:
@@ -39,6 +55,8 @@ def random_given(dim: int, lean: bool) -> Given:
     if not lean:
         arms = [arm + 0.3 * rng.normal(size=arm.shape) for arm in arms]
         mass[:GRAINS] *= rng.uniform(0.5, 1.0, (GRAINS, dim))
+        if dim == 3:
+            inertia = tensors(rng, inertia)
     spin = rng.normal(size=(nb, ns))
     spin[GRAINS] = 0.0
     laws = np.zeros((2, lawtable.N_PARAMETERS))

@@ -58,7 +58,9 @@ def test_tiles_bear_the_forces_of_the_packing_they_copy(load: Callable[[str], Mo
     a, b = packings.engine(one, 50, "sequential"), packings.engine(four, 50, "sequential")
     a.advance(state)
     b.advance(large)
-    np.testing.assert_allclose(b.wall_force, 4 * a.wall_force, rtol=1e-2)
+    # Along the floor there is rounding only.
+    most = np.abs(b.wall_force).max()
+    np.testing.assert_allclose(b.wall_force, 4 * a.wall_force, rtol=0.0, atol=1e-2 * most)
 
 
 def test_problem_for_siconos_is_the_one_we_solve(load: Callable[[str], ModuleType]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from hardgrain.kernels import jit, scalar
+from hardgrain.point.inertia import make_inertia
 from hardgrain.point.ledger import Means, make_ledger
 
 _ledger = make_ledger(scalar)
 turning, work, overlap = _ledger.turning, _ledger.work, _ledger.overlap
-kinetic, power, squared_speed = _ledger.kinetic, _ledger.power, _ledger.squared_speed
+power, squared_speed = _ledger.power, _ledger.squared_speed
+twice_energy = make_inertia(scalar).twice_energy
 
 
 @jit
@@ -43,7 +45,7 @@ def kinetic_energy(velocity, spin, inv_mass, inv_inertia):
     """½ Σ m v² + ½ Σ I ω² over all components that can move."""
     total = 0.0
     for i in range(velocity.shape[0]):
-        total += kinetic(velocity, inv_mass, i) + kinetic(spin, inv_inertia, i)
+        total += twice_energy(velocity, inv_mass, i) + twice_energy(spin, inv_inertia, i)
     return 0.5 * total
 
 

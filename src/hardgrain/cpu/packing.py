@@ -64,7 +64,7 @@ def _(layout, given, m):
     def full(layout, given, m):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
         bodies = given.motion.velocity.shape[0]
-        b = lines(bodies, 6 if flat else 12)
+        b = lines(bodies, 6 if flat else 15)
         packed = kind(first, second, lines(m, 20 if flat else 50), b)
         return packed, np.zeros(bodies, np.bool_)
 

@@ -26,10 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.contact.pairs import rotate
 from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, images, kinds, quaternion, spins, stress, xyz
+from hardgrain.measure.energy import own_momentum
 from hardgrain.measure.snapshot import Run, Snapshot
 from hardgrain.scene.model import Floats
 
@@ -69,7 +71,7 @@ class GsdFile:
         p.position, p.image = xyz(snap.position) - image * length - origin, image
         p.velocity, p.diameter, p.mass = xyz(snap.velocity), 2.0 * snap.radius, snap.mass
         p.orientation, p.moment_inertia = turned, _inertia(snap)
-        p.angmom = _angular_momentum(snap.model.inertia[:n], spin, turned)
+        p.angmom = _angular_momentum(spins(own_momentum(snap)), turned)
         rows = {
             "particles/spin": spin,
             "particles/stress": stress(snap).reshape(n, 9),
@@ -191,24 +193,30 @@ def _refuse_counts(file: Any, frame: int, size: int) -> None:
                 raise ValueError(what)
 
 
-# HOOMD's angular momentum is the quaternion 2 q (0, I ω') with ω' the spin in the body's own frame;
-# for a body whose moments are all the same this is 2 I (0, ω) q.
+# HOOMD's angular momentum is the quaternion 2 q (0, I ω') with ω' the spin in the body's own frame.
+# It is 2 (0, L) q with the angular momentum L in space; L = I ω for a body whose moments are equal.
 def _inertia(snap: Snapshot) -> Floats:
+    if len(snap.model.moments):
+        return snap.model.moments[: snap.n]
     moment = snap.model.inertia[: snap.n, None]
     return moment * (np.array([0.0, 0.0, 1.0]) if snap.dim == 2 else np.ones(3))
 
 
-def _angular_momentum(moment: Floats, spin: Floats, turned: Floats) -> Floats:
+def _angular_momentum(own: Floats, turned: Floats) -> Floats:
     w, v = turned[:, :1], turned[:, 1:]
-    dot = np.einsum("ia,ia->i", spin, v)[:, None]
-    momentum: Floats = 2.0 * moment[:, None] * np.hstack([-dot, w * spin + np.cross(spin, v)])
+    dot = np.einsum("ia,ia->i", own, v)[:, None]
+    momentum: Floats = 2.0 * np.hstack([-dot, w * own + np.cross(own, v)])
     return momentum
 
 
 def _spin(moment: Floats, momentum: NDArray[Any], turned: NDArray[Any]) -> Floats:
-    """The spin ω = Im(p q*) / 2 I from the angular momentum, zero about axes without inertia."""
+    """The spin from the angular momentum L = Im(p q*) / 2, zero about axes without inertia."""
     w, v = turned[:, :1], turned[:, 1:]
     a, b = momentum[:, :1], momentum[:, 1:]
     twice = w * b - a * v - np.cross(b, v)
-    spin: Floats = np.divide(0.5 * twice, moment, out=np.zeros_like(moment), where=moment > 0.0)
+    turn = np.ascontiguousarray(np.roll(turned, -1, axis=1), float)  # as this package has them
+    own = rotate(turn * [-1.0, -1.0, -1.0, 1.0], np.ascontiguousarray(0.5 * twice, float))
+    np.divide(own, moment, out=own, where=moment > 0.0)
+    own[moment <= 0.0] = 0.0
+    spin: Floats = rotate(turn, own)
     return spin

@@ -58,6 +58,7 @@ MODEL = {
     "inv_inertia": ("f8", "b s"),
     "mass": ("f8", "b"),
     "inertia": ("f8", "b"),
+    "moments": ("f8", "t a"),
     "material": ("i4", "b"),
     "group": ("i4", "n"),
     "laws": ("f8", "m m p"),
@@ -71,6 +72,10 @@ MODEL = {
     "wall_side": ("f8", "w d"),
     "carrier": ("i4", "b"),
 }
+
+# Those that a file has only if there are any: laws for a rule to choose, moments of grains that are
+# no balls.
+MODEL_MAY_LACK = ("named_laws", "moments")
 
 # Unit in words and meaning of every dataset.
 ABOUT = {
@@ -110,6 +115,7 @@ ABOUT = {
     "model/radius": ("length", "radius of each grain"),
     "model/inv_mass": ("1 / mass", "inverse mass per axis of each body, 0: axis locked or driven"),
     "model/inv_inertia": ("1 / (mass length^2)", "inverse moment of inertia of each body"),
+    "model/moments": ("mass length^2", "principal moments of inertia, about the axes of a body"),
     "model/named_laws": ("mixed", "laws that no pair of materials has, for a rule to choose"),
     "model/material": ("index", "material of each body"),
     "model/periodic": ("length", "period along each axis, 0: not periodic"),
@@ -170,6 +176,7 @@ class Layout:
     springs: bool  # whether contacts have an elongation
     status: bool  # whether grains may be absent
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
+    moments: bool = False  # whether some grains have unequal moments of inertia
 
     @classmethod
     def of(
@@ -186,13 +193,15 @@ class Layout:
         names = tuple(walls), tuple(columns), tuple(scalars)
         named = model.get("named_laws")  # without a rule there are none
         laws = 0 if named is None else len(named)
-        return cls(len(model["radius"]), nb, dim, ns, *names, springs, status, laws)
+        uneven = model.get("moments") is not None and len(model["moments"]) > 0
+        return cls(len(model["radius"]), nb, dim, ns, *names, springs, status, laws, uneven)
 
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
         size = {
             "n": self.grains, "b": self.bodies, "d": self.dim, "s": self.spins,
             "w": len(self.walls), "m": materials, "k": self.named_laws, "p": N_PARAMETERS,
+            "t": self.bodies if self.moments else 0, "a": 3,
         }  # fmt: skip
         return {
             name: (np.dtype(kind), tuple(size[letter] for letter in shape.split()))
@@ -242,7 +251,7 @@ class Layout:
             _keep(h5, f"header/{name}", _text(text))
         h5["header"].attrs["names"] = len(header)
         for name, array in model.items():
-            if name == "named_laws" and not len(array):  # without a rule there are none
+            if name in MODEL_MAY_LACK and not len(array):
                 continue
             _keep(h5, f"model/{name}", np.asarray(array))
         _keep(h5, "walls/name", _text(self.walls))

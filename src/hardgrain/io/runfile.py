@@ -232,6 +232,7 @@ class RunFile:
                 bodies = np.arange(len(arrays["inv_mass"]), dtype=np.int32)
                 arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
             arrays.setdefault("named_laws", np.zeros((0, N_PARAMETERS)))
+            arrays.setdefault("moments", np.zeros((0, 3)))
             for name in ("laws", "named_laws"):  # what the version that wrote them did not know
                 unknown = N_PARAMETERS - arrays[name].shape[-1]
                 before = [(0, 0)] * (arrays[name].ndim - 1)

@@ -23,6 +23,7 @@ from hardgrain.io.layout import (
     HEADER,
     MARK,
     MODEL,
+    MODEL_MAY_LACK,
     SENTENCE,
     VERDICT,
     Layout,
@@ -72,7 +73,7 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
     data = datasets(h5, parts)
     layout = _layout(h5, parts, data)
     for name, (kind, shape) in layout.model(len(parts["model/laws"])).items():
-        if name == "named_laws" and f"model/{name}" not in parts:  # there is no rule
+        if name in MODEL_MAY_LACK and f"model/{name}" not in parts:
             continue
         if name in ("laws", "named_laws"):  # they gain columns from version to version
             columns = parts[f"model/{name}"].shape[-1]
@@ -144,7 +145,7 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
     axes = [
         getattr(model[name], "ndim", 0) for name in ("radius", "inv_mass", "inv_inertia", "laws")
     ]
-    if axes != [1, 2, 2, 3] or getattr(model["named_laws"], "ndim", 2) != 2:
+    if axes != [1, 2, 2, 3] or any(getattr(model[name], "ndim", 2) != 2 for name in MODEL_MAY_LACK):
         raise Damaged("its model lacks arrays, or they have another shape")
     scalars = data["frames/scalars"].dtype.names if "frames/scalars" in data else ()
     columns = data["history"].dtype.names
@@ -201,7 +202,9 @@ def check_model(arrays: Mapping[str, Array]) -> None:
     """Check that indices are in range, and that masses and sizes are possible."""
     for name, array in arrays.items():
         check_finite(f"model/{name}", array)
-    for name in ("inv_mass", "inv_inertia", "mass", "inertia", "periodic", "wall_size", "group"):
+    for name in (
+        "inv_mass", "inv_inertia", "mass", "inertia", "moments", "periodic", "wall_size", "group",
+    ):  # fmt: skip
         if (arrays[name] < 0).any():
             raise Damaged(f"model/{name} has a negative value")
     if (arrays["radius"] <= 0.0).any():

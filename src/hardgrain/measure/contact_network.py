@@ -34,13 +34,18 @@ from scipy.sparse.csgraph import connected_components
 
 from hardgrain.contact.arms import surface_velocity, torque
 from hardgrain.contact.rows import complete
-from hardgrain.kernels import jit
+from hardgrain.kernels import jit, scalar
+from hardgrain.point.inertia import TENSOR, make_inertia
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.step.glue import carried
+from hardgrain.step.loads import turned
 from hardgrain.theory import chain
 
 __all__ = ["ContactNetwork", "clusters", "contact_network", "extent"]
+
+_inertia = make_inertia(scalar)
+root_of, turns = _inertia.root, _inertia.turns
 
 # [1] Relative residual at which a linear solve ends. The rate µ is wrong by its square only; a
 # larger one makes µ and the sag untrue, a smaller one makes each look dearer.
@@ -96,6 +101,7 @@ def contact_network(
     in a row, compressed as the mean one.
     """
     c, n = state.contacts, model.n
+    model = turned(model, state.orientation)
     c = carried(model, state.position, c if c.known else complete(model, state.position, c))
     set_up = OVERHEAD + SET_UP * len(c)
     label = clusters(model, c)
@@ -107,21 +113,21 @@ def contact_network(
     points = c.chosen(c.normal_impulse() != 0.0)
     force, rows = points.impulse / dt, points.rows
     along, across = _stiffnesses(model, points)
-    scale = np.sqrt(np.hstack([model.inv_mass, model.inv_inertia]))
-    load = _load(points, scale, force)
+    root = roots(model.inv_mass, model.inv_inertia)
+    load = gathered(root, _load(points, force, root.shape[0]))
     if not load.any():  # nothing that can move bears a load
         return ContactNetwork(float(counts.max()), length, work=set_up)
 
     def stiffen(x: Floats) -> Floats:
-        y: Floats = stiffness(rows, scale, along, across, x)
+        y: Floats = gathered(root, stiffness(rows, along, across, displaced(root, x)))
         return y
 
     cost = STEP_UPDATES * len(points) + STEP_OVERHEAD  # of a step of a solve
     limit = int(max(min((most - set_up) / cost, ROUNDS * ITERATIONS), 0.0))
     mode, rate, sagged, steps = _slowest_mode(stiffen, load, limit)
     if steps < limit:
-        sag = _largest(scale[:, : model.dim] * sagged[:, : model.dim])
-        lever = _lever(points, scale * mode, along, across)
+        sag = _largest(displaced(root, sagged)[:, : model.dim])
+        lever = _lever(points, displaced(root, mode), along, across)
     else:
         row = length / (2.0 * float(model.radius.mean()))
         rate = chain.Q["parallel"] * chain.slowest_wavenumber(row) ** 2
@@ -225,81 +231,132 @@ def _stiffnesses(model: Model, c: Contacts) -> tuple[Floats, Floats]:
     mass, inertia, dim = model.inv_mass, model.inv_inertia, model.dim
     w = mass[c.first] + mass[c.second]
     w_n = np.einsum("ka,ka,ka->k", w, c.normal, c.normal)
-    w_t, turns = (w.sum(axis=1) - w_n) / (dim - 1), np.zeros(len(c))
+    w_t, turning = (w.sum(axis=1) - w_n) / (dim - 1), np.zeros(len(c))
     for body, arm in ((c.first, c.arm_first), (c.second, c.arm_second)):
-        along = torque(arm, c.normal)
+        along, mine = _quadratic(inertia[body], torque(arm, c.normal)), inertia[body]
         # of the levers l × e along all axes e, what is not along n is across; the mean of these
-        reach = np.einsum("ka,ka->k", arm, arm)[:, None]
-        every = reach if dim == 2 else reach - arm**2
-        w_n += (inertia[body] * along**2).sum(axis=1)
-        w_t += (inertia[body] * (every - along**2)).sum(axis=1) / (dim - 1)
-        turns += (inertia[body] * reach).sum(axis=1)
+        every = np.einsum("ka,ka->k", arm, arm) * mine[:, :3].sum(axis=1)
+        w_n += along
+        w_t += (every - along - (_quadratic(mine, arm) if dim == 3 else 0.0)) / (dim - 1)
+        turning += every
     friction = model.law_table[c.law, lawtable.MU_STATIC]
     along, across = np.zeros_like(w_n), np.zeros_like(w_n)
-    seen = 1e-9 * (w.sum(axis=1) + turns)  # less is rounding: locked, not light
+    seen = 1e-9 * (w.sum(axis=1) + turning)  # less is rounding: locked, not light
     np.divide(1.0, w_n, out=along, where=w_n > seen)
     np.divide(1.0, w_t, out=across, where=(w_t > seen) & (friction > 0.0))
     return along, across
 
 
-def _load(c: Contacts, scale: Floats, force: Floats) -> Floats:
-    """M^(−1/2) of what the contact forces exert on each body together, shape (nb, dim + ns)."""
-    total, dim = np.zeros_like(scale), force.shape[1]
+def _quadratic(inverse: Floats, v: Floats) -> Floats:
+    """v·J v of inverse inertias J in rows, see `point.inertia`, shape (m,)."""
+    total: Floats = (inverse[:, : v.shape[1]] * v**2).sum(axis=1)
+    if inverse.shape[1] == TENSOR:
+        yz, zx, xy = inverse[:, 3:].T
+        total += 2.0 * (yz * v[:, 1] * v[:, 2] + zx * v[:, 2] * v[:, 0] + xy * v[:, 0] * v[:, 1])
+    return total
+
+
+def _load(c: Contacts, force: Floats, bodies: int) -> Floats:
+    """What the contact forces exert on each body together, shape (nb, dim + ns)."""
+    twist, dim = torque(c.arm_second, force), force.shape[1]
+    total = np.zeros((bodies, dim + twist.shape[1]))
     np.add.at(total[:, :dim], c.second, force)
     np.subtract.at(total[:, :dim], c.first, force)
-    np.add.at(total[:, dim:], c.second, torque(c.arm_second, force))
+    np.add.at(total[:, dim:], c.second, twist)
     np.subtract.at(total[:, dim:], c.first, torque(c.arm_first, force))
-    return scale * total
+    return total
 
 
-# Displacements are x = M^(1/2) u, one row for each body: translations, then rotations. A contact
-# sees the relative displacement V = u_j + θ_j × l_j − u_i − θ_i × l_i, with its arms l, and answers
-# with the force s = κ_n n (n·V) + κ_t (V − n (n·V)) and the torque l_j × s on body j, and with −s
-# and −l_i × s on body i.
+# Displacements u have one row for each body: translations, then rotations. They are written as
+# u = A x with A Aᵀ = M⁻¹, so that the masses of all x are 1. A contact sees the relative
+# displacement V = u_j + θ_j × l_j − u_i − θ_i × l_i, with its arms l, and answers with the force
+# s = κ_n n (n·V) + κ_t (V − n (n·V)) and the torque l_j × s on body j, and with −s and −l_i × s on
+# body i.
 @jit
-def stiffness(rows, scale, along, across, x):  # type: ignore[no-untyped-def]
-    """M^(−1/2) K M^(−1/2) x, shape (nb, dim + ns)."""
-    y = np.zeros_like(x)
+def roots(inv_mass, inv_inertia):  # type: ignore[no-untyped-def]
+    """A of each body: its diagonal, then yx, zx and zy of its rotations if it is no ball."""
+    (nb, dim), ns = inv_mass.shape, min(inv_inertia.shape[1], 3)
+    whole = inv_inertia.shape[1] == TENSOR
+    root = np.zeros((nb, dim + ns + (3 if whole else 0)))
+    for i in range(nb):
+        for a in range(dim):
+            root[i, a] = math.sqrt(inv_mass[i, a])
+        for a in range(ns):
+            root[i, dim + a] = math.sqrt(inv_inertia[i, a])
+        if whole and turns(inv_inertia, i):
+            root[i, 3], root[i, 6], root[i, 4], root[i, 7], root[i, 8], root[i, 5] = root_of(
+                inv_inertia, i
+            )
+    return root
+
+
+@jit
+def displaced(root, x):  # type: ignore[no-untyped-def]
+    """A x, shape (nb, dim + ns)."""
+    u = np.empty_like(x)
+    for i in range(x.shape[0]):
+        for a in range(x.shape[1]):
+            u[i, a] = root[i, a] * x[i, a]
+        if root.shape[1] > x.shape[1]:
+            u[i, 4] += root[i, 6] * x[i, 3]
+            u[i, 5] += root[i, 7] * x[i, 3] + root[i, 8] * x[i, 4]
+    return u
+
+
+@jit
+def gathered(root, y):  # type: ignore[no-untyped-def]
+    """Aᵀ y, shape (nb, dim + ns)."""
+    x = np.empty_like(y)
+    for i in range(y.shape[0]):
+        for a in range(y.shape[1]):
+            x[i, a] = root[i, a] * y[i, a]
+        if root.shape[1] > y.shape[1]:
+            x[i, 3] += root[i, 6] * y[i, 4] + root[i, 7] * y[i, 5]
+            x[i, 4] += root[i, 8] * y[i, 5]
+    return x
+
+
+@jit
+def stiffness(rows, along, across, u):  # type: ignore[no-untyped-def]
+    """K u, shape (nb, dim + ns)."""
+    y = np.zeros_like(u)
     for k in range(rows.first.size):
         i, j = rows.first[k], rows.second[k]
         nx, ny = rows.normal[k, 0], rows.normal[k, 1]
         ax, ay = rows.arm_first[k, 0], rows.arm_first[k, 1]
         bx, by = rows.arm_second[k, 0], rows.arm_second[k, 1]
-        vx = scale[j, 0] * x[j, 0] - scale[i, 0] * x[i, 0]
-        vy = scale[j, 1] * x[j, 1] - scale[i, 1] * x[i, 1]
+        vx, vy = u[j, 0] - u[i, 0], u[j, 1] - u[i, 1]
         if rows.normal.shape[1] == 2:
-            turn_i, turn_j = scale[i, 2] * x[i, 2], scale[j, 2] * x[j, 2]
-            vx += turn_i * ay - turn_j * by
-            vy += turn_j * bx - turn_i * ax
+            vx += u[i, 2] * ay - u[j, 2] * by
+            vy += u[j, 2] * bx - u[i, 2] * ax
             v_n = (along[k] - across[k]) * (nx * vx + ny * vy)
             sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
-            y[j, 0] += scale[j, 0] * sx
-            y[j, 1] += scale[j, 1] * sy
-            y[j, 2] += scale[j, 2] * (bx * sy - by * sx)
-            y[i, 0] -= scale[i, 0] * sx
-            y[i, 1] -= scale[i, 1] * sy
-            y[i, 2] -= scale[i, 2] * (ax * sy - ay * sx)
+            y[j, 0] += sx
+            y[j, 1] += sy
+            y[j, 2] += bx * sy - by * sx
+            y[i, 0] -= sx
+            y[i, 1] -= sy
+            y[i, 2] -= ax * sy - ay * sx
         else:
             nz, az, bz = rows.normal[k, 2], rows.arm_first[k, 2], rows.arm_second[k, 2]
-            vz = scale[j, 2] * x[j, 2] - scale[i, 2] * x[i, 2]
-            px, py, pz = scale[i, 3] * x[i, 3], scale[i, 4] * x[i, 4], scale[i, 5] * x[i, 5]
-            qx, qy, qz = scale[j, 3] * x[j, 3], scale[j, 4] * x[j, 4], scale[j, 5] * x[j, 5]
+            vz = u[j, 2] - u[i, 2]
+            px, py, pz, qx, qy, qz = u[i, 3], u[i, 4], u[i, 5], u[j, 3], u[j, 4], u[j, 5]
             vx += qy * bz - qz * by - (py * az - pz * ay)
             vy += qz * bx - qx * bz - (pz * ax - px * az)
             vz += qx * by - qy * bx - (px * ay - py * ax)
             v_n = (along[k] - across[k]) * (nx * vx + ny * vy + nz * vz)
             sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
             sz = v_n * nz + across[k] * vz
-            y[j, 0] += scale[j, 0] * sx
-            y[j, 1] += scale[j, 1] * sy
-            y[j, 2] += scale[j, 2] * sz
-            y[j, 3] += scale[j, 3] * (by * sz - bz * sy)
-            y[j, 4] += scale[j, 4] * (bz * sx - bx * sz)
-            y[j, 5] += scale[j, 5] * (bx * sy - by * sx)
-            y[i, 0] -= scale[i, 0] * sx
-            y[i, 1] -= scale[i, 1] * sy
-            y[i, 2] -= scale[i, 2] * sz
-            y[i, 3] -= scale[i, 3] * (ay * sz - az * sy)
-            y[i, 4] -= scale[i, 4] * (az * sx - ax * sz)
-            y[i, 5] -= scale[i, 5] * (ax * sy - ay * sx)
+            y[j, 0] += sx
+            y[j, 1] += sy
+            y[j, 2] += sz
+            y[j, 3] += by * sz - bz * sy
+            y[j, 4] += bz * sx - bx * sz
+            y[j, 5] += bx * sy - by * sx
+            y[i, 0] -= sx
+            y[i, 1] -= sy
+            y[i, 2] -= sz
+            y[i, 3] -= ay * sz - az * sy
+            y[i, 4] -= az * sx - ax * sz
+            y[i, 5] -= ax * sy - ay * sx
     return y

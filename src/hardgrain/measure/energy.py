@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardgrain.contact.arms import torque
+from hardgrain.contact.pairs import rotate
+from hardgrain.cpu.ledger import kinetic_energy as total_energy
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame, of_run, only_run, rotation_axes
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
 from hardgrain.scene.model import Floats
+from hardgrain.step.loads import turned
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,13 +33,16 @@ __all__ = [
 def kinetic_energy(source: Source, frame: int = -1) -> float:
     """½ Σ m v² of whatever can move, pistons too; prescribed motion counts as nothing."""
     snap = snapshot(source, frame)
-    return _quadratic(snap.state.velocity, snap.model.inv_mass)
+    m, s = snap.model, snap.state
+    return float(total_energy(s.velocity, 0.0 * s.spin, m.inv_mass, m.inv_inertia))
 
 
 def rotational_energy(source: Source, frame: int = -1) -> float:
-    """½ Σ I ω² of whatever can turn."""
+    """½ Σ ω·I ω of whatever can turn."""
     snap = snapshot(source, frame)
-    return _quadratic(snap.state.spin, snap.model.inv_inertia)
+    s = snap.state
+    m = turned(snap.model, s.orientation)
+    return float(total_energy(0.0 * s.velocity, s.spin, m.inv_mass, m.inv_inertia))
 
 
 def potential_energy(source: Source, frame: int = -1) -> float:
@@ -60,8 +66,18 @@ def angular_momentum(source: Source, frame: int = -1) -> Floats:
     """Σ m x × v + I ω of the grains about the origin, shape (ns,)."""
     snap = snapshot(source, frame)
     orbital = snap.mass @ torque(snap.position, snap.velocity)
-    total: Floats = orbital + snap.model.inertia[: snap.n] @ snap.spin
+    total: Floats = orbital + own_momentum(snap).sum(axis=0)
     return total
+
+
+def own_momentum(snap: Snapshot) -> Floats:
+    """I ω of each grain, shape (n, ns)."""
+    m, n = snap.model, snap.n
+    if not len(m.moments):
+        return m.inertia[:n, None] * snap.spin
+    turn = snap.state.orientation[:n]
+    found: Floats = rotate(turn, m.moments[:n] * rotate(turn * [-1.0, -1.0, -1.0, 1.0], snap.spin))
+    return found
 
 
 def granular_temperature(source: Source, frame: int = -1, length: float | None = None) -> float:
@@ -92,12 +108,6 @@ def _around(snap: Snapshot, length: float) -> Floats:
             flow[:, k] += np.bincount(a, m[b] * snap.velocity[b, k], minlength=snap.n)
     mean: Floats = flow / mass[:, None]
     return mean
-
-
-def _quadratic(v: Floats, inverse: Floats) -> float:
-    """½ Σ v²/inverse over what can move."""
-    free = inverse > 0.0
-    return 0.5 * float(np.sum(v[free] ** 2 / inverse[free]))
 
 
 # ---------------------------------------------------------------------- work over time

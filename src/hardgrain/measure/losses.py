@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.contact.arms import surface_velocity, torque
+from hardgrain.cpu.inertia import kicked, rotate
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.scene.model import Contacts, Floats
 from hardgrain.step.glue import Glue
-from hardgrain.step.loads import Loads
+from hardgrain.step.loads import Loads, turned
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,17 +73,20 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
     s, dt, model = snap.state, snap.dt, snap.whole
     if s.step == 0:
         return Dissipation(snap.contacts, *np.zeros((4, len(snap.contacts))))
-    before = replace(s, step=s.step - 1, position=s.position - dt * s.velocity)
+    before = replace(s.copy(), step=s.step - 1, position=s.position - dt * s.velocity)
     model = model.at((before.step + 0.5) * dt)
+    if len(model.moments):  # the spin before the free rotation, which can be undone
+        rotate(before.orientation, before.spin, model.moments, model.inv_inertia, -dt)
     force, moment = Loads(model, dt).at(before)
+    model = turned(model, before.orientation)
     c, rows, _ = Glue(model).contacts(before.position, snap.contacts)
     push, twist = dt * force, dt * moment
     np.add.at(push, c.second, c.impulse)
     np.subtract.at(push, c.first, c.impulse)
     np.add.at(twist, c.second, torque(c.arm_second, c.impulse) + c.torque)
     np.subtract.at(twist, c.first, torque(c.arm_first, c.impulse) + c.torque)
-    velocity = s.velocity - 0.5 * model.inv_mass * push
-    spin = s.spin - 0.5 * model.inv_inertia * twist
+    velocity = kicked(s.velocity, model.inv_mass, push, -0.5)
+    spin = kicked(before.spin, model.inv_inertia, twist, -0.5)
     slip = surface_velocity(velocity, spin, c.second, c.arm_second)
     slip -= surface_velocity(velocity, spin, c.first, c.arm_first)
     p_n, v_n = c.normal_impulse(), np.einsum("ka,ka->k", slip, c.normal)

@@ -13,6 +13,7 @@ from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import make_coupled
 from hardgrain.law.rolling import make_rolling
 from hardgrain.point.frame import make_frame
+from hardgrain.point.inertia import TENSOR, make_inertia
 
 
 class Full3D(NamedTuple):
@@ -21,7 +22,7 @@ class Full3D(NamedTuple):
     first: np.ndarray  # (m,) uint32
     second: np.ndarray  # (m,) uint32
     c: np.ndarray  # (m, 50): see the columns below
-    b: np.ndarray  # (bodies, 12): v ω  1/m (3) 1/I (3)
+    b: np.ndarray  # (bodies, 15): v ω  1/m (3) I⁻¹ (xx yy zz yz zx xy)
 
 
 # columns: impulses (n t s), torque impulses (n, then the tangential vector), frame, levers, W, …
@@ -31,6 +32,7 @@ A1, A2 = 16, 25  # l_i × e and l_j × e for e = n, t, s
 W = 34  # nn nt ns tt ts ss
 B = 40  # biases along n, t, s
 MUS, MUD, COH, ROLL, TORS, ARM, MR = range(43, 50)
+INERTIA = 9  # the column of a body where its inverse inertia begins
 
 
 @cache
@@ -45,7 +47,7 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     cohesion, resistance = law_of.cohesion, law_of.resistance
     resist, resist_3d = rolling.resist, rolling.resist_3d
     frame = make_frame(jit)
-    cross, tangent = frame.cross, frame.tangent
+    cross, tangent, entry = frame.cross, frame.tangent, make_inertia(jit).entry
 
     @jit
     def velocity(p, k, along):
@@ -118,20 +120,37 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         )  # fmt: skip
 
     @jit
+    def inverse(p, i, a, b):
+        """Element (a, b) of the inverse inertia of body i."""
+        return p.b[i, INERTIA + (a if a == b else TENSOR - a - b)]
+
+    @jit
+    def twist(p, i, sign, x, y, z):
+        """Give body i a torque impulse."""
+        for a in range(3):
+            spin = inverse(p, i, a, 0) * x + inverse(p, i, a, 1) * y + inverse(p, i, a, 2) * z
+            p.b[i, 3 + a] += sign * spin
+
+    @jit
+    def lever_sum(p, k, at, d, a):
+        """Component a of the torque impulse about a body whose levers begin at a column."""
+        turn = p.c[k, E + a] * d[3] + d[4 + a]
+        one = at + a
+        return p.c[k, one] * d[0] + p.c[k, one + 3] * d[1] + p.c[k, one + 6] * d[2] + turn
+
+    @jit
     def apply(p, k, d):
         """Give impulses and torque impulses to the two bodies of contact k."""
         i, j = p.first[k], p.second[k]
         for a in range(3):
             n, t, s = p.c[k, E + a], p.c[k, E + 3 + a], p.c[k, E + 6 + a]
             push = n * d[0] + t * d[1] + s * d[2]
-            turn = n * d[3] + d[4 + a]
-            one, two = A1 + a, A2 + a
-            turn_1 = p.c[k, one] * d[0] + p.c[k, one + 3] * d[1] + p.c[k, one + 6] * d[2] + turn
-            turn_2 = p.c[k, two] * d[0] + p.c[k, two + 3] * d[1] + p.c[k, two + 6] * d[2] + turn
             p.b[i, a] -= p.b[i, 6 + a] * push
-            p.b[i, 3 + a] -= p.b[i, 9 + a] * turn_1
             p.b[j, a] += p.b[j, 6 + a] * push
-            p.b[j, 3 + a] += p.b[j, 9 + a] * turn_2
+        one = lever_sum(p, k, A1, d, 0), lever_sum(p, k, A1, d, 1), lever_sum(p, k, A1, d, 2)
+        two = lever_sum(p, k, A2, d, 0), lever_sum(p, k, A2, d, 1), lever_sum(p, k, A2, d, 2)
+        twist(p, i, -1.0, one[0], one[1], one[2])
+        twist(p, j, 1.0, two[0], two[1], two[2])
 
     @jit
     def set_impulse(p, k, q):
@@ -164,7 +183,10 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         """Fill the row of body i."""
         for a in range(3):
             p.b[i, a], p.b[i, 3 + a] = motion.velocity[i, a], motion.spin[i, a]
-            p.b[i, 6 + a], p.b[i, 9 + a] = motion.inv_mass[i, a], motion.inv_inertia[i, a]
+            p.b[i, 6 + a] = motion.inv_mass[i, a]
+            for b in range(a, 3):
+                at = INERTIA + (a if a == b else TENSOR - a - b)
+                p.b[i, at] = entry(motion.inv_inertia, i, a, b)
 
     @jit
     def pack_frame(p, s, k, rows):
@@ -193,8 +215,10 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         for a in range(3):
             along, across = 3 * e + a, 3 * f + a
             w += (p.b[i, 6 + a] + p.b[j, 6 + a]) * p.c[s, E + along] * p.c[s, E + across]
-            w += p.b[i, 9 + a] * p.c[s, A1 + along] * p.c[s, A1 + across]
-            w += p.b[j, 9 + a] * p.c[s, A2 + along] * p.c[s, A2 + across]
+            for b in range(3):
+                across = 3 * f + b
+                w += inverse(p, i, a, b) * p.c[s, A1 + along] * p.c[s, A1 + across]
+                w += inverse(p, j, a, b) * p.c[s, A2 + along] * p.c[s, A2 + across]
         return w
 
     @jit
@@ -210,8 +234,11 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         p.c[s, ARM] = rows.roll[k]
         p.c[s, ROLL], p.c[s, TORS] = resistance(law, p.c[s, ARM])
         i, j, w_r = p.first[s], p.second[s], 0.0
-        for a in range(3):
-            w_r = max(w_r, p.b[i, 9 + a] + p.b[j, 9 + a])
+        for a in range(3):  # the largest row sum of a matrix bounds what it can stretch a vector by
+            row = 0.0
+            for b in range(3):
+                row += abs(inverse(p, i, a, b) + inverse(p, j, a, b))
+            w_r = max(w_r, row)
         p.c[s, MR] = 1.0 / w_r if w_r > 0.0 and p.c[s, ROLL] + p.c[s, TORS] > 0.0 else 0.0
 
     @jit

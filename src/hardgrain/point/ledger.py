@@ -74,18 +74,6 @@ def make_ledger(jit: Callable[..., Any]) -> SimpleNamespace:
         return dissipated, driven, taken
 
     @jit
-    def kinetic(velocity, inverse, i):
-        """Twice the kinetic energy of body i: Σ m v² over components that can move.
-
-        ``velocity``, ``inverse``: velocities and inverse masses, or spins and inverse inertias.
-        """
-        total = 0.0
-        for a in range(velocity.shape[1]):
-            if inverse[i, a] > 0.0:
-                total += velocity[i, a] ** 2 / inverse[i, a]
-        return total
-
-    @jit
     def power(force, velocity, inverse, i):
         """Power of a force on body i, or of a torque at a spin, over components that can move."""
         total = 0.0
@@ -111,6 +99,5 @@ def make_ledger(jit: Callable[..., Any]) -> SimpleNamespace:
         return -rows.gap[k], -rows.gap[k] / rows.width[k], p_n
 
     return SimpleNamespace(
-        turning=turning, work=work, kinetic=kinetic, power=power, squared_speed=squared_speed,
-        overlap=overlap,
+        turning=turning, work=work, power=power, squared_speed=squared_speed, overlap=overlap,
     )  # fmt: skip

@@ -25,6 +25,7 @@ from hardgrain.scene.model import Floats, Ints, Model, Rows, State, some_bodies
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Grains
+from hardgrain.step.loads import turned
 
 __all__ = ["FLOWS", "Exchange", "Flow"]
 
@@ -152,7 +153,7 @@ class Exchange:
 
     def _amounts(self, state: State, id: Rows) -> dict[str, float]:
         """Mass and energies of some grains."""
-        m, mass = self.everyone, self.everyone.mass[id]
+        m, mass = turned(self.everyone, state.orientation), self.everyone.mass[id]
         bodies = (state.velocity[id], state.spin[id], m.inv_mass[id], m.inv_inertia[id])
         return {
             "mass": float(mass.sum()),

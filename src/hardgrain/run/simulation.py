@@ -39,6 +39,7 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import RigidGrains, SoftParticles, make_engine
+from hardgrain.step.loads import turned
 from hardgrain.step.pause import ONE_STEP, Pause
 from hardgrain.step.report import StepReport, Stride
 
@@ -159,7 +160,7 @@ class Simulation:
     @property
     def kinetic(self) -> float:
         """Kinetic and rotational energy of all that can move [energy]."""
-        s, m = self.state, self.model
+        s, m = self.state, turned(self.model, self.state.orientation)
         return float(kinetic_energy(s.velocity, s.spin, m.inv_mass, m.inv_inertia))
 
     @property

@@ -47,6 +47,30 @@ def spin_vector(value: Any, dim: int, at: str) -> Floats:
     return vector(parts, spins(dim), at)
 
 
+def unturned(n: int, dim: int) -> Floats:
+    """Orientations of n bodies that are not turned: angles (n, 1) or unit quaternions (n, 4)."""
+    found = np.zeros((n, 1 if dim == 2 else 4))
+    if dim == 3:
+        found[:, 3] = 1.0
+    return found
+
+
+def orientations(value: Any, n: int, dim: int, at: str, rng: np.random.Generator) -> Floats:
+    """Orientations of n bodies: all alike, or drawn so that every one is as likely."""
+    if value == "random":
+        if dim == 2:
+            return rng.uniform(-np.pi, np.pi, (n, 1))
+        q = rng.normal(size=(n, 4))
+        q /= np.linalg.norm(q, axis=1)[:, None]
+        return q
+    turned = spin_vector(value, dim, at)
+    if dim == 2:
+        return np.tile(turned, (n, 1))
+    from scipy.spatial.transform import Rotation
+
+    return np.tile(Rotation.from_rotvec(turned).as_quat(), (n, 1))
+
+
 def unit(value: Sequence[float], dim: int, at: str) -> Floats:
     """The unit vector along a vector."""
     found = vector(value, dim, at)

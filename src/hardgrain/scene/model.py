@@ -87,7 +87,7 @@ class Model:
     inv_mass: Floats  # (nb, dim) [1/mass]
     inv_inertia: Floats  # (nb, ns) [1/(mass length²)]
     mass: Floats  # (nb,) true mass, also of locked or driven grains; 0 for walls without
-    inertia: Floats  # (nb,) moment of inertia of a grain
+    inertia: Floats  # (nb,) moment of inertia of a grain, the mean one where they are unequal
     material: Ints  # (nb,)
     group: Ints  # (n,) number of the grain set a grain came from
     laws: Floats  # (materials, materials, N_PARAMETERS) the laws of pairs of materials
@@ -105,6 +105,9 @@ class Model:
     drives: tuple[Drive, ...] = ()
     pressures: tuple[Pressure, ...] = ()
     lean: bool = field(default=False)
+    # (nb, 3) principal moments of inertia about the axes that `State.orientation` turns, zero for
+    # walls; (0, 3) where all grains are balls, whose three moments are equal
+    moments: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     # (materials, materials) which of scene.contacts holds for a pair, −1: the default
     law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     # (n,) number that a grain keeps throughout a run, increasing; its row, unless some are absent
@@ -170,6 +173,8 @@ class Model:
         rows, renumber = some_bodies(grains, self.n, self.bodies)
         bodies = ("inv_mass", "inv_inertia", "mass", "inertia", "material")
         arrays = {name: getattr(self, name)[rows] for name in bodies}
+        if len(self.moments):
+            arrays["moments"] = self.moments[rows]
         arrays |= {name: getattr(self, name)[grains] for name in ("radius", "group", "id")}
         drives, locks, pressures = [], [], []
         for drive in self.drives:

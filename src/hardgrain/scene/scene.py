@@ -15,8 +15,10 @@ from hardgrain.scene._base import Finite, Flag, Name
 from hardgrain.scene._checks import (
     AXES,
     material_number,
+    orientations,
     spin_vector,
     spins,
+    unturned,
     vector,
 )
 from hardgrain.scene.brief import brief
@@ -36,7 +38,14 @@ from hardgrain.scene.model import (
 )
 from hardgrain.scene.place import entrances, place
 from hardgrain.scene.region import Region
-from hardgrain.scene.scene_checks import check_memory, check_periods, check_sizes, is_lean
+from hardgrain.scene.scene_checks import (
+    check_memory,
+    check_periods,
+    check_sizes,
+    check_turning,
+    is_lean,
+    moments_of,
+)
 from hardgrain.scene.sizes import draw
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
 from hardgrain.scene.wall_checks import check_holes, check_images
@@ -55,6 +64,8 @@ class GrainArrays:
     velocity: Floats  # (n, dim)
     spin: Floats  # (n, ns)
     group: Ints  # (n,) number of the set of grains that it came from
+    # (n, 1) angles or (n, 4) unit quaternions (x, y, z, w); None: not turned
+    orientation: Floats | None = None
 
 
 class Scene(Spec):
@@ -99,6 +110,9 @@ class Scene(Spec):
         if start is not None:
             position, radius, group = start.position, start.radius, start.group
             velocity, spin = start.velocity, start.spin
+        orientation = unturned(radius.size, dim)
+        if start is not None and start.orientation is not None:
+            orientation = start.orientation
         there = np.ones(radius.size, bool)
         for k, spec in enumerate(self.grains):
             if k in theirs:
@@ -124,11 +138,13 @@ class Scene(Spec):
             v = np.tile(vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
             v += rng.normal(size=v.shape) * spec.speed
             w = np.tile(spin_vector(spec.spin, dim, f"{at}.spin"), (r.size, 1))
+            q = orientations(spec.orientation, r.size, dim, f"{at}.orientation", rng)
             position, radius = np.vstack([position, x]), np.concatenate([radius, r])
+            orientation = np.vstack([orientation, q])
             velocity, spin = np.vstack([velocity, v]), np.vstack([spin, w])
             group = np.concatenate([group, np.full(r.size, k, np.int32)])
             there = np.append(there, np.full(r.size, spec.insert is None))
-        return GrainArrays(position, radius, velocity, spin, group)
+        return GrainArrays(position, radius, velocity, spin, group, orientation)
 
     # ------------------------------------------------------------------ the arrays of a run
     def build(self, seed: int, grains: GrainArrays | None = None) -> tuple[Model, State]:
@@ -153,7 +169,7 @@ class Scene(Spec):
 
         material = np.zeros(n + w, np.int32)
         inv_mass, inv_inertia = np.zeros((n + w, dim)), np.zeros((n + w, ns))
-        mass, inertia = np.zeros(n + w), np.zeros(n + w)
+        mass, inertia, moments = np.zeros(n + w), np.zeros(n + w), np.zeros((n + w, ns))
         carrier = np.arange(n + w, dtype=np.int32)
         drives: list[Drive] = []
         locks: list[Lock] = []
@@ -170,7 +186,8 @@ class Scene(Spec):
             material[mine] = m
             with np.errstate(all="ignore"):
                 mass[mine] = density * (np.pi * r**2 if dim == 2 else 4 / 3 * np.pi * r**3)
-                inertia[mine] = (0.5 if dim == 2 else 0.4) * mass[mine] * r**2
+                moments[mine] = np.outer(mass[mine] * r**2, moments_of(spec, dim, at))
+                inertia[mine] = moments[mine].mean(axis=1)
                 inv_mass[mine] = 1.0 / mass[mine, None]
                 inv_inertia[mine] = 1.0 / inertia[mine, None]
             if not all(np.isfinite(a[mine]).all() for a in (mass, inertia, inv_mass, inv_inertia)):
@@ -189,6 +206,8 @@ class Scene(Spec):
                     inv_mass[mine, drive.axis] = 0.0
                 elif drive.what == SPIN:
                     inv_inertia[mine, drive.axis] = 0.0
+            if (moments[mine] != moments[mine, :1]).any():
+                check_turning(spec, inv_inertia[mine], at)
 
         position = np.vstack([g.position, np.zeros((w, dim))])
         kind, point, axis, size, side = walls.geometry()
@@ -211,9 +230,14 @@ class Scene(Spec):
             inv_mass[n + k, row.free] = 1.0 / mass[n + k] if row.free else 0.0
         if glued.size:
             check_glue(laws.table, laws.entries)
-        lean = is_lean(laws.table, inv_mass[:n], inv_inertia[:n]) and not any(
-            row.free and (not row.slides or row.turns or n + k in carrier[glued])
-            for k, row in enumerate(walls.rows)
+        balls = bool((moments == moments[:, :1]).all())
+        lean = (
+            balls
+            and is_lean(laws.table, inv_mass[:n], inv_inertia[:n])
+            and not any(
+                row.free and (not row.slides or row.turns or n + k in carrier[glued])
+                for k, row in enumerate(walls.rows)
+            )
         )
         model = Model(
             radius=g.radius,
@@ -221,6 +245,7 @@ class Scene(Spec):
             inv_inertia=inv_inertia,
             mass=mass,
             inertia=inertia,
+            moments=moments[: 0 if balls else n + w] if dim == 3 else np.zeros((0, 3)),
             material=material,
             group=g.group,
             laws=laws.pairs,
@@ -242,9 +267,9 @@ class Scene(Spec):
             named_laws=laws.named,
             rule=LawChoice.of(self.contact_rule, laws.row),
         )
-        orientation = np.zeros((n + w, 1 if dim == 2 else 4))
-        if dim == 3:
-            orientation[:, 3] = 1.0
+        orientation = unturned(n + w, dim)
+        if g.orientation is not None:
+            orientation[:n] = g.orientation
         state = State(
             step=0,
             time=0.0,

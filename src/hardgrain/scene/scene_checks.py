@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable as table
-from hardgrain.scene._checks import (
-    AXES,
-)
-from hardgrain.scene.model import (
-    Floats,
-)
+from hardgrain.scene._checks import AXES, spins
+from hardgrain.scene.model import Floats
+from hardgrain.scene.spec import Grains
 
-__all__ = ["check_memory", "check_periods", "check_sizes", "is_lean"]
+__all__ = [
+    "check_memory", "check_periods", "check_sizes", "check_turning", "is_lean", "moments_of",
+]  # fmt: skip
 
 _PER_GRAIN = 2048  # [bytes] memory that a run needs for each grain and its contacts
 _SMALLEST = 1e-100  # [length] smallest diameter whose square and cells do not underflow
@@ -51,6 +52,45 @@ def check_periods(periodic: Floats, radius: Floats) -> None:
                 f"scene.periodic.{AXES[k]} spans {period:g}; with the largest diameter"
                 f" {0.5 * least:g} it must span at least {least:g}"
             )
+
+
+def moments_of(spec: Grains, dim: int, at: str) -> Floats:
+    """Principal moments of inertia of each grain of a set over m r², shape (1,) or (3,)."""
+    given = (0.5 if dim == 2 else 0.4) if spec.inertia is None else spec.inertia
+    each = given if isinstance(given, list) else [given] * spins(dim)
+    if len(each) != spins(dim):
+        raise InputError(
+            f"{at}.inertia is {each}, with {len(each)} number(s); it takes one"
+            + (", or three about the grain's own axes" if dim == 3 else "")
+        )
+    if sum(each) > spins(dim) - (dim == 3):
+        raise InputError(
+            f"{at}.inertia is {given}, more than if all mass were at the surface: mass × radius²"
+            + (" about an axis in 2D" if dim == 2 else " times 2 for the sum of the three")
+        )
+    if dim == 3 and 2.0 * max(each) > sum(each) * (1.0 + 1e-12):
+        raise InputError(
+            f"{at}.inertia is {given}; no body has a moment above the sum of its other two"
+        )
+    return np.array(each)
+
+
+def check_turning(spec: Grains, inv_inertia: Floats, at: str) -> None:
+    """Refuse ways of holding and driving a set of grains with unequal moments.
+
+    Free to turn about two axes, their inertia would change while they turn about them.
+    """
+    if ((inv_inertia > 0.0).sum(axis=1) == 2).any():
+        raise InputError(
+            f"{at}.inertia is {spec.inertia}; such grains can be locked or driven about none, two"
+            " or all of their axes, not about one"
+        )
+    timed = [name for name in spec.lock if name[0] == "r" and name != "rotation"]
+    if isinstance(spec.lock, dict) and timed:
+        raise InputError(
+            f"{at}.lock holds {timed[0]!r} for a time; with the inertia {spec.inertia} it takes"
+            " 'rotation'"
+        )
 
 
 def is_lean(laws: Floats, inv_mass: Floats, inv_inertia: Floats) -> bool:

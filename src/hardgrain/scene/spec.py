@@ -167,6 +167,12 @@ class Grains(Spec):
     velocity: Vector | None = None  # initial velocity of each grain [length/time]; default: at rest
     # initial angular velocity, a number in 2D and three in 3D [rad/time]; default: none
     spin: Finite | Vector | None = None
+    # initial orientation, an angle in 2D and a rotation vector in 3D [rad], or "random"; default:
+    # not turned
+    orientation: Literal["random"] | Finite | Vector | None = None
+    # moment of inertia over mass × radius²; in 3D also three of them, about the grain's own axes
+    # [1]; default: that of a solid disk, 1/2, or of a solid ball, 2/5
+    inertia: Positive | list[Positive] | None = None
     # standard deviation of each component of random initial velocities, which are added
     # [length/time]
     speed: NotNegative = 0.0

@@ -6,6 +6,9 @@ of w, and so are the biases: gap speed and rebounds. Cohesion shifts the cone, P
 nothing can push along its normal never bears an impulse in this package; its rows are zero here, in
 w too, so that r = 0 solves it.
 
+The spin of a body with a whole tensor of inertia has the coordinates y = A⁻¹ ω in which its inertia
+is 1 (`point.inertia`), so that M is diagonal for all bodies.
+
 All dim rows of a contact have the same columns, the movable components of its first and then of its
 second body, stored zeros included: a contact is one dense block of h, in order of the columns.
 """
@@ -23,16 +26,17 @@ from hardgrain.kernels import jit, scalar
 from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import BLOCKED
 from hardgrain.point.frame import make_frame
+from hardgrain.point.inertia import TENSOR, make_inertia
 from hardgrain.scene.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
 from hardgrain.solve.matrices import GlobalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
 
 __all__ = ["ContactFrames", "global_form"]
 
-_law, _frame = make_contact(scalar), make_frame(scalar)
+_law, _frame, _inertia = make_contact(scalar), make_frame(scalar), make_inertia(scalar)
 normal_shift, tangent_shift = _law.normal_shift, _law.tangent_shift
 friction, cohesion = _law.friction, _law.cohesion
-cross, tangent = _frame.cross, _frame.tangent
+cross, tangent, root, turns = _frame.cross, _frame.tangent, _inertia.root, _inertia.turns
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,10 @@ class ContactFrames:
         """Velocities and spins of all bodies, shapes (nb, dim) and (nb, ns)."""
         both = np.concatenate((problem.velocity, problem.spin), axis=1)
         both.ravel()[self.dofs] = v
-        return both[:, : problem.dim].copy(), both[:, problem.dim :].copy()
+        velocity, spin = both[:, : problem.dim].copy(), both[:, problem.dim :].copy()
+        if problem.inv_inertia.shape[1] == TENSOR:
+            in_space(problem.inv_inertia, spin)
+        return velocity, spin
 
 
 def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
@@ -72,7 +79,9 @@ def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
     """
     _refuse_other_laws(problem)
     of = components(problem.motion)
-    made = assemble(problem.rows, of, problem.laws, problem.dt, problem.remove_overlaps)
+    made = assemble(
+        problem.rows, of, problem.inv_inertia, problem.laws, problem.dt, problem.remove_overlaps
+    )
     n = of.dofs.size
     all_of_v = np.arange(n + 1, dtype=np.int32)
     form = GlobalForm(
@@ -131,6 +140,37 @@ class Assembled(NamedTuple):
     shift: Floats
 
 
+@scalar
+def in_own(inverse, i, both):
+    """Write the spin of body i, the last three components, in the coordinates of inertia 1."""
+    xx, yx, yy, zx, zy, zz = root(inverse, i)
+    x = both[i, 3] / xx
+    y = (both[i, 4] - yx * x) / yy
+    both[i, 3], both[i, 4], both[i, 5] = x, y, (both[i, 5] - zx * x - zy * y) / zz
+
+
+@jit
+def in_space(inverse, spin):
+    """Write the spins of bodies with a whole tensor in space, given in those coordinates."""
+    for i in range(spin.shape[0]):
+        if turns(inverse, i):
+            xx, yx, yy, zx, zy, zz = root(inverse, i)
+            x, y, z = spin[i, 0], spin[i, 1], spin[i, 2]
+            spin[i, 0], spin[i, 1], spin[i, 2] = xx * x, yx * x + yy * y, zx * x + zy * y + zz * z
+
+
+@scalar
+def own_levers(inverse, i, part, at):
+    """Write the levers l of body i, three columns, in the coordinates of inertia 1: l·A."""
+    if inverse.shape[1] != TENSOR or not turns(inverse, i):
+        return
+    xx, yx, yy, zx, zy, zz = root(inverse, i)
+    for e in range(part.shape[0]):
+        x, y, z = part[e, at], part[e, at + 1], part[e, at + 2]
+        part[e, at], part[e, at + 1] = xx * x + yx * y + zx * z, yy * y + zy * z
+        part[e, at + 2] = zz * z
+
+
 @jit
 def components(motion):
     """The components of all bodies, those of v in order."""
@@ -139,7 +179,13 @@ def components(motion):
     free, before, inverse = np.empty((nb, size)), np.empty((nb, size)), np.empty((nb, size))
     free[:, :dim], free[:, dim:] = motion.velocity, motion.spin
     before[:, :dim], before[:, dim:] = motion.velocity_before, motion.spin_before
-    inverse[:, :dim], inverse[:, dim:] = motion.inv_mass, motion.inv_inertia
+    inverse[:, :dim], inverse[:, dim:] = motion.inv_mass, motion.inv_inertia[:, :ns]
+    if motion.inv_inertia.shape[1] == TENSOR:
+        for i in range(nb):
+            if turns(motion.inv_inertia, i):
+                in_own(motion.inv_inertia, i, free)
+                in_own(motion.inv_inertia, i, before)
+                inverse[i, 3], inverse[i, 4], inverse[i, 5] = 1.0, 1.0, 1.0
     column = np.full((nb, size), -1, np.int32)
     dofs = np.empty(nb * size, np.int32)
     count = 0
@@ -228,8 +274,11 @@ def can_push(part, inverse, i, j):
 
 
 @jit
-def assemble(points, of, laws, dt, remove_overlaps):
-    """Everything of a step's global form but M, and its contact frames."""
+def assemble(points, of, inertia, laws, dt, remove_overlaps):
+    """Everything of a step's global form but M, and its contact frames.
+
+    inertia: inverse inertias of all bodies, see `point.inertia`.
+    """
     # Bound here, once: within the loop Numba would count references.
     first, second, normal, gap = points.first, points.second, points.normal, points.gap
     arm_first, arm_second, which_law = points.arm_first, points.arm_second, points.law
@@ -250,6 +299,8 @@ def assemble(points, of, laws, dt, remove_overlaps):
         mu[k] = friction(law)[1]
         contact_axes(normal, k, axis)
         contact_rows(arm_first, arm_second, k, axis, part)
+        own_levers(inertia, i, part, dim)
+        own_levers(inertia, j, part, size + dim)
         live = can_push(part, inverse, i, j)
         if live:
             shift[k] = cohesion(law, gap[k], dt)

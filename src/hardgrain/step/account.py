@@ -29,7 +29,9 @@ class World(NamedTuple):
 
     shapes: Shapes
     inv_mass: Floats
-    inv_inertia: Floats
+    inv_inertia: Floats  # (nb, ns), or (nb, 6) written anew in each step, see `point.inertia`
+    moments: Floats  # (nb, 3) principal moments, (0, 3) where all bodies are balls
+    free: Floats  # (nb, ns) zero about axes that a body cannot turn about
     mass: Floats  # (n,) of grains
     pushed: np.ndarray  # (nb,) bodies that count in any case, see `step.rest`
     force: Floats  # (nb, dim) loads
@@ -98,11 +100,20 @@ def put(target, source, factor):
             target[i, k] = factor * source[i, k]
 
 
+# Columns of a report: the fields of `StepReport`, in their order.
+(
+    STEP, TIME, SWEEPS, CONVERGED, RESIDUAL, RESIDUAL_RMS, CANDIDATES, LOADED, WORST_OVERLAP,
+    MEAN_OVERLAP, FASTEST, KINETIC, WORK_EXTERNAL, WORK_DRIVEN, DISSIPATED, CREATED, ELASTIC,
+    SETTLED, SPEED, DEEPEST,
+) = range(20)  # fmt: skip
+
+
 @jit
-def account(world, moving, free, solved, outcome, s, step):
+def account(world, moving, free, solved, borne, outcome, s, step):
     """Fill row s of the outcome with the figures of a step; return whether they are numbers.
 
-    free: velocities and spins that the loads alone would give; step: number of steps before.
+    free: velocities and spins that the loads alone would give; borne: the contacts once more, with
+    walls in place of what is glued to them; step: number of steps before.
     """
     free_v, free_w, v, w, rows = free[0], free[1], solved.velocity, solved.spin, solved.rows
     dt, inv_mass, inv_inertia = world.dt, world.inv_mass, world.inv_inertia
@@ -111,7 +122,7 @@ def account(world, moving, free, solved, outcome, s, step):
     clear(wall_force)
     clear(wall_torque)
     dissipated, driven, taken = contact_work(
-        rows, mean_v, mean_w, midway(free_v, v), midway(free_w, w), inv_mass, inv_inertia,
+        borne, mean_v, mean_w, midway(free_v, v), midway(free_w, w), inv_mass, inv_inertia,
         wall_force, wall_torque,
     )  # fmt: skip
     put(wall_force, wall_force, 1.0 / dt)
@@ -129,11 +140,13 @@ def account(world, moving, free, solved, outcome, s, step):
         inv_mass, inv_inertia,
     )  # fmt: skip
     r = outcome.reports[s]
-    r[0], r[1], r[2], r[3] = step + 1, (step + 1) * dt, solved.sweeps, solved.met
-    r[4], r[5], r[6], r[7] = solved.residual, solved.residual_rms, rows.first.size, loaded
-    r[8], r[9], r[10], r[11] = worst, mean, largest_speed(v, world.mass.size), kinetic
-    r[12], r[13], r[14], r[15] = dt * work, driven, dissipated, max(-taken, 0.0)
-    r[16], r[17] = 0.0, 1.0  # nothing elastic, geometry as it was at the start
-    r[18] = rms_speed(rows, v, w, inv_mass, inv_inertia, world.mass, world.pushed, kinetic)
-    r[19] = deepest
+    r[STEP], r[TIME], r[SWEEPS], r[CONVERGED] = step + 1, (step + 1) * dt, solved.sweeps, solved.met
+    r[RESIDUAL], r[RESIDUAL_RMS] = solved.residual, solved.residual_rms
+    r[CANDIDATES], r[LOADED] = rows.first.size, loaded
+    r[WORST_OVERLAP], r[MEAN_OVERLAP], r[DEEPEST] = worst, mean, deepest
+    r[FASTEST], r[KINETIC] = largest_speed(v, world.mass.size), kinetic
+    r[WORK_EXTERNAL], r[WORK_DRIVEN] = dt * work, driven
+    r[DISSIPATED], r[CREATED] = dissipated, max(-taken, 0.0)
+    r[ELASTIC], r[SETTLED] = 0.0, 1.0  # rigid, with the geometry at the start of the step
+    r[SPEED] = rms_speed(rows, v, w, inv_mass, inv_inertia, world.mass, world.pushed, kinetic)
     return True

@@ -36,30 +36,31 @@ import numpy as np
 from hardgrain.contact.arms import surface_velocity
 from hardgrain.contact.detect import Detector
 from hardgrain.cpu import LAYOUTS
-from hardgrain.cpu.ledger import (
-    contact_work,
-    kinetic_energy,
-    largest_speed,
-    load_work,
-    overlaps,
-)
+from hardgrain.cpu.inertia import kicked, rotate, turn
 from hardgrain.errors import RunError
 from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
-from hardgrain.step.account import Moving, Outcome, World
+from hardgrain.step.account import (
+    DISSIPATED,
+    SETTLED,
+    Moving,
+    Outcome,
+    Solved,
+    World,
+    account,
+)
 from hardgrain.step.backend import BACKENDS
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
-from hardgrain.step.loads import Loads, move, turn
+from hardgrain.step.loads import Loads, move
 from hardgrain.step.march import PHASES, ROUNDS, STALE, UNFIT, WRONG, Course, Kernels, Told, march
 from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.pause import ONE_STEP, Pause
 from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, Stride, not_a_number
-from hardgrain.step.rest import pushed_bodies, rms_speed
-from hardgrain.step.walls import wall_work
+from hardgrain.step.rest import pushed_bodies
 
 __all__ = ["ContactDynamics", "StepReport"]
 
@@ -129,11 +130,8 @@ class ContactDynamics:
         state.make_plain()
         model, locked = self.model, self._loads.now(state)
         caught = self._loads.prescribe(state)
-        world = World(
-            self.detector.shapes, locked.inv_mass, locked.inv_inertia, model.mass[: model.n],
-            self._pushed, *self._loads.at(state), model.law_table, self._farthest, self.dt,
-            model.remove_overlaps, self.solver.start == "zero",
-        )  # fmt: skip
+        free = self.model.at((state.step + 0.5) * self.dt).inv_inertia
+        world = self._world(locked, *self._loads.at(state), free)
         outcome = self._outcome(pause.steps)
         told = Told(
             np.zeros((model.bodies, model.dim)), np.zeros(model.bodies), np.zeros(len(PHASES))
@@ -164,12 +162,7 @@ class ContactDynamics:
         state.time = state.step * self.dt
         if why == UNFIT:
             self._refuse_unfit(state)
-        outcome.reports[0, StepReport._fields.index("dissipated")] += caught  # by locks
-        o, at = outcome, done - 1
-        self.wall_force, self.wall_torque = o.wall_force[at], o.wall_torque[at]
-        return Stride.from_arrays(
-            o.reports[:done], o.paces[:done], o.wall_force[:done], o.wall_work[:done]
-        )
+        return self._stride(outcome, done, caught)
 
     def _outcome(self, steps: int) -> Outcome:
         """Room for what a march tells of its steps."""
@@ -185,54 +178,40 @@ class ContactDynamics:
 
     def _step(self, state: State) -> Stride:
         """One step, as in the review: detect, free motion, solve for the impulses, move."""
+        state.make_plain()
         model, dt = self._loads.now(state), self.dt
         self._now = model
         caught = self._loads.prescribe(state)
+        moving = Moving(state.position, state.velocity, state.spin, state.orientation)
         self._glue.carry(state.position, state.velocity, state.spin)
         force, torque = self._loads.at(state)
-        free_velocity = state.velocity + dt * model.inv_mass * force
-        free_spin = state.spin + dt * model.inv_inertia * torque
+        free_velocity = kicked(state.velocity, model.inv_mass, force, dt)
+        free_spin = kicked(state.spin, model.inv_inertia, torque, dt)
         self._glue.carry(state.position, free_velocity, free_spin)
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
-        pace = self._loads.pace(state, free_velocity, free_spin)
         position, settled = state.position, True
         if self.settings.geometry == "end":
             contacts, solution, more, position, settled = self._settle(
                 state, free_velocity, free_spin, contacts, solution
             )
             sweeps += more
+        outcome = self._outcome(1)
         with self.seconds.of("account"):
-            mean_velocity = 0.5 * (state.velocity + solution.velocity)
-            mean_spin = 0.5 * (state.spin + solution.spin)
-            self.wall_force[:], self.wall_torque[:] = 0.0, 0.0
-            c = contacts
+            borne = contacts
             if self._glue.bodies.size:
-                c = self._glue.contacts(position, contacts)[0]
-            dissipated, driven, taken = contact_work(
-                c.rows, mean_velocity, mean_spin, 0.5 * (free_velocity + solution.velocity),
-                0.5 * (free_spin + solution.spin), model.inv_mass, model.inv_inertia,
-                self.wall_force, self.wall_torque,
+                borne = self._glue.contacts(position, contacts)[0]
+            known = account(
+                self._world(model, force, torque, model.inv_inertia), moving,
+                (free_velocity, free_spin),
+                Solved(
+                    solution.velocity, solution.spin, contacts.rows, sweeps, solution.converged,
+                    solution.residual, solution.residual_rms,
+                ),
+                borne.rows, outcome, 0, state.step,
             )  # fmt: skip
-            self.wall_force /= dt
-            self.wall_torque /= dt
-            worst, deepest, mean, loaded = overlaps(contacts.rows)
-            fastest = largest_speed(solution.velocity, model.n)
-            external = dt * load_work(
-                force, torque, mean_velocity, mean_spin, model.inv_mass, model.inv_inertia
-            )
-            kinetic = kinetic_energy(
-                solution.velocity, solution.spin, model.inv_mass, model.inv_inertia
-            )
-            speed = rms_speed(
-                contacts.rows, solution.velocity, solution.spin, model.inv_mass, model.inv_inertia,
-                model.mass[: model.n], self._pushed, kinetic,
-            )  # fmt: skip
-            work = wall_work(
-                mean_velocity, solution.velocity, solution.spin, model.inv_mass, self.wall_force,
-                self.wall_torque, dt,
-            )  # fmt: skip
-        if not math.isfinite(kinetic + solution.residual):
+        if not known:
             raise RunError(not_a_number(state, solution.velocity))
+        outcome.reports[0, SETTLED] = settled
         with self.seconds.of("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts
             self._move(state, state.velocity, state.spin)
@@ -245,12 +224,25 @@ class ContactDynamics:
                 f"step {state.step} ended without the geometry at its end, after"
                 f" {self.settings.iterations} iterations, and solver.on_cap is 'error'"
             )
-        report = StepReport(
-            state.step, state.time, sweeps, solution.converged, solution.residual,
-            solution.residual_rms, len(contacts), loaded, worst, mean, fastest, kinetic, external,
-            driven, dissipated + caught, max(-taken, 0.0), 0.0, settled, speed, deepest,
+        return self._stride(outcome, 1, caught)
+
+    def _world(self, now: Model, force: Floats, torque: Floats, free: Floats) -> World:
+        """What a step is made in; now: the model in this step, with free: see `World`."""
+        m = self.model
+        return World(
+            self.detector.shapes, now.inv_mass, now.inv_inertia, m.moments, free, m.mass[: m.n],
+            self._pushed, force, torque, m.law_table, self._farthest, self.dt, m.remove_overlaps,
+            self.solver.start == "zero",
         )  # fmt: skip
-        return Stride([report], [pace], self.wall_force[None].copy(), work[None])
+
+    def _stride(self, outcome: Outcome, done: int, caught: float) -> Stride:
+        """The first rows of an outcome; caught: what locks took before them [energy]."""
+        o, last = outcome, done - 1
+        o.reports[0, DISSIPATED] += caught
+        self.wall_force, self.wall_torque = o.wall_force[last], o.wall_torque[last]
+        return Stride.from_arrays(
+            o.reports[:done], o.paces[:done], o.wall_force[:done], o.wall_work[:done]
+        )
 
     def _refuse_unfit(self, state: State) -> None:
         """End a run whose state holds what is not a number, or lies too far away."""
@@ -322,7 +314,7 @@ class ContactDynamics:
                 ahead = replace(
                     state, position=state.position.copy(), orientation=state.orientation.copy()
                 )
-                self._move(ahead, solution.velocity, solution.spin)
+                self._move(ahead, solution.velocity, solution.spin.copy())
                 position = ahead.position
                 contacts = self.detector.moved(ahead, start)
                 contacts.gap -= before + dt * _closing(contacts, solution)
@@ -344,10 +336,13 @@ class ContactDynamics:
         return contacts, solution, sweeps, position, settled
 
     def _move(self, state: State, velocity: Floats, spin: Floats) -> None:
-        """Move and turn all bodies by one step."""
+        """Move and turn all bodies by one step, which may change their spin."""
         before = state.position.copy() if self._glue.bodies.size else state.position
         move(state.position, velocity, self.dt)
-        turn(state.orientation, spin, self.dt)
+        if len(self.model.moments):
+            rotate(state.orientation, spin, self.model.moments, self._now.inv_inertia, self.dt)
+        else:
+            turn(state.orientation, spin, self.dt)
         self._glue.place(before, state.position, spin, self.dt)
 
     def _solve_for(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from hardgrain.contact.pairs import extent, wall_geometry
+from hardgrain.cpu.inertia import TENSOR, inverses_in_space
+from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.kernels import jit
 from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
 from hardgrain.step.report import Pace
 
-__all__ = ["Loads", "move", "turn"]
+__all__ = ["Loads", "move", "turned"]
 
 
 class Loads:
@@ -37,8 +40,8 @@ class Loads:
         return all(d.constant for d in m.drives) and not m.locks and not m.pressures
 
     def now(self, state: State) -> Model:
-        """The model as its locks make it in the coming step."""
-        return self.model.at((state.step + 0.5) * self.dt)
+        """The model in the coming step: as its locks make it, with the inertia of turned bodies."""
+        return turned(self.model.at((state.step + 0.5) * self.dt), state.orientation)
 
     def prescribe(self, state: State) -> float:
         """Give driven bodies their velocities, and stop those that a lock has caught.
@@ -47,14 +50,14 @@ class Loads:
         """
         middle, taken = (state.step + 0.5) * self.dt, 0.0
         if self.model.locks:
-            now = self.model.at(middle)
+            m, now = turned(self.model, state.orientation), self.model.at(middle)
+            before = kinetic_energy(state.velocity, state.spin, m.inv_mass, m.inv_inertia)
             for v, inverse, held in (
                 (state.velocity, self.model.inv_mass, now.inv_mass),
                 (state.spin, self.model.inv_inertia, now.inv_inertia),
             ):
-                caught = (inverse > 0.0) & (held == 0.0)
-                taken += 0.5 * float(np.sum(v[caught] ** 2 / inverse[caught]))
-                v[caught] = 0.0
+                v[(inverse > 0.0) & (held == 0.0)] = 0.0
+            taken = before - kinetic_energy(state.velocity, state.spin, m.inv_mass, m.inv_inertia)
         for drive in self.model.drives:
             if drive.what == VELOCITY:
                 state.velocity[drive.bodies, drive.axis] = drive.value(middle)
@@ -88,6 +91,18 @@ class Loads:
                     )
                 force[p.body] += p.pressure(middle) * area * p.direction
         return force, torque
+
+
+def turned(model: Model, orientation: Floats) -> Model:
+    """The model with the inverse inertia of its bodies as they are turned now, shape (nb, 6).
+
+    A model of balls is given back as it is.
+    """
+    if not len(model.moments):
+        return model
+    inverse = np.empty((model.bodies, TENSOR))
+    inverses_in_space(orientation, model.moments, model.inv_inertia, inverse)
+    return replace(model, inv_inertia=inverse)
 
 
 @jit
@@ -138,26 +153,3 @@ def move(position, velocity, dt):  # type: ignore[no-untyped-def]
     for i in range(position.shape[0]):
         for a in range(position.shape[1]):
             position[i, a] += velocity[i, a] * dt
-
-
-@jit
-def turn(orientation, spin, dt):  # type: ignore[no-untyped-def]
-    """Orientations turn about ω by |ω| dt, exactly."""
-    for i in range(spin.shape[0]):
-        if spin.shape[1] == 1:
-            orientation[i, 0] += spin[i, 0] * dt
-            continue
-        wx, wy, wz = spin[i, 0], spin[i, 1], spin[i, 2]
-        rate = math.sqrt(wx * wx + wy * wy + wz * wz)
-        if rate == 0.0:
-            continue
-        s, c = math.sin(0.5 * rate * dt) / rate, math.cos(0.5 * rate * dt)
-        ax, ay, az = s * wx, s * wy, s * wz
-        x, y, z, w = orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3]
-        nx = c * x + ax * w + ay * z - az * y
-        ny = c * y + ay * w + az * x - ax * z
-        nz = c * z + az * w + ax * y - ay * x
-        nw = c * w - ax * x - ay * y - az * z
-        length = math.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
-        orientation[i, 0], orientation[i, 1] = nx / length, ny / length
-        orientation[i, 2], orientation[i, 3] = nz / length, nw / length

@@ -4,7 +4,7 @@
     detect    contacts that may close (`contact.search`)
     solve     impulses by sweeps (`cpu.relaxation`), once more if they close another pair
     account   the energy ledger, overlaps, forces on walls (`step.account`)
-    move      x ← x + dt v
+    move      x ← x + dt v, and turn freely
 
 A step is made whole or not at all: a march ends *before* a step whose pair list is stale, so that
 the list can be made anew, and before one that gives no numbers. It ends *after* a step as
@@ -21,13 +21,24 @@ import numpy as np
 
 from hardgrain.addresses import Address, address_of, by_address
 from hardgrain.contact.search import Found, Place, find, overlooked
+from hardgrain.cpu.inertia import inverses_in_space, kicked, rotate, turn
 from hardgrain.cpu.relaxation import relaxed
 from hardgrain.kernels import inlined, intrinsic, jit, scalar, types
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.scene.model import Floats
-from hardgrain.step.account import Solved, World, account, clear, put
-from hardgrain.step.loads import move, turn
+from hardgrain.step.account import (
+    CANDIDATES,
+    LOADED,
+    SPEED,
+    SWEEPS,
+    Solved,
+    World,
+    account,
+    clear,
+    put,
+)
+from hardgrain.step.loads import move
 from hardgrain.step.numbers import first_unfit
 from hardgrain.step.pause import look_due
 
@@ -48,6 +59,7 @@ CLOCK = platform.machine().lower() in ("x86_64", "amd64")
 
 find_at, overlooked_at, relaxed_at = by_address(find), by_address(overlooked), by_address(relaxed)
 account_at = by_address(account)
+inverses_at, rotate_at = by_address(inverses_in_space), by_address(rotate)
 due = scalar(look_due)
 
 
@@ -58,6 +70,8 @@ class Kernels(NamedTuple):
     overlooked: Address
     relaxed: Address
     account: Address
+    inverses: Address  # none where all bodies are balls
+    rotate: Address
 
     @classmethod
     def like(cls, layout, world, listed, how, moving, last, outcome):
@@ -76,9 +90,21 @@ class Kernels(NamedTuple):
             address_of(relaxed, layout, given, how, 0),
             address_of(
                 account, world, moving, (v, w), Solved(v, w, rows, 0, True, 0.0, 0.0),
-                outcome, 0, 0,
+                rows, outcome, 0, 0,
             ),
+            *cls._turning(world, turned, w),
         )  # fmt: skip
+
+    @staticmethod
+    def _turning(world, orientation, spin):
+        """Of bodies that are no balls."""
+        if not len(world.moments):
+            return Address(0, 0), Address(0, 0)
+        moments, free = world.moments, world.free
+        return (
+            address_of(inverses_in_space, orientation, moments, free, world.inv_inertia),
+            address_of(rotate, orientation, spin, moments, free, 0.0),
+        )
 
 
 class Course(NamedTuple):
@@ -124,16 +150,6 @@ def lap(clock, phase, began):
     now = ticks()
     clock[phase] += now - began
     return now
-
-
-@jit
-def kicked(velocity, inverse, load, dt):
-    """Velocities, or spins, after loads have acted for a step."""
-    free = np.empty(velocity.shape)
-    for i in range(velocity.shape[0]):
-        for a in range(velocity.shape[1]):
-            free[i, a] = velocity[i, a] + dt * inverse[i, a] * load[i, a]
-    return free
 
 
 @inlined
@@ -193,9 +209,13 @@ def march(course, listed, pause, step, moving, last, outcome, told):
     kernels, world = course.kernels, course.world
     since, rested, work, clock = pause.look.since, pause.rested, 0.0, told.clock
     rows, feature = last
+    uneven = world.moments.shape[0] > 0
     why, done = np.int64(PAUSED), np.int64(0)
     while done < pause.steps and why == PAUSED:
         began = ticks()
+        if uneven:
+            args = (moving.orientation, world.moments, world.free, world.inv_inertia)
+            inverses_at(kernels.inverses, args)
         free = (
             kicked(moving.velocity, world.inv_mass, world.force, world.dt),
             kicked(moving.spin, world.inv_inertia, world.torque, world.dt),
@@ -211,8 +231,8 @@ def march(course, listed, pause, step, moving, last, outcome, told):
             why = note_reach(told, found.reach)
             break
         began, v, w = ticks(), solved.velocity, solved.spin
-        at = done, step + done
-        if not account_at(kernels.account, (world, moving, free, solved, outcome, *at)):
+        seen = world, moving, free, solved, solved.rows
+        if not account_at(kernels.account, (*seen, outcome, done, step + done)):
             put(told.wrong, v, 1.0)
             why = WRONG
             break
@@ -220,14 +240,19 @@ def march(course, listed, pause, step, moving, last, outcome, told):
         put(moving.velocity, v, 1.0)
         put(moving.spin, w, 1.0)
         move(moving.position, v, world.dt)
-        turn(moving.orientation, w, world.dt)
-        if first_unfit(moving.position, v, w, moving.orientation, world.farthest) >= 0:
+        if uneven:
+            turning = moving.orientation, moving.spin, world.moments, world.free, world.dt
+            rotate_at(kernels.rotate, turning)
+        else:
+            turn(moving.orientation, w, world.dt)
+        if first_unfit(moving.position, v, moving.spin, moving.orientation, world.farthest) >= 0:
             why = UNFIT
         lap(clock, MOVE, began)
         rows, feature = found.rows, found.feature
         report = outcome.reports[done]
         done += 1
-        sweeps, candidates, loaded, speed = report[2], report[6], report[7], report[18]
+        sweeps, candidates = report[SWEEPS], report[CANDIDATES]
+        loaded, speed = report[LOADED], report[SPEED]
         work += sweeps * candidates
         since += sweeps * candidates + pause.look.step
         rested = rested + 1 if speed < pause.rest_speed else 0

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.cpu.ledger import twice_energy
 from hardgrain.kernels import jit
 from hardgrain.scene.model import Model
 
@@ -42,12 +43,7 @@ def rms_speed(rows, velocity, spin, inv_mass, inv_inertia, mass, pushed, kinetic
             total += mass[i]
             bearing += mass[i] if some[i] else 0.0
         if some[i]:
-            for a in range(velocity.shape[1]):
-                if inv_mass[i, a] > 0.0:
-                    energy += velocity[i, a] ** 2 / inv_mass[i, a]
-            for a in range(spin.shape[1]):
-                if inv_inertia[i, a] > 0.0:
-                    energy += spin[i, a] ** 2 / inv_inertia[i, a]
+            energy += twice_energy(velocity, inv_mass, i) + twice_energy(spin, inv_inertia, i)
     if bearing < total and 2.0 * bearing > total:
         return math.sqrt(energy / bearing)
     return math.sqrt(2.0 * kinetic / total) if total > 0.0 else 0.0

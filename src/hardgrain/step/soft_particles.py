@@ -24,6 +24,7 @@ import numpy as np
 
 from hardgrain.contact.pairs import PairList, Walls, turning_speed, wall_geometry
 from hardgrain.contact.rows import complete
+from hardgrain.cpu.inertia import turn
 from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
@@ -31,7 +32,7 @@ from hardgrain.scene.geometry import INSIDE, OUTSIDE
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
-from hardgrain.step.loads import Loads, turn
+from hardgrain.step.loads import Loads
 from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.pause import ONE_STEP, Pause
 from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, Stride, not_a_number
@@ -288,6 +289,8 @@ def _refuse_laws(model: Model) -> None:
             )
     if (model.carrier != np.arange(model.bodies)).any():
         why.append("nothing may be glued to a wall (leave out glued_to)")
+    if len(model.moments):
+        why.append("scene.grains must have one number as inertia, or none")
     if model.rule is not None:
         why.append("scene.contact_rule must be left out, since friction goes by materials")
     if model.remove_overlaps:
