@@ -70,7 +70,7 @@ def all_laws() -> list[Law]:
 
 def width(annotation: str) -> int:
     """How many numbers an argument or result is."""
-    return 3 if annotation == "Vector" else 1
+    return {"Vector": 3, "Matrix": 6}.get(annotation, 1)
 
 
 def grouped(sizes: tuple[int, ...], name: str) -> str:
@@ -94,7 +94,7 @@ def inputs(law: Law, rng: np.random.Generator) -> Floats:
     for slide, stick in (("slide_limit", "stick_limit"), ("mu_d", "mu_s")):
         if slide in of:
             of[slide][:] = of[stick] * np.where(rng.random(ROWS) < 0.5, 1.0, rng.random(ROWS))
-    if "w_nn" in of:
+    if "w_nn" in of or "w_0" in of:
         # full, diagonal, locked tangents, locked normal
         names = [name for name in law.arguments if name.startswith("w_")]
         dim = 2 if len(names) == 3 else 3

@@ -29,7 +29,7 @@ from hardgrain.cpu import packing, sweep
 from hardgrain.cpu.inertia import inverses_in_space, kicked
 from hardgrain.cpu.order import shuffle
 from hardgrain.cpu.packing import levers
-from hardgrain.point.given import Bodies
+from hardgrain.point.given import RoundBodies
 from hardgrain.point.ledger import Means
 from hardgrain.point.order import SEQUENTIAL, Visits, make_random
 from hardgrain.point.residual import make_residual
@@ -83,7 +83,7 @@ def of_contacts(backend: Backend) -> Found:
         found[f"pairs {dim}D"] = np.column_stack([near, out[near, : dim + 1]]).ravel()
         rows = random_given(dim, False).rows
         material = (np.arange(GRAINS + WALLS) % 3).astype(np.int32)
-        bodies = Bodies(*sites[:3], material, 3)
+        bodies = RoundBodies(*sites[:3], material, 3)
         sizes, arms = np.empty((CONTACTS, 3)), np.empty((2, CONTACTS, dim))
         backend.launch(tasks.sizes, 0, CONTACTS, bodies, rows, sizes)
         backend.launch(tasks.arms, 0, CONTACTS, bodies, rows, arms[0], arms[1])
@@ -174,7 +174,7 @@ def of_cpu() -> Found:
     for dim in (2, 3):
         sites, first, second = random_sites(dim)
         reach = np.full(GRAINS + WALLS, 0.2)
-        index, normal, gap = cpu.candidates(first, second, *sites, reach)
+        index, normal, gap = cpu.candidates(first, second, sites, reach)
         found[f"pairs {dim}D"] = np.column_stack([index, gap, normal]).ravel()
         given = random_given(dim, False)
         rows, motion = given.rows, given.motion
@@ -182,7 +182,7 @@ def of_cpu() -> Found:
         parts = cpu.round_rows(rows.first, rows.second, rows.normal, *sites[:3], material, 3)
         found[f"rows {dim}D"] = np.concatenate([part.ravel() for part in parts])
         push, turn = np.zeros((WALLS, dim)), np.zeros((WALLS, motion.spin.shape[1]))
-        energies = cpu.contact_work(rows, *motion, push, turn)
+        energies = cpu.contact_work(rows, Means(*motion), push, turn)
         worst, deepest, _, _ = cpu.overlaps(rows)
         nothing = np.zeros_like(motion.velocity)
         found[f"ledger {dim}D"] = np.array([

@@ -12,7 +12,7 @@ from hardgrain.cpu.order import colour
 from hardgrain.point.given import Given, Motion, Sites
 from hardgrain.scene import lawtable
 from hardgrain.scene.contact_rows import ContactRows
-from hardgrain.scene.wall_kinds import PLANE
+from hardgrain.scene.wall_kinds import PLANE, Walls
 from hardgrain.solve import blocks
 from hardgrain.solve.matrices import LocalForm
 
@@ -98,9 +98,11 @@ def random_sites(dim: int) -> tuple[Sites, Any, Any]:
     rng = np.random.default_rng(dim)
     sites = Sites(
         rng.uniform(0.0, 2.0, (GRAINS + WALLS, dim)), rng.uniform(0.3, 0.6, GRAINS),
-        np.array([0.0, 2.5, 2.5][:dim]), np.full(WALLS, PLANE, np.int32),
-        rng.normal(size=(WALLS, dim)), directions(rng, WALLS, dim), np.zeros(WALLS),
-        np.zeros((WALLS, dim)),
+        np.array([0.0, 2.5, 2.5][:dim]),
+        Walls(
+            np.full(WALLS, PLANE, np.int32), rng.normal(size=(WALLS, dim)),
+            directions(rng, WALLS, dim), np.zeros(WALLS), np.zeros((WALLS, dim)),
+        ),
     )  # fmt: skip
     sites.position[1] = sites.position[0]  # two that coincide
     pairs = np.array([(i, j) for i in range(GRAINS) for j in range(i + 1, GRAINS + WALLS)])

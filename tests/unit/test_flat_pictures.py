@@ -36,7 +36,7 @@ def seen(kind: str) -> Snapshot:
 
 
 def on_the_wall(snap: Snapshot, points: np.ndarray) -> bool:
-    gaps = [wall_gap(points, i, 0.0, np.zeros(3), *snap.walls, 0)[0] for i in range(len(points))]
+    gaps = [wall_gap(points, i, 0.0, np.zeros(3), snap.walls, 0)[0] for i in range(len(points))]
     return bool(np.max(np.abs(gaps)) < 1e-12)
 
 

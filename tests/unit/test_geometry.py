@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hardgrain.contact.neighbours import find_wall_pairs
 from hardgrain.cpu.contacts import candidates, neighbourhood_max
 from hardgrain.kernels import jit
+from hardgrain.point.given import Sites
 from hardgrain.scene import geometry
 from hardgrain.scene.geometry import (
     DISK,
@@ -22,22 +23,23 @@ from hardgrain.scene.geometry import (
     make_min_image,
     make_wall_gap,
 )
+from hardgrain.scene.wall_kinds import Walls
 
 compiled_wall_gap = geometry.wall_gap
 min_image = make_min_image(lambda f: f)
 
 
 @jit
-def wall_gap(position, i, radius, periodic, kind, point, axis, size, side, w):
+def wall_gap(position, i, radius, periodic, walls, w):
     """The gap as kernels have it."""
-    return compiled_wall_gap(position, i, radius, periodic, kind, point, axis, size, side, w)
+    return compiled_wall_gap(position, i, radius, periodic, walls, w)
 
 
 OPEN = {2: np.zeros(2), 3: np.zeros(3)}
 
 
 def one_wall(kind, point, axis, size=0.0, side=None):
-    return (
+    return Walls(
         np.array([kind], np.int32),
         np.array([point], float),
         np.array([axis], float),
@@ -51,7 +53,7 @@ def gap_of(x, radius, wall, periodic=None, function=wall_gap):
     x = np.array([x], float)
     dim = x.shape[1]
     periodic = OPEN[dim] if periodic is None else np.array(periodic, float)
-    gap, *normal = function(x, 0, radius, periodic, *wall, 0)
+    gap, *normal = function(x, 0, radius, periodic, wall, 0)
     assert normal[dim:] == [0.0][: 3 - dim]
     assert math.hypot(*normal) == pytest.approx(1, abs=1e-14)
     return gap, np.array(normal[:dim])
@@ -238,7 +240,7 @@ def test_min_image():
 def walls_of(dim):
     """A floor, and a cylinder around the grains."""
     up = np.eye(dim)[1]
-    return (
+    return Walls(
         np.array([PLANE, INSIDE], np.int32),
         np.zeros((2, dim)),
         np.array([up, np.eye(dim)[-1]]),
@@ -268,7 +270,7 @@ def test_candidates_equal_brute_force(seed, dim, n, is_periodic, reach):
     pairs = [(i, j) for i in range(n) for j in range(i + 1, nb)]
     first, second = np.array(pairs, np.int32).reshape(-1, 2).T.copy()
 
-    index, normal, gap = candidates(first, second, position, radius, periodic, *walls, reach)
+    index, normal, gap = candidates(first, second, Sites(position, radius, periodic, walls), reach)
 
     expected = []
     for p, (i, j) in enumerate(pairs):
@@ -277,7 +279,7 @@ def test_candidates_equal_brute_force(seed, dim, n, is_periodic, reach):
             d -= periodic * np.rint(d / np.where(periodic > 0, periodic, 1))
             g, normal_p = np.linalg.norm(d) - radius[i] - radius[j], d / np.linalg.norm(d)
         else:
-            g, *normal_p = wall_gap(position, i, radius[i], periodic, *walls, j - n)
+            g, *normal_p = wall_gap(position, i, radius[i], periodic, walls, j - n)
         if g < reach[i] + reach[j]:
             expected.append((p, g, normal_p[:dim]))
     assert index.tolist() == [e[0] for e in expected]
@@ -291,10 +293,9 @@ def test_candidates_equal_brute_force(seed, dim, n, is_periodic, reach):
 def test_coincident_grains_have_a_normal(dim):
     first, second = np.array([0], np.int32), np.array([1], np.int32)
     flat = np.zeros((0, dim))
-    none = (np.zeros(0, np.int32), flat, flat, np.zeros(0), flat)
-    _, normal, gap = candidates(
-        first, second, np.ones((2, dim)), np.ones(2), np.zeros(dim), *none, np.zeros(2)
-    )
+    none = Walls(np.zeros(0, np.int32), flat, flat, np.zeros(0), flat)
+    sites = Sites(np.ones((2, dim)), np.ones(2), np.zeros(dim), none)
+    _, normal, gap = candidates(first, second, sites, np.zeros(2))
     assert normal.tolist() == [[1.0, 0.0, 0.0][:dim]]
     assert gap.tolist() == [-2.0]
 
@@ -302,15 +303,8 @@ def test_coincident_grains_have_a_normal(dim):
 def test_nan_is_no_candidate():
     first, second = np.array([0, 0], np.int32), np.array([1, 2], np.int32)
     position = np.array([[np.nan, 0], [0, 0], [0, 0]])
-    index, _, _ = candidates(
-        first,
-        second,
-        position,
-        np.ones(2),
-        np.zeros(2),
-        *one_wall(PLANE, (0, 0), (1, 0)),
-        np.ones(3),
-    )
+    sites = Sites(position, np.ones(2), np.zeros(2), one_wall(PLANE, (0, 0), (1, 0)))
+    index, _, _ = candidates(first, second, sites, np.ones(3))
     assert index.size == 0
 
 
@@ -333,11 +327,11 @@ def test_wall_pairs_equal_brute_force(seed, dim, n):
     walls = walls_of(dim)
     position = rng.uniform(-6, 6, (n, dim))
     reach, wall_reach = rng.uniform(0.1, 5, n), rng.uniform(0, 3, 2)
-    first, second = find_wall_pairs(position, reach, OPEN[dim], *walls, wall_reach)
+    first, second = find_wall_pairs(position, reach, OPEN[dim], walls, wall_reach)
     expected = [
         (i, n + w)
         for i in range(n)
         for w in range(2)
-        if wall_gap(position, i, reach[i], OPEN[dim], *walls, w)[0] < wall_reach[w]
+        if wall_gap(position, i, reach[i], OPEN[dim], walls, w)[0] < wall_reach[w]
     ]
     assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected

@@ -168,9 +168,11 @@ def test_resist_3d(spin: tuple[float, float, float], inertia: float, limit: floa
 def solve(u: np.ndarray, w: np.ndarray, mu_s: float, mu_d: float, c: float = 0.0) -> np.ndarray:
     """The impulse (P_n, P_t…) of the law under test; u has 2 or 3 components."""
     upper = w[np.triu_indices(len(u))]
-    law = coupled.coupled_2d if len(u) == 2 else coupled.coupled_3d
     # plain floats: a division by zero is then an error
-    return np.array(law(*u.tolist(), *upper.tolist(), mu_s, mu_d, float(c)))
+    u, upper = u.tolist(), upper.tolist()
+    if len(u) == 2:
+        return np.array(coupled.coupled_2d(*u, *upper, mu_s, mu_d, float(c)))
+    return np.array(coupled.coupled_3d(u, upper, mu_s, mu_d, float(c)))
 
 
 def check(

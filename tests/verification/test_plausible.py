@@ -68,7 +68,9 @@ def test_impulses_of_a_singular_contact_are_moderate(tilt: float, noise: float) 
     push = p_n * n_y + p_t * n_x  # what moves the bodies
     assert push == pytest.approx(1.0, rel=1e-6)
     assert abs(p_t) < 10.0
-    q_n, q_1, q_2 = laws.coupled_3d(u_n, u_t, 0.0, w_nn, w_nt, 0.0, w_tt, 0.0, 0.0, 0.3, 0.3, 0.0)
+    q_n, q_1, q_2 = laws.coupled_3d(
+        (u_n, u_t, 0.0), (w_nn, w_nt, 0.0, w_tt, 0.0, 0.0), 0.3, 0.3, 0.0
+    )
     assert q_n * n_y + q_1 * n_x == pytest.approx(1.0, rel=1e-6)
     assert abs(q_1) < 10.0
     assert abs(q_2) < 1e-6

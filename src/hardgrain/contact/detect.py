@@ -15,6 +15,7 @@ from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.cpu.contacts import candidates
 from hardgrain.errors import INTACT, InputError, RunError
+from hardgrain.point.given import Sites
 from hardgrain.scene import lawtable
 from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.place import worst_overlap
@@ -93,10 +94,9 @@ class Detector:
         """The same contacts with the normals, gaps and arms that they have in another state."""
         model, walls = self.model, wall_geometry(self.model, state)
         everywhere = np.full(model.bodies, np.inf)
-        x, r, period = state.position, model.radius, model.periodic
-        _, normal, gap = candidates(
-            contacts.first, contacts.second, x, r, period, *walls, everywhere
-        )
+        x = state.position
+        sites = Sites(x, model.radius, model.periodic, walls)
+        _, normal, gap = candidates(contacts.first, contacts.second, sites, everywhere)
         return complete(model, x, replace(contacts, normal=normal, gap=gap))
 
     def _contacts(self, state: State, found: Found) -> Contacts:
@@ -114,9 +114,8 @@ def deepest_overlap(model: Model, state: State) -> tuple[float, int, int]:
     walls, none, n = wall_geometry(model, state), np.zeros(model.bodies), model.n
     pairs = PairList(model)
     pairs.keep(state.position, walls, none, none)
-    index, _, gap = candidates(
-        pairs.first, pairs.second, state.position, model.radius, model.periodic, *walls, none
-    )
+    sites = Sites(state.position, model.radius, model.periodic, walls)
+    index, _, gap = candidates(pairs.first, pairs.second, sites, none)
     if not index.size:
         return 0.0, -1, -1
     i, j = pairs.first[index], pairs.second[index]
@@ -148,7 +147,7 @@ def refuse_overlaps(
         new[n + np.array(new_walls, dtype=np.int64)] = True
     overlap, i, j = 0.0, -1, -1
     none = np.zeros(model.bodies)
-    first, second = find_wall_pairs(x, r, period, *walls, none[n:])
+    first, second = find_wall_pairs(x, r, period, walls, none[n:])
     free = model.carrier < n  # what is glued may be sunk in walls and in what is glued
     if new[:n].all() and free[:n].all():
         overlap, i, j = worst_overlap(x, r, period)
@@ -156,7 +155,7 @@ def refuse_overlaps(
         first, second = merge_pairs(*find_pairs(x, r, period), first, second)
     looked = (new[first] | new[second]) & (free[first] | free[second])
     first, second = first[looked], second[looked]
-    index, _, gap = candidates(first, second, x, r, period, *walls, none)
+    index, _, gap = candidates(first, second, Sites(x, r, period, walls), none)
     if gap.size and -gap.min() > overlap:
         worst = index[gap.argmin()]
         overlap, i, j = -float(gap.min()), int(first[worst]), int(second[worst])

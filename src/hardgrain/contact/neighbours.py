@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hardgrain.kernels import device, jit
 from hardgrain.scene.geometry import Floats, Ints, min_image, wall_gap
+from hardgrain.scene.wall_kinds import Walls
 
 Longs = NDArray[np.int64]
 
@@ -290,30 +291,23 @@ def find_wall_pairs(
     position: Floats,
     reach: Floats,
     periodic: Floats,
-    kind: Ints,
-    point: Floats,
-    axis: Floats,
-    size: Floats,
-    side: Floats,
+    walls: Walls,
     wall_reach: Floats,
 ) -> tuple[Ints, Ints]:
     """All grains i and walls w whose surface is closer to the centre than reach_i + wall_reach_w.
 
-    kind, point, axis, size, side: the walls, see `geometry`; wall_reach: shape (w,) [length]; the
-    rest as in `find_pairs`. Returns first = i and second = n + w, sorted by (first, second).
+    wall_reach: shape (w,) [length]; the rest as in `find_pairs`. Returns first = i and
+    second = n + w, sorted by (first, second).
     """
-    n, walls = reach.shape[0], kind.shape[0]
+    n = reach.shape[0]
     m, room = n, -1
     while m > room:
         room, m = m, 0
         first, second = np.empty(room, np.int32), np.empty(room, np.int32)
         for i in range(n):
-            for w in range(walls):
+            for w in range(wall_reach.shape[0]):
                 reaches = reach[i] + wall_reach[w]
-                if (
-                    wall_gap(position, i, reaches, periodic, kind, point, axis, size, side, w)[0]
-                    < 0.0
-                ):
+                if wall_gap(position, i, reaches, periodic, walls, w)[0] < 0.0:
                     if m < room:
                         first[m], second[m] = i, n + w
                     m += 1

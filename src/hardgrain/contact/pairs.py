@@ -15,13 +15,14 @@ from typing import NoReturn
 import numpy as np
 
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
-from hardgrain.contact.shapes import Listed, Walls
+from hardgrain.contact.shapes import Listed
 from hardgrain.errors import RunError
 from hardgrain.kernels import jit
 from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats
 from hardgrain.scene.model import Model, State
+from hardgrain.scene.wall_kinds import Walls
 
-__all__ = ["PairList", "Walls", "extent", "place_walls", "rotate", "turning_speed", "wall_geometry"]
+__all__ = ["PairList", "extent", "place_walls", "rotate", "turning_speed", "wall_geometry"]
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ def wall_geometry(model: Model, state: State) -> Walls:
     point, axis, side = place_walls(
         state.position, state.orientation, m.wall_offset, m.wall_axis, m.wall_side
     )
-    return m.wall_kind, point, axis, m.wall_size, side
+    return Walls(m.wall_kind, point, axis, m.wall_size, side)
 
 
 @jit
@@ -171,7 +172,7 @@ class PairList:
         pairs = find_pairs(x, extent, period, MOST * n)
         if pairs[0].size > MOST * n:
             self._refuse(reach)
-        wall_pairs = find_wall_pairs(x, extent, period, *walls, self.safety[n:])
+        wall_pairs = find_wall_pairs(x, extent, period, walls, self.safety[n:])
         first, second = merge_pairs(*pairs, *wall_pairs)
         if self._glued:  # what walls carry meets no other wall, nor what that carries
             free = model.carrier < n

@@ -28,11 +28,12 @@ import numpy as np
 
 from hardgrain.contact.pairs import place_walls, safe, turning_speed
 from hardgrain.contact.rows import round_rows
-from hardgrain.contact.shapes import Walls
 from hardgrain.cpu.contacts import candidates, neighbourhood_max
 from hardgrain.kernels import device, jit
+from hardgrain.point.given import Sites
 from hardgrain.scene.contact_rows import ContactRows
 from hardgrain.scene.geometry import Floats, Ints
+from hardgrain.scene.wall_kinds import Walls
 
 __all__ = ["MARGIN", "Found", "Place", "find", "overlooked"]
 
@@ -77,7 +78,7 @@ def find(shapes, listed, place, old, feature):  # type: ignore[no-untyped-def]
     point, axis, side = place_walls(
         position, place.orientation, shapes.wall_offset, shapes.wall_axis, shapes.wall_side
     )
-    walls = (shapes.wall_kind, point, axis, shapes.wall_size, side)
+    walls = Walls(shapes.wall_kind, point, axis, shapes.wall_size, side)
     turning = turning_speed(position, place.spin, shapes.wall_kind, shapes.wall_offset, axis)
     for w in range(turning.size):
         listed.turned[w] += dt * turning[w]
@@ -154,11 +155,9 @@ def closes_more(place, known, found, n):  # type: ignore[no-untyped-def]
 
 @jit
 def within(shapes, listed, position, walls, reach):  # type: ignore[no-untyped-def]
-    """Listed pairs whose gap is below the sum of their reaches; see `narrow.candidates`."""
-    return candidates(
-        listed.first, listed.second, position, shapes.radius, shapes.periodic,
-        walls[0], walls[1], walls[2], walls[3], walls[4], reach,
-    )  # fmt: skip
+    """Listed pairs whose gap is below the sum of their reaches; see `candidates`."""
+    sites = Sites(position, shapes.radius, shapes.periodic, walls)
+    return candidates(listed.first, listed.second, sites, reach)
 
 
 @jit

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 from hardgrain.scene.geometry import Floats, Ints
 
-__all__ = ["Listed", "Shapes", "Walls"]
-
-Walls = tuple[Ints, Floats, Floats, Floats, Floats]  # kind, point, axis, size, side: see geometry
+__all__ = ["Listed", "Shapes"]
 
 
 class Shapes(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.kernels import jit, scalar
-from hardgrain.point.given import Bodies, Sites
+from hardgrain.point.given import RoundBodies, Sites
 from hardgrain.point.pair import make_pair
 from hardgrain.point.row import make_row
 from hardgrain.scene.geometry import Floats, Ints
@@ -18,28 +18,17 @@ round_sizes, round_arms = _row.round_sizes, _row.round_arms
 
 @jit
 def candidates(
-    first: Ints,
-    second: Ints,
-    position: Floats,
-    radius: Floats,
-    periodic: Floats,
-    kind: Ints,
-    point: Floats,
-    axis: Floats,
-    size: Floats,
-    side: Floats,
-    reach: Floats,
+    first: Ints, second: Ints, sites: Sites, reach: Floats
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Keep the pairs whose gap is below the sum of their reaches, in list order.
 
-    first, second: listed pairs, shape (p,); position … side: see `hardgrain.point.given.Sites`;
-    reach: how far each body may move in this step, shape (nb,) [length].
+    first, second: listed pairs, shape (p,); reach: how far each body may move in this step, shape
+    (nb,) [length].
 
     Returns index (m,), the row of each candidate in the list; normal (m, dim), from first to
     second; gap (m,) [length]. The normal of two coincident grains is x̂.
     """
-    sites = Sites(position, radius, periodic, kind, point, axis, size, side)
-    dim, pairs = position.shape[1], first.shape[0]
+    dim, pairs = sites.position.shape[1], first.shape[0]
     index = np.empty(pairs, np.int64)
     normal = np.empty((pairs, dim))
     gap = np.empty(pairs)
@@ -75,7 +64,7 @@ def neighbourhood_max(first: Ints, second: Ints, value: Floats, n: int) -> Float
 @jit
 def round_rows(first, second, normal, position, radius, periodic, material, materials):
     """Arms (m, dim), widths (m,), rolling radii (m,) and laws (m,) of disks, spheres and walls."""
-    bodies = Bodies(position, radius, periodic, material, materials)
+    bodies = RoundBodies(position, radius, periodic, material, materials)
     m, dim = first.size, normal.shape[1]
     arm_first, arm_second = np.empty((m, dim)), np.empty((m, dim))
     width, roll, law = np.empty(m), np.empty(m), np.empty(m, np.int32)

@@ -6,7 +6,7 @@ import math
 
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.inertia import make_inertia
-from hardgrain.point.ledger import Means, make_ledger
+from hardgrain.point.ledger import make_ledger
 
 _ledger = make_ledger(scalar)
 turning, work, overlap = _ledger.turning, _ledger.work, _ledger.overlap
@@ -15,16 +15,13 @@ twice_energy = make_inertia(scalar).twice_energy
 
 
 @jit
-def contact_work(
-    rows, velocity, spin, velocity_kick, spin_kick, inv_mass, inv_inertia, wall_impulse, wall_torque
-):  # fmt: skip
+def contact_work(rows, means, wall_impulse, wall_torque):
     """Energy dissipated in the contacts, work of driven bodies, energy that the impulses took.
 
-    velocity … inv_inertia: see `hardgrain.point.ledger.Means`. Adds the impulses on walls, the last
-    bodies, to wall_impulse (w, dim) and wall_torque (w, ns).
+    means: see `hardgrain.point.ledger.Means`. Adds the impulses on walls, the last bodies, to
+    wall_impulse (w, dim) and wall_torque (w, ns).
     """
-    means = Means(velocity, spin, velocity_kick, spin_kick, inv_mass, inv_inertia)
-    n = velocity.shape[0] - wall_impulse.shape[0]
+    n = means.velocity.shape[0] - wall_impulse.shape[0]
     dissipated, driven, taken = 0.0, 0.0, 0.0
     for k in range(rows.first.size):
         found = work(rows, k, means)

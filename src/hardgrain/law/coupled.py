@@ -49,6 +49,11 @@ BLOCKED = (
 )
 
 
+Vector = tuple[float, float, float]
+# a symmetric matrix of three rows, from its diagonal to the right
+Matrix = tuple[float, float, float, float, float, float]
+
+
 @cache
 def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the general law with ``jit``."""
@@ -127,20 +132,10 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def coupled_3d(
-        u_n: float,
-        u_1: float,
-        u_2: float,
-        w_nn: float,
-        w_n1: float,
-        w_n2: float,
-        w_11: float,
-        w_12: float,
-        w_22: float,
-        mu_s: float,
-        mu_d: float,
-        cohesion: float,
+        u: Vector, w: Matrix, mu_s: float, mu_d: float, cohesion: float
     ) -> tuple[float, float, float]:
         """Impulse (P_n, P_1, P_2) of one contact in 3D; U includes the biases, not the impulse."""
+        (u_n, u_1, u_2), (w_nn, w_n1, w_n2, w_11, w_12, w_22) = u, w
         if w_nn <= BLOCKED * (w_11 + w_22):
             return 0.0, 0.0, 0.0
         u_n -= cohesion * w_nn

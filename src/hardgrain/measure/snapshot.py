@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from hardgrain.contact.pairs import Walls, wall_geometry
+from hardgrain.contact.pairs import wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
@@ -27,6 +27,7 @@ from hardgrain.scene.brief import brief
 from hardgrain.scene.contact_rule import as_stored
 from hardgrain.scene.model import Contacts, Floats, Model, Rows, State, some_bodies
 from hardgrain.scene.scene import GrainArrays, Scene
+from hardgrain.scene.wall_kinds import Walls
 
 __all__ = ["Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots"]
 

@@ -121,12 +121,9 @@ def make_blocks_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def wanted(p: Blocks3D, k: int) -> Components:
         """The impulse that the law would have now, padded to seven components."""
-        u_n, u_t, u_s = velocity(p, k)
+        w = p.c[k, 7], p.c[k, 8], p.c[k, 9], p.c[k, 10], p.c[k, 11], p.c[k, 12]
         mu = p.c[k, 6]
-        r_n, r_t, r_s = coupled_3d(
-            u_n, u_t, u_s, p.c[k, 7], p.c[k, 8], p.c[k, 9], p.c[k, 10], p.c[k, 11], p.c[k, 12],
-            mu, mu, 0.0,
-        )  # fmt: skip
+        r_n, r_t, r_s = coupled_3d(velocity(p, k), w, mu, mu, 0.0)
         return r_n, r_t, r_s, 0.0, 0.0, 0.0, 0.0
 
     @jit

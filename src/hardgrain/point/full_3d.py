@@ -94,11 +94,16 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         x, y, z = w_times(p, k, p.c[k, P], p.c[k, P + 1], p.c[k, P + 2])
         pull = p.c[k, COH]
         p_n, p_t, p_s = coupled_3d(
-            velocity(p, k, 0) + p.c[k, B] - x,
-            velocity(p, k, 1) + p.c[k, B + 1] - y,
-            velocity(p, k, 2) + p.c[k, B + 2] - z,
-            p.c[k, W], p.c[k, W + 1], p.c[k, W + 2], p.c[k, W + 3], p.c[k, W + 4],
-            p.c[k, W + 5], p.c[k, MUS], p.c[k, MUD], pull,
+            (
+                velocity(p, k, 0) + p.c[k, B] - x,
+                velocity(p, k, 1) + p.c[k, B + 1] - y,
+                velocity(p, k, 2) + p.c[k, B + 2] - z,
+            ),
+            (
+                p.c[k, W], p.c[k, W + 1], p.c[k, W + 2], p.c[k, W + 3], p.c[k, W + 4],
+                p.c[k, W + 5],
+            ),
+            p.c[k, MUS], p.c[k, MUD], pull,
         )  # fmt: skip
         i, j = p.first[k], p.second[k]
         nx, ny, nz = p.c[k, E], p.c[k, E + 1], p.c[k, E + 2]

@@ -11,27 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.scene.contact_rows import ContactRows
+from hardgrain.scene.wall_kinds import Walls
 
-__all__ = ["Bodies", "Given", "Motion", "Sites"]
+__all__ = ["Given", "Motion", "RoundBodies", "Sites"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
 class Sites(NamedTuple):
-    """Where round grains and walls are; walls, the last bodies, as `scene.wall_kinds` has them."""
+    """Where round grains and walls are; walls are the last bodies."""
 
     position: Floats  # (nb, dim) [length]; rows of walls are not read
     radius: Floats  # (n,) [length]
     periodic: Floats  # (dim,) periods [length], zero where there is none
-    kind: Ints  # (w,)
-    point: Floats  # (w, dim) [length]
-    axis: Floats  # (w, dim)
-    size: Floats  # (w,) [length]
-    side: Floats  # (w, dim) [length]
+    walls: Walls
 
 
-class Bodies(NamedTuple):
+class RoundBodies(NamedTuple):
     """What the row of a contact between round bodies depends on."""
 
     position: Floats  # (nb, dim) [length]

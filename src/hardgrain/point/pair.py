@@ -53,10 +53,7 @@ def make_pair(jit: Callable[..., Any]) -> SimpleNamespace:
                 limit,
             )
         else:
-            found = wall_gap(
-                sites.position, i, sites.radius[i], sites.periodic, sites.kind, sites.point,
-                sites.axis, sites.size, sites.side, j - n,
-            )  # fmt: skip
+            found = wall_gap(sites.position, i, sites.radius[i], sites.periodic, sites.walls, j - n)
         return found
 
     return SimpleNamespace(grain_gap=grain_gap, pair_gap=pair_gap)

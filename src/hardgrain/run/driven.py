@@ -15,6 +15,7 @@ from hardgrain.contact.detect import Detector
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.cpu.contacts import candidates
 from hardgrain.errors import InputError
+from hardgrain.point.given import Sites
 from hardgrain.scene.model import Floats, Ints, Model, State
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads
@@ -54,8 +55,8 @@ def closing_speed(model: Model, state: State, first: Ints, second: Ints) -> Floa
     """Speed at which prescribed motion closes each pair (m,), 0 where a force could prevent it."""
     i, j, walls = first, second, wall_geometry(model, state)
     everywhere = np.full(model.bodies, np.inf)
-    x, r, period = state.position, model.radius, model.periodic
-    normal = candidates(i, j, x, r, period, *walls, everywhere)[1]
+    sites = Sites(state.position, model.radius, model.periodic, walls)
+    normal = candidates(i, j, sites, everywhere)[1]
     inverse = model.inv_mass[model.carrier]
     together = inverse[i] + inverse[j]
     held = np.einsum("ka,ka->k", normal**2, together) <= HELD * together.max(axis=1, initial=0.0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.neighbours import find_wall_pairs
-from hardgrain.contact.pairs import Walls, wall_geometry
+from hardgrain.contact.pairs import wall_geometry
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.scene.model import Floats, Ints, Model, Rows, State, some_bodies
 from hardgrain.scene.place import Deposit
@@ -226,7 +226,7 @@ class _Room:
     ) -> None:
         n = model.n
         self.periodic = model.periodic
-        self.walls: Walls = wall_geometry(model, state)
+        self.walls = wall_geometry(model, state)
         new = np.array(places).reshape(-1, model.dim)
         self.x = np.concatenate([state.position[:n][stay], new])
         self.r = np.concatenate([model.radius[stay], radius])
@@ -236,7 +236,7 @@ class _Room:
         slim = radius * (1.0 - ROUNDING)
         none = np.zeros(self.walls[0].size)
         each = np.full(len(points), slim)
-        cut, _ = find_wall_pairs(points, each, self.periodic, *self.walls, none)
+        cut, _ = find_wall_pairs(points, each, self.periodic, self.walls, none)
         blocked = np.zeros(len(points), bool)
         blocked[cut] = True
         for k in np.flatnonzero(~blocked):

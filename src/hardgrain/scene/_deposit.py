@@ -210,9 +210,8 @@ def _search(
 @device
 def _is_cut(x: Floats, i: int, r: float, period: Floats, walls: Walls) -> bool:
     """Whether any wall cuts grain i, which has radius r."""
-    kind, point, axis, size, side = walls
-    for w in range(kind.shape[0]):
-        if wall_gap(x, i, r, period, kind, point, axis, size, side, w)[0] < 0.0:
+    for w in range(walls.kind.shape[0]):  # noqa: SIM110 (compiled functions know no generators)
+        if wall_gap(x, i, r, period, walls, w)[0] < 0.0:
             return True
     return False
 

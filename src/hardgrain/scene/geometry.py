@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.kernels import scalar
-from hardgrain.scene.wall_kinds import DISK, INSIDE, OUTSIDE, PLANE, RECTANGLE, SEGMENT, TRIANGLE
+from hardgrain.scene.wall_kinds import (
+    DISK,
+    INSIDE,
+    OUTSIDE,
+    PLANE,
+    RECTANGLE,
+    SEGMENT,
+    TRIANGLE,
+    Walls,
+)
 
 __all__ = [
     "DISK", "INSIDE", "OUTSIDE", "PLANE", "RECTANGLE", "SEGMENT", "TINY", "TRIANGLE",
@@ -219,11 +228,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
         i: int,
         radius: float,
         periodic: Floats,
-        kind: Ints,
-        point: Floats,
-        axis: Floats,
-        size: Floats,
-        side: Floats,
+        walls: Walls,
         w: int,
     ) -> tuple[float, float, float, float]:
         """Gap between grain i with the given radius and wall w, and unit normal from grain to wall.
@@ -232,6 +237,7 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
         """
         last = position.shape[1] - 1
         solid = last - 1  # 1 in 3D; 0 in 2D, where nothing has a z
+        kind, point, axis, size, side = walls.kind, walls.point, walls.axis, walls.size, walls.side
         x, y = position[i, 0] - point[w, 0], position[i, 1] - point[w, 1]
         z = solid * (position[i, last] - point[w, last])
         ax, ay, az = axis[w, 0], axis[w, 1], solid * axis[w, last]

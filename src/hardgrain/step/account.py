@@ -16,6 +16,7 @@ from hardgrain.cpu.ledger import (
     overlaps,
 )
 from hardgrain.kernels import jit
+from hardgrain.point.ledger import Means
 from hardgrain.scene.model import ContactRows, Floats
 from hardgrain.step.loads import pace
 from hardgrain.step.rest import rms_speed
@@ -121,10 +122,8 @@ def account(world, moving, free, solved, borne, outcome, s, step):
     wall_force, wall_torque = outcome.wall_force[s], outcome.wall_torque[s]
     clear(wall_force)
     clear(wall_torque)
-    dissipated, driven, taken = contact_work(
-        borne, mean_v, mean_w, midway(free_v, v), midway(free_w, w), inv_mass, inv_inertia,
-        wall_force, wall_torque,
-    )  # fmt: skip
+    means = Means(mean_v, mean_w, midway(free_v, v), midway(free_w, w), inv_mass, inv_inertia)
+    dissipated, driven, taken = contact_work(borne, means, wall_force, wall_torque)
     put(wall_force, wall_force, 1.0 / dt)
     put(wall_torque, wall_torque, 1.0 / dt)
     kinetic = kinetic_energy(v, w, inv_mass, inv_inertia)

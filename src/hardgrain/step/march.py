@@ -27,6 +27,7 @@ from hardgrain.kernels import inlined, intrinsic, jit, scalar, types
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.scene.model import Floats
+from hardgrain.scene.wall_kinds import Walls
 from hardgrain.step.account import (
     CANDIDATES,
     LOADED,
@@ -80,7 +81,7 @@ class Kernels(NamedTuple):
         x, turned, v, w = moving.position, moving.orientation, moving.velocity, moving.spin
         shapes, place = world.shapes, Place(x, turned, w, v, world.dt)
         points = np.zeros((shapes.wall_kind.size, x.shape[1]))
-        walls = (shapes.wall_kind, points, points, shapes.wall_size, points)
+        walls = Walls(shapes.wall_kind, points, points, shapes.wall_size, points)
         found = Found(False, np.zeros(len(x)), rows, feature, walls, shapes.wall_size)
         motion = Motion(v, w, v, w, world.inv_mass, world.inv_inertia)
         given = Given(rows, motion, world.laws, world.dt, world.remove_overlaps)

@@ -133,11 +133,7 @@ def contact_forces(b, pairs, walls, law, last):
                     i,
                     r,
                     period,
-                    walls.kind,
-                    walls.point,
-                    walls.axis,
-                    walls.size,
-                    walls.side,
+                    walls,
                     j - n,
                 )
             if not gap < 0.0:
@@ -314,8 +310,7 @@ def stored_energy(b, pairs, walls, law):
                 gap = math.sqrt(x * x + y * y + z * z) - b.radius[i] - b.radius[j]
             else:
                 gap, x, y, z = wall_gap(
-                    b.x, i, b.radius[i], law.periodic, walls.kind, walls.point, walls.axis,
-                    walls.size, walls.side, j - n,
+                    b.x, i, b.radius[i], law.periodic, walls, j - n,
                 )  # fmt: skip
             if gap < 0.0:
                 total += law.stiffness * gap * gap

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.contact.pairs import PairList, Walls, turning_speed, wall_geometry
+from hardgrain.contact.pairs import PairList, turning_speed, wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.cpu.inertia import turn
 from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
@@ -30,6 +30,7 @@ from hardgrain.errors import InputError, RunError
 from hardgrain.scene import lawtable
 from hardgrain.scene.geometry import INSIDE, OUTSIDE
 from hardgrain.scene.model import Contacts, Floats, Model, State
+from hardgrain.scene.wall_kinds import Walls
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
 from hardgrain.step.loads import Loads
@@ -216,7 +217,7 @@ class SoftParticleDynamics:
             np.ascontiguousarray(a[:, :dim])
             for a in (bodies.x, walls.point, walls.axis, walls.side)
         )
-        if pairs.keep(x, (walls.kind, point, axis, walls.size, side), reach, further):
+        if pairs.keep(x, Walls(walls.kind, point, axis, walls.size, side), reach, further):
             self._list_start = np.searchsorted(pairs.first, np.arange(n + 1))
             self._list_second = pairs.second.astype(np.uint32)
             self._list_law = self._pair_laws()
