@@ -32,17 +32,18 @@ def address_of(kernel: Any, *examples: Any) -> Address:
     return Address(place, _number(kinds))
 
 
-def by_address(kernel: Any) -> Any:
-    """A function with which other kernels call this one at its address.
+def by_address(*kernels: Any) -> Any:
+    """A function with which other kernels call one of these at its address.
 
     They give it an address of `address_of`, and the arguments as one tuple. Arguments of other
-    types than those of the address raise an error.
+    types than those of the address raise an error. All of the kernels give results of one type.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call(typing_context: Any, address: Any, args: Any) -> Any:
         kinds = tuple(args)
-        answer = _compiled(kernel, kinds).signature.return_type
+        known = (kernel for kernel in kernels if kinds in kernel.overloads)
+        answer = _compiled(next(known, kernels[0]), kinds).signature.return_type
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             conv = context.call_conv

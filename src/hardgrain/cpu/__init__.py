@@ -18,9 +18,9 @@ from hardgrain.cpu.ledger import (
     overlaps,
 )
 from hardgrain.cpu.packing import LAYOUTS
-from hardgrain.cpu.relaxation import relaxed
+from hardgrain.cpu.relaxation import RELAXED
 
 __all__ = [
-    "LAYOUTS", "candidates", "contact_work", "kinetic_energy", "largest_speed", "load_work",
-    "neighbourhood_max", "overlaps", "relaxed", "round_rows",
+    "LAYOUTS", "RELAXED", "candidates", "contact_work", "kinetic_energy", "largest_speed",
+    "load_work", "neighbourhood_max", "overlaps", "round_rows",
 ]  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hardgrain.cpu.packing import pack, read_out
+from hardgrain.cpu.packing import LAYOUTS, pack, read_out
 from hardgrain.cpu.sweep import fastest, relax, residual
 from hardgrain.kernels import jit
 from hardgrain.point.order import Visits
 from hardgrain.point.stopping import Until
 
-__all__ = ["ROUNDING", "relaxed"]
+__all__ = ["RELAXED", "ROUNDING"]
 
 # Rounding of a contact velocity, a sum of about ten products [velocity of the bodies].
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
@@ -28,27 +30,35 @@ def storage(stored, m):
         return stored
 
 
-@jit
-def relaxed(layout, given, how, step):
-    """Velocities, spins, impulses and torques; sweeps, whether the rule was met, both residuals.
+def _make(layout: Any) -> Any:
+    """The kernel for problems of the kind of an empty one (`packing.LAYOUTS`)."""
 
-    layout: an empty problem of the kind to sweep over (`packing.LAYOUTS`); how: see
-    `hardgrain.point.sweeping`.
-    """
-    rows, motion = given.rows, given.motion
-    velocity, spin = motion.velocity.copy(), motion.spin.copy()
-    m = rows.first.size
-    impulse, torque = np.empty((m, velocity.shape[1])), np.zeros((m, spin.shape[1]))
-    if m == 0:
-        return velocity, spin, impulse, torque, 0, True, 0.0, 0.0
-    stored, order, paths = storage(how.stored, m), np.empty(m, np.uint32), np.empty(m)
-    for k in range(m):
-        order[k], paths[k] = k, (given.dt / rows.width[stored[k]]) ** 2
-    packed = pack(layout, given, stored)
-    hidden, u = ROUNDING * fastest(rows, motion), how.until
-    until = Until(u.rule, u.sweeps, u.tolerance, u.cutoff, hidden * hidden)
-    visits = Visits(how.visits.scheme, how.visits.seed, step)
-    sweeps, met = relax(packed, order, how.starts, how.relaxation, visits, until, paths)
-    worst, rms = residual(packed, how.starts, until.unseen, paths)
-    read_out(packed, stored, velocity, spin, impulse, torque)
-    return velocity, spin, impulse, torque, sweeps, met, worst, rms
+    @jit
+    def relaxed(given, how, step):
+        """Velocities, spins, impulses and torques; sweeps, whether the rule was met, residuals.
+
+        how: see `hardgrain.point.sweeping`.
+        """
+        rows, motion = given.rows, given.motion
+        velocity, spin = motion.velocity.copy(), motion.spin.copy()
+        m = rows.first.size
+        impulse, torque = np.empty((m, velocity.shape[1])), np.zeros((m, spin.shape[1]))
+        if m == 0:
+            return velocity, spin, impulse, torque, 0, True, 0.0, 0.0
+        stored, order, paths = storage(how.stored, m), np.empty(m, np.uint32), np.empty(m)
+        for k in range(m):
+            order[k], paths[k] = k, (given.dt / rows.width[stored[k]]) ** 2
+        packed = pack(layout, given, stored)
+        hidden, u = ROUNDING * fastest(rows, motion), how.until
+        until = Until(u.rule, u.sweeps, u.tolerance, u.cutoff, hidden * hidden)
+        visits = Visits(how.visits.scheme, how.visits.seed, step)
+        sweeps, met = relax(packed, order, how.starts, how.relaxation, visits, until, paths)
+        worst, rms = residual(packed, how.starts, until.unseen, paths)
+        read_out(packed, stored, velocity, spin, impulse, torque)
+        return velocity, spin, impulse, torque, sweeps, met, worst, rms
+
+    return relaxed
+
+
+# By whether laws and bodies are simple, and by dimension.
+RELAXED = {key: _make(layout) for key, layout in LAYOUTS.items()}

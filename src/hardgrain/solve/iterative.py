@@ -118,8 +118,9 @@ def _relax_step(
     began = time.perf_counter()
     until = _until(solver, solver.cutoff * problem.dt, 0.0)
     how = Sweeping(loops.visits, until, stored, loops.starts, loops.relaxation)
-    velocity, spin, impulse, torque, sweeps, met, worst, rms = backend.relaxed(
-        backend.LAYOUTS[problem.lean, problem.dim], problem.given, how, loops.visits.step
+    relaxed = backend.RELAXED[problem.lean, problem.dim]
+    velocity, spin, impulse, torque, sweeps, met, worst, rms = relaxed(
+        problem.given, how, loops.visits.step
     )
     stage = Stage("sweeps", sweeps, worst, time.perf_counter() - began)
     return Solution(

@@ -35,7 +35,6 @@ import numpy as np
 
 from hardgrain.contact.arms import surface_velocity
 from hardgrain.contact.detect import Detector
-from hardgrain.cpu import LAYOUTS
 from hardgrain.cpu.inertia import kicked, rotate, turn
 from hardgrain.errors import RunError
 from hardgrain.kernels import compile_seconds
@@ -137,15 +136,15 @@ class ContactDynamics:
             np.zeros((model.bodies, model.dim)), np.zeros(model.bodies), np.zeros(len(PHASES))
         )
         moving = Moving(state.position, state.velocity, state.spin, state.orientation)
-        layout = LAYOUTS[model.lean, model.dim]
         done = 0
         while done == 0:
             compiled, began = compile_seconds(), time.perf_counter()
             last = state.contacts.rows, state.contacts.feature
             listed = self.detector.listed
             if self._kernels is None:
-                self._kernels = Kernels.like(layout, world, listed, how, moving, last, outcome)
-            course = Course(self._kernels, layout, world, how)
+                kind = model.lean, model.dim
+                self._kernels = Kernels.like(kind, world, listed, how, moving, last, outcome)
+            course = Course(self._kernels, world, how)
             done, why, rows, feature = march(
                 course, listed, pause, state.step, moving, last, outcome, told
             )

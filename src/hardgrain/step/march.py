@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import math
 import platform
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hardgrain.addresses import Address, address_of, by_address
 from hardgrain.contact.search import Found, Place, find, overlooked
 from hardgrain.cpu.inertia import inverses_in_space, kicked, rotate, turn
-from hardgrain.cpu.relaxation import relaxed
+from hardgrain.cpu.relaxation import RELAXED
 from hardgrain.kernels import inlined, intrinsic, jit, scalar, types
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.sweeping import Sweeping
@@ -58,7 +58,8 @@ DETECT, SOLVE, ACCOUNT, MOVE = range(4)
 # Other processors may forbid programs to read their clock, which would end the process.
 CLOCK = platform.machine().lower() in ("x86_64", "amd64")
 
-find_at, overlooked_at, relaxed_at = by_address(find), by_address(overlooked), by_address(relaxed)
+find_at, overlooked_at = by_address(find), by_address(overlooked)
+relaxed_at = by_address(*RELAXED.values())  # of the kind that the address is for
 account_at = by_address(account)
 inverses_at, rotate_at = by_address(inverses_in_space), by_address(rotate)
 due = scalar(look_due)
@@ -75,8 +76,8 @@ class Kernels(NamedTuple):
     rotate: Address
 
     @classmethod
-    def like(cls, layout, world, listed, how, moving, last, outcome):
-        """For arguments of `march` like these."""
+    def like(cls, kind, world, listed, how, moving, last, outcome):
+        """For arguments of `march` like these, and a kind of rows that `RELAXED` knows."""
         rows, feature = last
         x, turned, v, w = moving.position, moving.orientation, moving.velocity, moving.spin
         shapes, place = world.shapes, Place(x, turned, w, v, world.dt)
@@ -88,7 +89,7 @@ class Kernels(NamedTuple):
         return cls(
             address_of(find, shapes, listed, place, rows, feature),
             address_of(overlooked, shapes, listed, place, found, 0),
-            address_of(relaxed, layout, given, how, 0),
+            address_of(RELAXED[kind], given, how, 0),
             address_of(
                 account, world, moving, (v, w), Solved(v, w, rows, 0, True, 0.0, 0.0),
                 rows, outcome, 0, 0,
@@ -112,7 +113,6 @@ class Course(NamedTuple):
     """All that a march follows and leaves as it is."""
 
     kernels: Kernels
-    layout: Any  # kind of rows that are swept, see `cpu.packing`
     world: World
     how: Sweeping
 
@@ -159,7 +159,7 @@ def solve(course, listed, step, moving, free, found, clock):
 
     Solved again, from the impulses found, if they would close a pair that was no candidate.
     """
-    kernels, layout, world, how = course
+    kernels, world, how = course
     sweeps, began = 0, ticks()
     motion = Motion(
         free[0], free[1], moving.velocity, moving.spin, world.inv_mass, world.inv_inertia
@@ -171,7 +171,7 @@ def solve(course, listed, step, moving, free, found, clock):
             clear(rows.torque)
         given = Given(rows, motion, world.laws, world.dt, world.remove_overlaps)
         v, w, impulse, torque, more, met, residual, rms = relaxed_at(
-            kernels.relaxed, (layout, given, how, step)
+            kernels.relaxed, (given, how, step)
         )
         put(rows.impulse, impulse, 1.0)
         put(rows.torque, torque, 1.0)
