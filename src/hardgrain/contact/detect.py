@@ -162,8 +162,9 @@ def refuse_overlaps(
     if i < 0 or overlap <= ALLOWED * model.radius[i]:
         return
     at = ", ".join(f"{coordinate:g}" for coordinate in x[i])
-    other = f"overlaps grain {j}" if j < n else f"is cut by wall {model.wall_names[j - n]!r}"
+    one, other = model.body_name(i), model.body_name(j)
     raise InputError(
-        f"grain {i} at ({at}) {other} by {overlap:g}, {overlap / (2 * model.radius[i]):.2g} of its"
-        " diameter; move them apart, or set scene.allow_overlaps = true"
+        f"{one} at ({at}) {'overlaps' if j < n else 'is cut by'} {other} by {overlap:g},"
+        f" {overlap / (2 * model.radius[i]):.2g} of its diameter; move them apart, or set"
+        " scene.allow_overlaps = true"
     )

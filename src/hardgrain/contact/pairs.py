@@ -183,11 +183,11 @@ class PairList:
 
     def _refuse(self, reach: Floats) -> NoReturn:
         """Say that the step is too long, and for which grain most."""
-        radius = self.model.radius
+        radius, who = self.model.radius, self.model.body_name
         travel = reach[: radius.size] / (2.0 * radius)
         i = int(travel.argmax())
         raise RunError(
-            f"the step is too long: grain {i} may cross {travel[i]:.3g} of its diameters in it, and"
+            f"the step is too long: {who(i)} may cross {travel[i]:.3g} of its diameters in it, and"
             f" more than {MOST} pairs for each grain could meet; lower dt, so that grains cross a"
             " small part of their diameters in a step"
         )

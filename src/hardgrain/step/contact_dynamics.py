@@ -152,7 +152,7 @@ class ContactDynamics:
             self.seconds.share(spent, told.parts())
             told.clock[:] = 0.0
             if why == WRONG and done == 0:
-                raise RunError(not_a_number(state, told.wrong))
+                raise RunError(not_a_number(model, state, told.wrong))
             if why == STALE and done == 0:
                 with self.seconds.of("detect"):
                     self.detector.renew(state, told.reach)
@@ -209,7 +209,7 @@ class ContactDynamics:
                 borne.rows, outcome, 0, state.step,
             )  # fmt: skip
         if not known:
-            raise RunError(not_a_number(state, solution.velocity))
+            raise RunError(not_a_number(model, state, solution.velocity))
         outcome.reports[0, SETTLED] = settled
         with self.seconds.of("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts

@@ -11,7 +11,7 @@ import numpy as np
 
 from hardgrain.errors import INTACT
 from hardgrain.kernels import compile_seconds
-from hardgrain.scene.model import Floats, State
+from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["INTACT", "Pace", "Softness", "StepReport", "Stopwatch", "Stride", "not_a_number"]
 
@@ -125,8 +125,8 @@ class _Phase:
             self.watch[self.name] += spent - (compile_seconds() - self.compiled)
 
 
-def not_a_number(state: State, velocity: Floats) -> str:
+def not_a_number(model: Model, state: State, velocity: Floats) -> str:
     """The word on a step that gave velocities which are not numbers."""
     bad = np.flatnonzero(~np.isfinite(velocity).all(axis=1))
-    which = f"; the first is body {bad[0]}" if bad.size else ""
+    which = f"; the first is that of {model.body_name(bad[0])}" if bad.size else ""
     return f"step {state.step + 1} gave velocities that are not numbers{which}{INTACT}"

@@ -146,7 +146,7 @@ class SoftParticleDynamics:
                 self.wall_torque, dt,
             )  # fmt: skip
         if not math.isfinite(kinetic + elastic):
-            raise RunError(not_a_number(state, velocity))
+            raise RunError(not_a_number(model, state, velocity))
         with self.seconds.of("move"):
             state.position = position
             state.velocity, state.spin, state.contacts = velocity, spin, contacts
