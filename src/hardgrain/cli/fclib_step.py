@@ -62,6 +62,7 @@ def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm, dict[str,
     while sim.state.step < step:
         sim.step()
     sim.exchange_grains()  # as the run does before any step
+    sim.sort(range(sim.model.everyone))
     engine = sim.engine
     assert isinstance(engine, ContactDynamics)
     recorder = _Recorder(engine.solver)

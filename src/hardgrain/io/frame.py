@@ -34,6 +34,8 @@ class Record:
     # (n,) status of each grain: 0 there, −1 not yet, k > 0 taken out by rule k; empty if all are
     # there
     status: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    # (n,) numbers of all grains in the order in which the run holds them; empty: by number
+    order: Array = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
 @brief

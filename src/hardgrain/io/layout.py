@@ -86,6 +86,7 @@ ABOUT = {
     "frames/velocity": ("length / time", "velocity of each body"),
     "frames/spin": ("radian / time", "angular velocity of each body"),
     "frames/status": ("none", "0: there, -1: not yet, k > 0: taken out by the k-th removal"),
+    "frames/order": ("index", "numbers of the grains in the order in which the run holds them"),
     "frames/wall_force": ("force", "total force of the grains on each wall"),
     "frames/wall_torque": ("force length", "total torque of the grains on each wall"),
     "frames/scalars": ("mixed", "running sums needed for an exact resume"),
@@ -102,7 +103,7 @@ ABOUT = {
         "impulse of the last step on second, zero if it stayed open; divide by dt: force",
     ),
     "contacts/torque": ("force length time", "torque impulse of the last step on second"),
-    "contacts/law": ("row", "the contact's law: first x materials + second, then the named ones"),
+    "contacts/law": ("row", "law of materials a <= b: a x their number + b; then the named ones"),
     "contacts/spring": ("length", "tangential elongation of a soft contact, on second"),
     "history": ("mixed", "solver history, one row per step"),
     "walls/force": ("force", "total force of the grains on each wall, one row per step"),
@@ -175,6 +176,7 @@ class Layout:
     scalars: tuple[str, ...]
     springs: bool  # whether contacts have an elongation
     status: bool  # whether grains may be absent
+    order: bool  # whether grains are held in another order than that of their numbers
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
     moments: bool = False  # whether some grains have unequal moments of inertia
 
@@ -187,6 +189,7 @@ class Layout:
         scalars: Sequence[str],
         springs: bool,
         status: bool,
+        order: bool,
     ) -> Layout:
         """The layout for a model, with the sizes of its radius, inv_mass and inv_inertia."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
@@ -194,7 +197,8 @@ class Layout:
         named = model.get("named_laws")  # without a rule there are none
         laws = 0 if named is None else len(named)
         uneven = model.get("moments") is not None and len(model["moments"]) > 0
-        return cls(len(model["radius"]), nb, dim, ns, *names, springs, status, laws, uneven)
+        sizes = len(model["radius"]), nb, dim, ns
+        return cls(*sizes, *names, springs, status, order, laws, uneven)
 
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
@@ -237,6 +241,8 @@ class Layout:
         }
         if self.status:
             found["frames/status"] = Rows.of("i4", (self.grains,))
+        if self.order:
+            found["frames/order"] = Rows.of("i4", (self.grains,))
         if self.springs:
             found["contacts/spring"] = Rows.of("f8", (dim,), some)
         if self.named_laws:

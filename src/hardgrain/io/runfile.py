@@ -6,7 +6,8 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, k steps, float
     /model/<name>        what does not change: radius, inverse masses, materials, ...
     /frames/<name>       (T, ...): step, time, position, orientation, velocity, spin, wall forces,
                          scalars; and which contact and history rows belong to the frame;
-                         status (T, n) where grains come or go
+                         status (T, n) where grains come or go; order (T, n) where a run
+                         holds its grains in another one than that of their numbers
     /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame;
                          spring where contacts have one (soft particles); law where a rule of the
                          user's chooses it
@@ -61,6 +62,7 @@ from hardgrain.io.verify import (
     check_contacts,
     check_finite,
     check_model,
+    check_order,
     check_tables,
     structure,
 )
@@ -174,11 +176,14 @@ class RunFile:
             value["wall_force"] = value["wall_force"].reshape(-1, at.dim)
             value["wall_torque"] = value["wall_torque"].reshape(-1, at.spins)
             value["scalars"] = {name: float(value["scalars"][name]) for name in at.scalars}
-            if not at.status:
-                del value["status"]
+            for name in ("status", "order"):
+                if not getattr(at, name):
+                    del value[name]
             for name, numbers in value.items():
                 if name != "scalars":
                     check_finite(f"{name} of frame {k}", numbers)
+                if name == "order":
+                    check_order(f"{name} of frame {k}", numbers)
         return Record(**value)
 
     def __iter__(self) -> Iterator[Frame]:

@@ -106,6 +106,7 @@ class RunWriter:
         wall_names: Sequence[str],
         springs: bool = False,
         status: bool = False,
+        order: bool = False,
         scalars: Sequence[str] = (),
         overwrite: bool = False,
     ) -> RunWriter:
@@ -113,13 +114,13 @@ class RunWriter:
 
         `model` holds the arrays of `layout.MODEL`. `columns` names the history columns, `scalars`
         the keys of `Record.scalars`; with `springs`, contacts have an elongation; with `status`,
-        grains may be absent.
+        grains may be absent; with `order`, they are not held by their numbers.
         """
         path = Path(path)
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is not a regular file; choose another name")
         check_target(path, overwrite=overwrite)
-        layout = Layout.of(model, wall_names, columns, scalars, springs, status)
+        layout = Layout.of(model, wall_names, columns, scalars, springs, status, order)
 
         def fill(h5: Any) -> None:
             layout.make(h5, header, model)
@@ -157,6 +158,11 @@ class RunWriter:
         """Add one frame, the steps since the last one, and its contacts."""
         if self._lock is None:
             raise RunError(f"{self.path} is closed and takes no more frames.")
+        if "frames/order" not in self._data and (np.diff(frame.order) < 0).any():
+            raise RunError(
+                f"{self.path} was begun with its grains in the order of their numbers; sort them"
+                " before the run begins, so that it can be resumed."
+            )
         self._stay_in_sight()
         blocks = self._blocks(frame, steps, contacts)
         sums = self._sums | {

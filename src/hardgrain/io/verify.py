@@ -38,8 +38,8 @@ from hardgrain.scene.model import Contacts
 from hardgrain.scene.wall_kinds import KINDS
 
 __all__ = [
-    "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_tables",
-    "structure",
+    "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_order",
+    "check_tables", "structure",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -151,7 +151,7 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
     columns = data["history"].dtype.names
     if columns is None or scalars is None:
         raise Damaged("its history or its scalars are no table")
-    kinds = "contacts/spring" in data, "frames/status" in data
+    kinds = (name in data for name in ("contacts/spring", "frames/status", "frames/order"))
     layout = Layout.of(model, wall_names(h5), columns, scalars, *kinds)
     if (layout.dim, layout.spins) not in ((2, 1), (3, 3)):
         raise Damaged(f"its model has {layout.dim} dimensions")
@@ -196,6 +196,12 @@ def check_finite(name: str, values: Any) -> None:
     """Refuse what is not a finite number."""
     if not np.isfinite(values).all():
         raise Damaged(f"{name} has a value that is not a finite number")
+
+
+def check_order(name: str, order: Array) -> None:
+    """Refuse an order that does not have every grain once."""
+    if not np.array_equal(np.sort(order), np.arange(order.size)):
+        raise Damaged(f"{name} does not have every grain once")
 
 
 def check_model(arrays: Mapping[str, Array]) -> None:

@@ -25,7 +25,7 @@ from hardgrain.errors import InputError
 from hardgrain.scene import lawtable
 from hardgrain.scene.brief import brief
 from hardgrain.scene.contact_rule import as_stored
-from hardgrain.scene.model import Contacts, Floats, Model, Rows, State, some_bodies
+from hardgrain.scene.model import Contacts, Floats, Model, Rows, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.wall_kinds import Walls
 
@@ -65,7 +65,7 @@ class Simulated(Protocol):
 @brief
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """One moment of a run. Bodies 0 … n − 1 are grains, the rest walls."""
+    """One moment of a run. Bodies 0 … n − 1 are grains, by increasing numbers; the rest walls."""
 
     model: Model  # of a run file without drives and pressures, see `whole`
     state: State  # contacts are empty where they were not stored
@@ -137,13 +137,11 @@ class Snapshot:
         if id.size == self.n:
             return self
         grains = np.searchsorted(self.id, id)
-        rows, renumber = some_bodies(grains, self.n, self.model.bodies)
-        s, whole = self.state, self.complete
-        bodies = (s.position[rows], s.velocity[rows], s.spin[rows], s.orientation[rows])
+        whole = self.complete
         return replace(
             self,
             model=self.model.only(grains),
-            state=State(s.step, s.time, *bodies, s.contacts.among(renumber)),
+            state=self.state.only(grains, self.n),
             complete=None if whole is None else partial(_only, whole, grains),
         )
 
@@ -287,10 +285,11 @@ def snapshot(source: Source, frame: int = -1) -> Snapshot:
     if isinstance(source, Simulated):
         if frame != -1:
             raise InputError(f"frame is {frame}, but a simulation has its present state only")
-        scenario = source.scenario
-        low = _low(source.model.dim, scenario.scene.periodic)
+        scenario, rows = source.scenario, np.argsort(source.model.id)
+        model, state = source.model.only(rows), source.state.only(rows, source.model.n)
+        low = _low(model.dim, scenario.scene.periodic)
         substeps = getattr(scenario.engine, "substeps", 0)
-        return Snapshot(source.model, source.state, source.dt, low, substeps=substeps)
+        return Snapshot(model, state, source.dt, low, substeps=substeps)
     return next(snapshots(source, (frame,)))
 
 

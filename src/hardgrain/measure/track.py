@@ -55,9 +55,10 @@ def _from_frames(
             wall = run.wall_names.index(body)
             row, force = snap.n + wall, snap.wall_force[wall]
         else:
-            row = int(np.searchsorted(snap.model.id, body))
-            if row == snap.n or snap.model.id[row] != body or not snap.stored:
+            at = snap.row(body)
+            if at is None or not snap.stored:
                 continue
+            row = at
             c = snap.candidates
             force = (
                 c.impulse[c.second == row].sum(axis=0) - c.impulse[c.first == row].sum(axis=0)

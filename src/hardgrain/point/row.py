@@ -23,7 +23,8 @@ def make_row(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def round_sizes(bodies, i, j):
         """Diameter by which overlaps are judged, rolling radius [length], row of the law table."""
-        law = bodies.material[i] * bodies.materials + bodies.material[j]
+        a, b = bodies.material[i], bodies.material[j]
+        law = min(a, b) * bodies.materials + max(a, b)  # whichever of the two is the first
         r = bodies.radius[i]
         width, roll = 2.0 * r, r
         if j < bodies.radius.shape[0]:

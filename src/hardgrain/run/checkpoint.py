@@ -64,7 +64,7 @@ def from_checkpoint(
     bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
     state = State(frame.step, frame.time, *bodies, rows)
     refuse_odd_numbers(everyone, state, f"{path} gives")
-    sim._set_up(everyone, state, frame.status)
+    sim._set_up(everyone, state, frame.status, frame.order)
     sim.totals = Totals(
         **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
     )

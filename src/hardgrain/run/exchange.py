@@ -1,10 +1,10 @@
-"""Grains that come and go: which of all the grains of a run are there at a moment.
+"""Grains that come and go: which of all the grains of a run are there at a moment, in which order.
 
 All grains are drawn before a run, with sizes and velocities, and keep their number and their row in
-the file. Those of a set with ``insert`` wait until they are due and there is room; those whose
-centre meets a rule of ``scene.remove`` are taken out. In between, `Simulation` has a model and a
-state of the grains that are there and of nothing else, so that no step, solver or measurement need
-know of the others.
+the file, in whatever order the run holds them. Those of a set with ``insert`` wait until they are
+due and there is room; those whose centre meets a rule of ``scene.remove`` are taken out. In
+between, `Simulation` has a model and a state of the grains that are there and of nothing else, so
+that no step, solver or measurement need know of the others.
 
 Grains come and go before a step. Which of them do depends on the state, the seed and the step
 alone, so that a resumed run does the same. The mass and energy that they bring and take is the
@@ -13,7 +13,8 @@ alone, so that a resumed run does the same. The mass and energy that they bring 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ from numpy.typing import NDArray
 from hardgrain.contact.neighbours import find_wall_pairs
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.cpu.ledger import kinetic_energy
-from hardgrain.scene.model import Floats, Ints, Model, Rows, State, some_bodies
+from hardgrain.errors import InputError
+from hardgrain.run.curve import along_curve
+from hardgrain.scene.model import Floats, Ints, Model, Rows, State
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Grains
@@ -63,10 +66,16 @@ FLOWS = tuple(f.name for f in fields(Flow))
 
 
 class Exchange:
-    """All grains of a run by their numbers, and which of them are there."""
+    """All grains of a run by their numbers, which of them are there, and in which order."""
 
     def __init__(
-        self, scene: Scene, seed: int, dt: float, everyone: Model, status: Ints | None = None
+        self,
+        scene: Scene,
+        seed: int,
+        dt: float,
+        everyone: Model,
+        status: Ints | None = None,
+        order: Ints | None = None,
     ) -> None:
         self.everyone, self.seed, self.dt = everyone, seed, dt
         self._sets = [(k, s, s.insert) for k, s in enumerate(scene.grains) if s.insert]
@@ -79,25 +88,20 @@ class Exchange:
             self.status[everyone.group == k] = WAITING
         if status is not None and status.size:
             self.status = status.astype(np.int32)
+        self.order = everyone.id  # numbers of all grains in the order in which a run holds them
+        if order is not None and order.size:
+            self.order = order.astype(np.int32)
 
     # ------------------------------------------------------------------ all grains, and those there
     def begin(self, state: State) -> tuple[Model, State]:
-        """The model and the state of the grains that are there, given those of all."""
+        """The model and the state of the grains that are there, given those of all by number."""
         self._all = state
-        if not self.changes:
-            return self.everyone, state
-        there = np.flatnonzero(self.status == THERE)
-        rows, renumber = some_bodies(there, self.everyone.n, self.everyone.bodies)
-        some = replace(
-            state,
-            **{name: getattr(state, name)[rows] for name in MOVING},
-            contacts=state.contacts.among(renumber),
-        )
-        return self.everyone.only(there), some
+        there = self.order[self.status[self.order] == THERE]
+        return self.everyone.only(there), state.only(there, self.everyone.n)
 
     def whole(self, model: Model, state: State) -> State:
-        """The state of all grains; those taken out are where they left; contacts by number."""
-        if not self.changes:
+        """The state of all grains by number; those taken out are where they left."""
+        if model is self.everyone:
             return state
         everyone, number = self._all.copy(), model.number
         for name in MOVING:
@@ -105,6 +109,26 @@ class Exchange:
         everyone.step, everyone.time = state.step, state.time
         everyone.contacts = state.contacts.among(number)
         return everyone
+
+    def sort(
+        self, model: Model, state: State, order: Sequence[int] | Rows | None = None
+    ) -> tuple[Model, State]:
+        """Model and state in the order of these numbers, see `Simulation.sort`."""
+        whole, n = self.whole(model, state), self.everyone.n
+        if order is None:  # those that are not there come last
+            curve = along_curve(whole.position[:n], self.everyone.periodic)
+            order = curve[np.argsort(self.status[curve] != THERE, kind="stable")]
+        if not np.array_equal(np.sort(order), self.everyone.id):
+            raise InputError(
+                f"order has {len(order)} numbers; it must have every grain from 0 to {n - 1} once"
+            )
+        self.order = np.array(order, np.int32)
+        return self.begin(whole)
+
+    @property
+    def sorted(self) -> bool:
+        """Whether grains are held in another order than that of their numbers."""
+        return bool((self.order != self.everyone.id).any())
 
     @property
     def moment(self) -> tuple[Ints, State, list[int]]:

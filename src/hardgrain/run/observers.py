@@ -27,6 +27,7 @@ from hardgrain.run.monitor import SCALARS
 from hardgrain.run.progress import Progress
 from hardgrain.run.stop import Condition
 from hardgrain.run.summary import Totals
+from hardgrain.scene.model import State
 from hardgrain.step.pause import Pause
 from hardgrain.step.report import StepReport, Stride
 
@@ -95,8 +96,9 @@ class Recorder:
         """Write a frame of the present state; with contacts, a run can be resumed from it."""
         assert self._writer is not None
         sim = self._sim
-        contacts = sim.exchange.whole(sim.model, sim.state).contacts if with_contacts else None
-        self._writer.append(record(sim), stacked(sim, self._rows), contacts)
+        whole = sim.exchange.whole(sim.model, sim.state)
+        contacts = whole.contacts if with_contacts else None
+        self._writer.append(record(sim, whole), stacked(sim, self._rows), contacts)
         self._rows = []
         what = "checkpoint" if with_contacts else "frame"
         _log.info("Wrote a %s at step %d to %s.", what, sim.state.step, self.path)
@@ -123,14 +125,13 @@ class Recorder:
         return news
 
 
-def record(sim: Simulation) -> Record:
-    """A frame of the present state."""
-    s = sim.exchange.whole(sim.model, sim.state)
+def record(sim: Simulation, s: State) -> Record:
+    """A frame of the present state, given that of all grains by number."""
     return Record(
         s.step, s.time, s.position, s.orientation, s.velocity, s.spin,
         sim.engine.wall_force, sim.engine.wall_torque,
         {**asdict(sim.totals), **sim.monitor.scalars},
-        sim.exchange.status if sim.exchange.changes else np.zeros(0, np.int32),
+        sim.exchange.status if sim.exchange.changes else np.zeros(0, np.int32), sim.exchange.order,
     )  # fmt: skip
 
 
@@ -153,6 +154,7 @@ def _create(sim: Simulation, path: str | Path, overwrite: bool) -> RunWriter:
         wall_names=sim.model.wall_names,
         springs=sim.engine.springs,
         status=sim.exchange.changes,
+        order=sim.exchange.sorted,
         scalars=[*(f.name for f in fields(Totals)), *SCALARS],
         overwrite=overwrite,
     )

@@ -72,10 +72,10 @@ def too_deep(sim: Simulation, share: float, i: int, j: int, at: str) -> str | No
 
 
 def _overlapping(sim: Simulation, share: float, i: int, j: int, at: str) -> str:
-    m = sim.model
+    one, other = (sim.model.body_name(k) for k in sorted((i, j), key=sim.model.number.item))
     return (
-        f"{m.body_name(i)} and {m.body_name(j)} overlap by {share:.2g} of the smaller one's"
-        f" diameter in {at}{_driven_together(sim, i, j)}"
+        f"{one} and {other} overlap by {share:.2g} of the smaller one's diameter in"
+        f" {at}{_driven_together(sim, i, j)}"
     )
 
 

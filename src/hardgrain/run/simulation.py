@@ -33,7 +33,7 @@ from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, name_of, 
 from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary, Totals
 from hardgrain.run.track import Track
-from hardgrain.scene.model import Ints, Model, State
+from hardgrain.scene.model import Ints, Model, Rows, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
@@ -54,8 +54,9 @@ class Simulation:
     ``scene`` is a `Scene`, or a whole `Scenario` (then the other arguments are not given).
     ``start`` gives the first state: that of another simulation, or a packing (`read_packing`).
 
-    ``model`` and ``state`` are of the grains that are there, and of the walls behind them; where
-    grains come and go, ``model.id`` has the grains' numbers. ``frame`` has grains and walls apart.
+    ``model`` and ``state`` are of the grains that are there, in the order in which the run holds
+    them (`sort`), and of the walls behind them; ``model.id`` has the grains' numbers. ``frame`` has
+    grains and walls apart, grains by increasing numbers.
     """
 
     model: Model
@@ -118,16 +119,16 @@ class Simulation:
             f" wall{'s' * (walls != 1)}, step {self.state.step}, time {self.state.time:.6g}>"
         )
 
-    def _set_up(self, everyone: Model, state: State, status: Ints | None = None) -> None:
-        """Make ready for the first step, given all grains that there will ever be."""
+    def _set_up(self, everyone: Model, state: State, *kept: Ints) -> None:
+        """Make ready, with all grains that will ever be; ``kept``: their status, their order."""
         s = self.scenario
-        self.exchange = Exchange(s.scene, s.seed, s.dt, everyone, status)
+        self.exchange = Exchange(s.scene, s.seed, s.dt, everyone, *kept)
         # of all, so that what the engine refuses is refused now
         self.engine = make_engine(s.engine, everyone, state, s.solver, s.dt, s.seed)
         self.model, self.state = self.exchange.begin(state)
         self.speeds = Speeds(self.model)
         self.flow = Flow()  # what grains brought and took before the last step
-        if self.exchange.changes:
+        if self.model is not everyone:
             self._renew()
         self.report: StepReport | None = None
         self.compiled = compile_seconds()  # before this simulation [s]
@@ -141,6 +142,7 @@ class Simulation:
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
         self.engine.seconds = last.seconds
         self.engine.softness = last.softness
+        self.engine.wall_force, self.engine.wall_torque = last.wall_force, last.wall_torque
         self.speeds.weigh(self.model)
 
     # ------------------------------------------------------------------ the state
@@ -166,12 +168,24 @@ class Simulation:
     @property
     def frame(self) -> Frame:
         """The grains, and the walls by name, as they are now."""
-        return Frame(deepcopy(record(self)), self.model.wall_names)
+        whole = self.exchange.whole(self.model, self.state)
+        return Frame(deepcopy(record(self, whole)), self.model.wall_names)
 
     @cached_property
     def track(self) -> Track:
         """The bodies that the history follows."""
         return Track(self.scenario.output.track, self.model)
+
+    def sort(self, order: Sequence[int] | Rows | None = None) -> None:
+        """Hold the grains in the order of these numbers, by default along a curve through space.
+
+        ``order`` has all grains that the run ever has. What is close in space is then close in
+        memory, which is faster. Numbers and contacts stay; whoever reads ``state`` needs
+        ``model.id``. A state that another simulation starts from must be in the order of numbers.
+        """
+        self.model, self.state = self.exchange.sort(self.model, self.state, order)
+        self._renew()
+        self.monitor.model = self.model
 
     @property
     def stopped(self) -> bool:

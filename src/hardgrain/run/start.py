@@ -77,15 +77,12 @@ class Beginning:
         # axes that are locked, or whose velocity is prescribed
         state.velocity[model.inv_mass == 0.0] = 0.0
         state.spin[model.inv_inertia == 0.0] = 0.0
-        c = start.contacts
-        kept = np.isin(c.second, old)
-        renumber = np.zeros(bodies, np.int32)
+        renumber = np.full(bodies, -1, np.int32)
         renumber[old] = new
-        second = renumber[c.second[kept]]
-        rows = np.flatnonzero(kept)[np.lexsort((second, c.first[kept]))]
+        c = start.contacts.among(renumber)
         state.contacts = Contacts(
-            c.first[rows], renumber[c.second[rows]], c.normal[rows], c.gap[rows],
-            share * c.impulse[rows], share * c.torque[rows], c.spring[rows],
+            c.first, c.second, c.normal, c.gap, share * c.impulse, share * c.torque, c.spring,
+            c.feature,
         )  # fmt: skip
         if model.rule is not None:
             complete(model, state.position, state.contacts)  # the file keeps their laws

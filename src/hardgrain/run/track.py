@@ -65,11 +65,12 @@ class Track:
             body = model.n + wall
             values += [state.position[body], state.velocity[body]]
         for grain in self._grains:
-            at = int(np.searchsorted(model.id, grain))
-            if at == model.n or model.id[at] != grain:
-                values += [np.zeros(3 * model.dim)]
-            else:
+            there = np.flatnonzero(model.id == grain)
+            if there.size:
+                at = int(there[0])
                 values += [state.position[at], state.velocity[at], _force(state, at) / dt]
+            else:
+                values += [np.zeros(3 * model.dim)]
         return np.concatenate(values).tolist() if values else []
 
 

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene.brief import brief
 from hardgrain.scene.drive import PYTHON, function_name
-from hardgrain.scene.model import Contacts, Floats, Ints, Model
+from hardgrain.scene.model import Contacts, Floats, Ints, Model, Rows
 
 __all__ = ["Candidates", "ContactRule", "LawChoice", "as_stored"]
 
@@ -97,7 +97,8 @@ class LawChoice:
             return law
         name = f"scene.contact_rule, the function {function_name(self.rule)},"
         try:
-            found = np.asarray(self.rule(self._shown(model, position, contacts, law)))
+            shown, rows = self._shown(model, position, contacts, law)
+            found = np.asarray(self.rule(shown))
         except Exception as error:
             raise RunError(f"{name} failed: {type(error).__name__}: {error}") from error
         if found.shape != law.shape:
@@ -107,35 +108,41 @@ class LawChoice:
             )
         if found.dtype.kind not in "iu":
             raise RunError(f"{name} returned {found.dtype.name}; rows of laws are integers")
-        rows = len(model.law_table)
-        if (odd := (found < 0) | (found >= rows)).any():
+        most = len(model.law_table)
+        if (odd := (found < 0) | (found >= most)).any():
             raise RunError(
-                f"{name} returned the row {found[odd][0]}; there are the rows 0 to {rows - 1}"
+                f"{name} returned the row {found[odd][0]}; there are the rows 0 to {most - 1}"
             )
-        return found.astype(np.int32)
+        chosen = np.empty_like(law)
+        chosen[rows] = found
+        return chosen
 
-    def _shown(self, model: Model, position: Floats, c: Contacts, law: Ints) -> Candidates:
+    def _shown(
+        self, model: Model, position: Floats, contacts: Contacts, law: Ints
+    ) -> tuple[Candidates, Rows]:
+        """What the rule sees, whatever the order of the bodies; and which rows these are."""
+        c, rows = contacts.seen_by(model.number)
         number, walls = model.number, model.bodies - model.n
         group = np.append(model.group, np.full(walls, -1, np.int32))
         names = np.array(["", *model.wall_names])
         shown = Candidates(
             first=number[c.first],
             second=number[c.second],
-            feature=c.feature.view(),
-            normal=c.normal.view(),
-            gap=c.gap.view(),
+            feature=c.feature,
+            normal=c.normal,
+            gap=c.gap,
             position=position[c.first] + c.arm_first,
-            width=c.width.view(),
+            width=c.width,
             group_first=group[c.first],
             group_second=group[c.second],
             wall=names[np.maximum(c.second - model.n + 1, 0)],
-            by_material=law.view(),
+            by_material=law[rows],
             row=self.row,
         )
         for f in fields(shown):
             if isinstance(values := getattr(shown, f.name), np.ndarray):
                 values.setflags(write=False)
-        return shown
+        return shown, rows
 
 
 def as_stored(model: Model, position: Floats, contacts: Contacts, law: Ints) -> Ints:

@@ -110,7 +110,7 @@ class Model:
     moments: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     # (materials, materials) which of scene.contacts holds for a pair, −1: the default
     law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
-    # (n,) number that a grain keeps throughout a run, increasing; its row, unless some are absent
+    # (n,) number that a grain keeps throughout a run, whatever its row; the rows, unless given
     id: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     everyone: int = 0  # grains that a run ever has
     # (k, N_PARAMETERS) laws that no pair of materials has, for `rule` to choose from
@@ -137,7 +137,7 @@ class Model:
     def law_table(self) -> Floats:
         """Laws by the row that a contact names, shape (rows, N_PARAMETERS).
 
-        The first rows are those of pairs of materials: that of a and b is a × materials + b. Those
+        The first rows are those of pairs of materials: that of a ≤ b is a × materials + b. Those
         that have a name follow.
         """
         return np.concatenate([self.laws.reshape(-1, self.laws.shape[-1]), self.named_laws])
@@ -167,8 +167,8 @@ class Model:
         return np.concatenate([self.id, self.everyone + walls])
 
     def only(self, grains: Rows) -> Model:
-        """The same scene with some of its grains, given by increasing rows, and all walls."""
-        if grains.size == self.n:
+        """The same scene with some of its grains, by their rows in any order, and all walls."""
+        if _all_in_order(grains, self.n):
             return self
         rows, renumber = some_bodies(grains, self.n, self.bodies)
         bodies = ("inv_mass", "inv_inertia", "mass", "inertia", "material")
@@ -194,6 +194,11 @@ class Model:
             locks=tuple(locks),
             pressures=tuple(pressures),
         )
+
+
+def _all_in_order(grains: Rows, n: int) -> bool:
+    """Whether these rows are those of all n grains, as they are."""
+    return grains.size == n and bool((grains == np.arange(n)).all())
 
 
 def some_bodies(grains: Rows, n: int, bodies: int) -> tuple[Rows, Ints]:
@@ -285,9 +290,30 @@ class Contacts:
 
     def among(self, renumber: Ints) -> Contacts:
         """Those of the bodies that have a new number, which it gives them; −1: left out."""
-        first, second = renumber[self.first], renumber[self.second]
-        kept = (first >= 0) & (second >= 0)
-        return replace(self.chosen(kept), first=first[kept], second=second[kept])
+        kept = self.chosen((renumber[self.first] >= 0) & (renumber[self.second] >= 0))
+        seen, _ = kept.seen_by(renumber)
+        return replace(seen, first=renumber[seen.first], second=renumber[seen.second])
+
+    def seen_by(self, number: Ints) -> tuple[Contacts, Rows]:
+        """The contacts as they are where bodies have other numbers, and which rows they were.
+
+        Each is seen from the body with the smaller number, and they are in the order of these
+        numbers (nb,). The bodies keep those that they have.
+        """
+        turned = number[self.first] > number[self.second]
+        first, second = np.where(turned, [self.second, self.first], [self.first, self.second])
+        bodies = int(number.max(initial=0)) + 1
+        key = contact_key(number[first], number[second], self.feature, bodies)
+        rows = np.argsort(key, kind="stable")  # which takes little time if they are in order
+        seen = replace(self, first=first, second=second).chosen(rows)
+        if turned.any():
+            side = turned[rows, None]
+            for name in ("normal", "impulse", "torque", "spring"):
+                there = getattr(seen, name)
+                setattr(seen, name, np.where(side, -there, there))
+            arms = seen.arm_first, seen.arm_second
+            seen.arm_first, seen.arm_second = np.where(side, arms[::-1], arms)
+        return seen, rows
 
     def normal_impulse(self) -> Floats:
         """P_n of every contact, shape (m,)."""
@@ -307,6 +333,15 @@ class State:
     spin: Floats  # (nb, ns)
     orientation: Floats  # (nb, 1) angle, or (nb, 4) unit quaternion (x, y, z, w)
     contacts: Contacts
+
+    def only(self, grains: Rows, n: int) -> State:
+        """The state of some of its n grains, by their rows in any order, and of all walls."""
+        if _all_in_order(grains, n):
+            return self
+        rows, renumber = some_bodies(grains, n, len(self.position))
+        moving = ("position", "velocity", "spin", "orientation")
+        arrays = {name: getattr(self, name)[rows] for name in moving}
+        return replace(self, **arrays, contacts=self.contacts.among(renumber))
 
     def make_plain(self) -> None:
         """Let all arrays be contiguous and writable, as compiled functions expect them."""

@@ -1,0 +1,31 @@
+"""Points along a curve that fills space, so that what is close in space is close in memory.
+
+The curve is Morton's, or Z-order: space is halved along each axis in turn, and the two halves come
+one after the other, again and again. A point's place on it is the number whose binary digits are
+those of its coordinates, taken in turn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardgrain.scene.model import Floats
+
+__all__ = ["along_curve"]
+
+# [1] How often space is halved along each axis. If it is larger than 20, three coordinates do not
+# fit into one number; if it is smaller, points that are close by share a place on the curve.
+HALVED = 20
+
+
+def along_curve(position: Floats, periodic: Floats) -> NDArray[np.int64]:
+    """Rows (n,) of points (n, dim) in the order of the curve; periods of open axes are zero."""
+    inside = np.where(periodic > 0.0, position % np.where(periodic > 0.0, periodic, 1.0), position)
+    from_low = inside - inside.min(axis=0, initial=np.inf)
+    cell = (from_low / (from_low.max(initial=0.0) or 1.0) * (2**HALVED - 1)).astype(np.int64)
+    place = np.zeros(len(cell), np.int64)
+    for halving in reversed(range(HALVED)):
+        for axis in cell.T:
+            place = 2 * place + (axis >> halving & 1)
+    return np.argsort(place, kind="stable")
