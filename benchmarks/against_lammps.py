@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.measure import Absent, Figure, best
 from benchmarks.packings import DT, FRICTION, Steps, spheres
-from hardgrain.scene.model import Model, State
+from hardgrain.core.model import Model, State
 
 STIFFNESS = 1e5  # k_n [m g / d] of a sphere with the mean diameter
 PER_COLLISION = 50  # explicit steps

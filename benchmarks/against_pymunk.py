@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.measure import Absent, Figure, best
 from benchmarks.packings import DT, FRICTION, Steps, disks
-from hardgrain.scene.model import Model, State
+from hardgrain.core.model import Model, State
 
 ORDERS = {"sequential": "≥ 1.5", "random": "≥ 1.0"}  # with their targets
 

@@ -23,8 +23,8 @@ from scipy import sparse
 
 from benchmarks.measure import Absent, Figure, best
 from benchmarks.packings import engine, spheres
-from hardgrain.scene.lawtable import MU_DYNAMIC
-from hardgrain.scene.model import Floats, Model, State
+from hardgrain.core.lawtable import MU_DYNAMIC
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.iterative import IterativeSolver
 from hardgrain.solve.problem import Problem, Solution

@@ -17,11 +17,11 @@ import numpy as np
 
 from benchmarks.measure import Figure, best
 from benchmarks.packings import DT, disks
+from hardgrain.core.model import Floats
 from hardgrain.forces import force_space
 from hardgrain.forces.bounds import Bounds, blocks
 from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import cores, pmap, workers
-from hardgrain.scene.model import Floats
 
 SAME = 1e-6  # by which the results of HiGHS at its own tolerances may differ [mean weight]
 

@@ -14,10 +14,10 @@ import time
 import hardgrain as hg
 from benchmarks.measure import Figure, best
 from benchmarks.packings import engine, spheres
+from hardgrain.core.model import Model, State
 from hardgrain.errors import RunError
 from hardgrain.run.checkpoint import Backup
 from hardgrain.run.plausible import implausible
-from hardgrain.scene.model import Model, State
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.numbers import farthest, refuse_unfit
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import hardgrain as hg
 from benchmarks.measure import RESULTS
-from hardgrain.scene.model import Floats, Model, State
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.contact_dynamics import ContactDynamics

@@ -25,7 +25,7 @@ import numpy as np
 
 import hardgrain as hg
 from benchmarks.measure import RESULTS
-from hardgrain.scene.model import State
+from hardgrain.core.model import State
 from hardgrain.scene.sizes import draw
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Problem, Solution

@@ -65,8 +65,8 @@ FAULTS = [
     Fault("law/coupled.py", "u_t -= cohesion * w_nt", "pass", LAWS),
     Fault("law/coupled.py", "x, y = abs(y), math.copysign(x, s_12)", "x, y = abs(y), x", LAWS),
     # contact
-    Fault("scene/geometry.py", "floor(d / period + 0.5)", "floor(d / period + 0.25)", GEOMETRY),
-    Fault("scene/geometry.py", "(d / a2, 0.0), 1.0)", "(d / a2, 0.0), 2.0)", GEOMETRY),
+    Fault("core/geometry.py", "floor(d / period + 0.5)", "floor(d / period + 0.25)", GEOMETRY),
+    Fault("core/geometry.py", "(d / a2, 0.0), 1.0)", "(d / a2, 0.0), 2.0)", GEOMETRY),
     Fault("cpu/contacts.py", "limit = reach[first[p]] + reach[second[p]]",
           "limit = reach[first[p]]", GEOMETRY),
     Fault("cpu/contacts.py", "most[j] = max(most[j], value[i])", "pass",

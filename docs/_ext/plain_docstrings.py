@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from sphinx.application import Sphinx
 
-from hardgrain.scene.fields import field_texts
+from hardgrain.core.fields import field_texts
 
 _LITERAL = re.compile(r"``[^`]+``|`[^`]+`")
 _SPECIAL = re.compile(r"[\\*|]|_(?=\W|$)")

@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 
 import hardgrain as hg
 from hardgrain.cli.app import app
+from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE
+from hardgrain.core.model import Contacts
 from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
-from hardgrain.scene.model import Contacts
 from hardgrain.show.colour import grain_field, table_of
 from hardgrain.show.view import pick, series, shapes
 from hardgrain.show.view.fields import coloured, names

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.core.model import State
 from hardgrain.errors import ImplausibleRunWarning
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.plausible import OVERLAP
-from hardgrain.scene.model import State
 from hardgrain.step.pause import Pause
 from hardgrain.step.report import Stride
 

@@ -17,6 +17,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.cli.fclib_step import problem_of_step
+from hardgrain.core.model import Contacts
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import RunFile
@@ -24,7 +25,6 @@ from hardgrain.io.runwriter import RunWriter, StepRows
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.run.curve import along_curve
 from hardgrain.run.scenario import Output, Scenario
-from hardgrain.scene.model import Contacts
 from hardgrain.show.colour import grain_field
 
 from .cases import scenario

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from hardgrain.core import lawtable
+from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.wall_kinds import PLANE, Walls
 from hardgrain.cpu.inertia import inverses_in_space
 from hardgrain.cpu.order import colour
 from hardgrain.point.given import Given, Motion, Sites
-from hardgrain.scene import lawtable
-from hardgrain.scene.contact_rows import ContactRows
-from hardgrain.scene.wall_kinds import PLANE, Walls
 from hardgrain.solve import blocks
 from hardgrain.solve.matrices import LocalForm
 

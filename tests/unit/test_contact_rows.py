@@ -9,7 +9,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.contact.rows import complete
-from hardgrain.scene.model import contact_key
+from hardgrain.core.model import contact_key
 
 
 def settled(dim: int) -> hg.Simulation:

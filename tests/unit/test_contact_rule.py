@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.core import lawtable
 from hardgrain.io.verify import Damaged, check_contacts
 from hardgrain.measure.snapshot import snapshot
-from hardgrain.scene import lawtable
 
 FRICTION = {"smooth": 0.1, "mixed": 0.3, "rough": 0.6}
 

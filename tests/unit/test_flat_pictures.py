@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.core.geometry import make_wall_gap
+from hardgrain.core.wall_kinds import PLANE
 from hardgrain.io.wall_surfaces import wall_surfaces
 from hardgrain.measure.snapshot import Snapshot, snapshot
-from hardgrain.scene.geometry import make_wall_gap
-from hardgrain.scene.wall_kinds import PLANE
 from hardgrain.scene.wall_shape import EDGES, WallShape
 from hardgrain.show import plane
 from hardgrain.show.view import shapes

@@ -8,11 +8,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hardgrain.contact.neighbours import find_wall_pairs
-from hardgrain.cpu.contacts import candidates, neighbourhood_max
-from hardgrain.kernels import jit
-from hardgrain.point.given import Sites
-from hardgrain.scene import geometry
-from hardgrain.scene.geometry import (
+from hardgrain.core import geometry
+from hardgrain.core.geometry import (
     DISK,
     INSIDE,
     OUTSIDE,
@@ -23,7 +20,10 @@ from hardgrain.scene.geometry import (
     make_min_image,
     make_wall_gap,
 )
-from hardgrain.scene.wall_kinds import Walls
+from hardgrain.core.wall_kinds import Walls
+from hardgrain.cpu.contacts import candidates, neighbourhood_max
+from hardgrain.kernels import jit
+from hardgrain.point.given import Sites
 
 compiled_wall_gap = geometry.wall_gap
 min_image = make_min_image(lambda f: f)

@@ -20,10 +20,11 @@ HOUSE = (
     ("errors",),
     ("extras", "theory", "kernels", "lazy", "parallel"),
     ("addresses",),
-    ("scene",),
+    ("core",),
     ("law",),
     ("point",),
     ("cpu",),
+    ("scene",),
     ("contact",),
     ("solve",),
     ("step",),
@@ -100,12 +101,12 @@ def home(name: str) -> str:
 def test_imported_sees_every_import() -> None:
     """Names are resolved to the modules that define them; other packages are left out."""
     seen = set(imported(ast.parse(
-        "import hardgrain as hg, json\nimport hardgrain.scene.model\n"
+        "import hardgrain as hg, json\nimport hardgrain.core.model\n"
         "from hardgrain import Simulation, theory\nfrom hardgrain.io import lock\n"
         "def f():\n    from hardgrain.law.spring import x\n    hg.RunFile, json.loads"
     )))  # fmt: skip
     assert seen == {
-        "hardgrain.scene.model", "hardgrain.run.simulation", "hardgrain.theory",
+        "hardgrain.core.model", "hardgrain.run.simulation", "hardgrain.theory",
         "hardgrain.io.lock", "hardgrain.law.spring.x", "hardgrain.io.runfile",
     }  # fmt: skip
 

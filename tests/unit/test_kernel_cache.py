@@ -217,7 +217,7 @@ def test_edit_of_the_law_table_is_seen(package: Package, monkeypatch: pytest.Mon
     monkeypatch.setattr(kernels, "_ROOT", package.root / "hardgrain")
     before = kernels._key()
     assert kernels._key() == before
-    path = package.root / "hardgrain" / "scene" / "lawtable.py"
+    path = package.root / "hardgrain" / "core" / "lawtable.py"
     path.write_text(path.read_text().replace("E_NORMAL = 2", "E_NORMAL = 3"))
     assert kernels._key() != before
 

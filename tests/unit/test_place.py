@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from hardgrain.core.wall_kinds import INSIDE, Walls
 from hardgrain.errors import InputError
 from hardgrain.scene.place import At, Deposit, Grid, Loose, Placement, place, worst_overlap
-from hardgrain.scene.wall_kinds import INSIDE, Walls
 
 Arrays = tuple[np.ndarray, np.ndarray]
 

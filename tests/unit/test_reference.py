@@ -11,8 +11,8 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.cli import reference
+from hardgrain.core.fields import field_texts
 from hardgrain.scene.drive import FUNCTIONS, compile_function
-from hardgrain.scene.fields import field_texts
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenario.md"
 TABLES = {entry.model.__name__: entry for entry in reference.tables()}

@@ -23,12 +23,12 @@ import h5py
 import numpy as np
 import pytest
 
+from hardgrain.core.lawtable import N_PARAMETERS
+from hardgrain.core.model import Contacts
 from hardgrain.errors import InputError, RunError
 from hardgrain.io import layout, runwriter
 from hardgrain.io.runfile import Record, RunFile
 from hardgrain.io.runwriter import RunWriter, StepRows
-from hardgrain.scene.lawtable import N_PARAMETERS
-from hardgrain.scene.model import Contacts
 
 HEADER = {"scenario": 'title = "Böschung"\n', "seed": "7", "note": ""}
 COLUMNS = ("sweeps", "residual", "energy")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.scene import lawtable as table
-from hardgrain.scene.model import Model, State
+from hardgrain.core import lawtable as table
+from hardgrain.core.model import Model, State
 
 PLANE, SEGMENT, INSIDE, OUTSIDE = range(4)
 

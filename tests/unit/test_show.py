@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.core.model import Contacts
 from hardgrain.io.whole import whole
 from hardgrain.measure.catalogue import quantities
 from hardgrain.measure.chains import force_chains
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.closing import closing_word
 from hardgrain.run.scenario import parse, stored_scenario
-from hardgrain.scene.model import Contacts
 from hardgrain.show import network, plots, series
 from hardgrain.show.colour import (
     GrainField,

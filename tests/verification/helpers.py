@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hardgrain as hg
-from hardgrain.scene.model import Model, State
+from hardgrain.core.model import Model, State
 from hardgrain.solve.problem import Problem, Solution
 
 Floats = NDArray[np.float64]

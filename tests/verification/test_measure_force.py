@@ -8,13 +8,13 @@ import pytest
 from scipy.special import erf
 
 import hardgrain as hg
+from hardgrain.core.model import Contacts
 from hardgrain.forces.packing import packing
 from hardgrain.measure import chains, coarse, force_statistics, janssen, stress, wall_forces
 from hardgrain.measure.catalogue import measure
 from hardgrain.measure.region import Ball, Block, Tube
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.measure.voronoi import cells
-from hardgrain.scene.model import Contacts
 from hardgrain.theory import silo
 
 from .helpers import floor, grains, start, steps, weight

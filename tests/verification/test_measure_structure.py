@@ -12,6 +12,7 @@ import pytest
 from scipy.integrate import quad
 
 import hardgrain as hg
+from hardgrain.core.model import Contacts
 from hardgrain.forces.packing import packing as force_problem
 from hardgrain.measure import structure
 from hardgrain.measure.catalogue import measure
@@ -21,7 +22,6 @@ from hardgrain.measure.order import bond_order, steinhardt
 from hardgrain.measure.region import Ball, Block, Tube, content, natural_region
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.measure.voronoi import cells, local_packing_fraction
-from hardgrain.scene.model import Contacts
 
 from .helpers import EXACT, floor, grains, packing, start, steps, up
 

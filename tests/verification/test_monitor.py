@@ -11,6 +11,7 @@ import pytest
 from scipy.linalg import null_space
 
 import hardgrain as hg
+from hardgrain.core.model import Model, State
 from hardgrain.measure.contact_network import ACCURACY, ROUNDS, contact_network, extent
 from hardgrain.measure.rigidity import rigidity
 from hardgrain.papers.fit import Floats, damped_sine
@@ -19,7 +20,6 @@ from hardgrain.papers.unger2002.packing import DT, PistonPacking, loaded, prepar
 from hardgrain.papers.unger2002.row import LOAD as LINEAR
 from hardgrain.papers.unger2002.row import at_rest, shape, wavenumber
 from hardgrain.run.monitor import STEP_WORK
-from hardgrain.scene.model import Model, State
 from hardgrain.scene.scene import Scene
 from hardgrain.theory import chain
 

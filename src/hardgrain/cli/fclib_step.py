@@ -10,7 +10,7 @@ import hardgrain
 from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from hardgrain.scene.model import Floats
+    from hardgrain.core.model import Floats
     from hardgrain.solve.matrices import GlobalForm
     from hardgrain.solve.problem import Problem, Solution
 

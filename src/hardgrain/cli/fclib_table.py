@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from hardgrain.scene.model import Floats
+    from hardgrain.core.model import Floats
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["ResidualTable", "solve_at_once", "solve_by_sweeps"]

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.forces.bounds import Bounds
 from hardgrain.forces.extremal import Extremal
 from hardgrain.forces.sample import Sample
 from hardgrain.forces.space import ForceSpace
 from hardgrain.io.runfile import RunFile
 from hardgrain.run import unique
-from hardgrain.scene.model import Floats
 from hardgrain.show.forces import indeterminacy
 
 __all__ = [

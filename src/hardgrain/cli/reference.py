@@ -20,9 +20,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from hardgrain.core.fields import FieldText, field_texts
 from hardgrain.errors import InputError
 from hardgrain.scene.drive import FUNCTIONS, Table
-from hardgrain.scene.fields import FieldText, field_texts
 from hardgrain.show.toml import value_text
 
 __all__ = ["as_markdown", "as_text", "examples", "tables"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.scene.model import Floats, Ints
+from hardgrain.core.model import Floats, Ints
 
 __all__ = ["surface_velocity", "torque", "turning"]
 

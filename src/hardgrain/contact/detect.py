@@ -13,11 +13,11 @@ from hardgrain.contact.pairs import PairList, safe, wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
+from hardgrain.core import lawtable
+from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.contacts import candidates
 from hardgrain.errors import INTACT, InputError, RunError
 from hardgrain.point.given import Sites
-from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.scene.place import worst_overlap
 
 __all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]

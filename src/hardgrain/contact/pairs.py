@@ -16,11 +16,11 @@ import numpy as np
 
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.shapes import Listed
+from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE, Floats
+from hardgrain.core.model import Model, State
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import RunError
 from hardgrain.kernels import jit
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE, Floats
-from hardgrain.scene.model import Model, State
-from hardgrain.scene.wall_kinds import Walls
 
 __all__ = ["PairList", "extent", "place_walls", "rotate", "turning_speed", "wall_geometry"]
 

@@ -7,8 +7,8 @@ What the row of a round contact says, `hardgrain.point.row` explains.
 
 from __future__ import annotations
 
+from hardgrain.core.model import Contacts, Floats, Model
 from hardgrain.cpu.contacts import round_rows
-from hardgrain.scene.model import Contacts, Floats, Model
 
 __all__ = ["complete", "round_rows"]
 

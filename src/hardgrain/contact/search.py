@@ -28,12 +28,12 @@ import numpy as np
 
 from hardgrain.contact.pairs import place_walls, safe, turning_speed
 from hardgrain.contact.rows import round_rows
+from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.geometry import Floats, Ints
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.contacts import candidates, neighbourhood_max
 from hardgrain.kernels import device, jit
 from hardgrain.point.given import Sites
-from hardgrain.scene.contact_rows import ContactRows
-from hardgrain.scene.geometry import Floats, Ints
-from hardgrain.scene.wall_kinds import Walls
 
 __all__ = ["MARGIN", "Found", "Place", "find", "overlooked"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hardgrain.scene.geometry import Floats, Ints
+from hardgrain.core.geometry import Floats, Ints
 
 __all__ = ["Listed", "Shapes"]
 
 
 class Shapes(NamedTuple):
-    """Sizes and materials of grains and walls; see `hardgrain.scene.model.Model`."""
+    """Sizes and materials of grains and walls; see `hardgrain.core.model.Model`."""
 
     radius: Floats  # (n,)
     material: Ints  # (nb,)

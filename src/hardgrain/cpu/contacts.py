@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.geometry import Floats, Ints
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.given import RoundBodies, Sites
 from hardgrain.point.pair import make_pair
 from hardgrain.point.row import make_row
-from hardgrain.scene.geometry import Floats, Ints
 
 pair_gap = make_pair(scalar).pair_gap
 _row = make_row(scalar)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import RunError
 from hardgrain.forces.cone import Side
 from hardgrain.forces.packing import Packing
@@ -37,7 +38,6 @@ from hardgrain.forces.program import Basis, Program, rays
 from hardgrain.forces.rank import null_vectors
 from hardgrain.forces.space import UNBOUNDED, ForceSpace
 from hardgrain.parallel import pmap
-from hardgrain.scene.model import Floats
 
 __all__ = ["Bounds", "Members", "along_network", "blocks", "bounds", "still", "without_limit"]
 

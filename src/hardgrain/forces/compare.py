@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.forces.bounds import Bounds
 from hardgrain.forces.packing import Packing
-from hardgrain.scene.model import Floats
 
 __all__ = [
     "Density", "TailFit", "density", "distance", "jackknife", "matched", "starred", "strong",

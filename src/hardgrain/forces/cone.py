@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
-from hardgrain.scene.model import Floats
 
 __all__ = ["Side", "generators"]
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csc_matrix, csr_array, diags_array, eye_array, vstack
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import RunError
 from hardgrain.extras import later
 from hardgrain.forces.bounds import Bounds
 from hardgrain.forces.rank import independent, null_vectors
 from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import pmap
-from hardgrain.scene.model import Floats
 
 clarabel = later("clarabel")
 

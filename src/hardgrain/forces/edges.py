@@ -38,8 +38,8 @@ from hardgrain.forces.space import SLIDES, ForceSpace
 from hardgrain.kernels import device, jit
 
 if TYPE_CHECKING:
+    from hardgrain.core.model import Floats
     from hardgrain.forces.packing import Packing
-    from hardgrain.scene.model import Floats
 
 __all__ = ["Edges", "Start", "walk_edges"]
 

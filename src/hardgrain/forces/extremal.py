@@ -37,6 +37,7 @@ from scipy.sparse import (
     vstack,
 )
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError, RunError
 from hardgrain.extras import later
 from hardgrain.forces.bounds import along_network, blocks, still, without_limit
@@ -44,7 +45,6 @@ from hardgrain.forces.conic import settings
 from hardgrain.forces.program import Basis, Program
 from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import pmap
-from hardgrain.scene.model import Floats
 
 clarabel = later("clarabel")
 

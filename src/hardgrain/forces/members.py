@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, csr_array, diags_array, eye_array
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError, RunError
 from hardgrain.extras import later
 from hardgrain.forces.conic import equations, settings
 from hardgrain.forces.space import ForceSpace
-from hardgrain.scene.model import Floats
 
 clarabel = later("clarabel")
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardgrain.contact.arms import torque
+from hardgrain.core import lawtable
+from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
-from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import Loads
 

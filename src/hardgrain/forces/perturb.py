@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
+from hardgrain.core import lawtable
+from hardgrain.core.model import Floats
 from hardgrain.errors import RunError
 from hardgrain.forces.space import ForceSpace
-from hardgrain.scene import lawtable
-from hardgrain.scene.model import Floats
 from hardgrain.solve.problem import Problem
 
 __all__ = ["Factors", "Perturbed", "perturbed", "unbalanced"]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import RunError
 from hardgrain.extras import later
-from hardgrain.scene.model import Floats
 
 __all__ = ["FEASIBLE", "Basis", "Program", "rays"]
 

@@ -10,7 +10,7 @@ from scipy.linalg import qr
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
 
-from hardgrain.scene.model import Floats
+from hardgrain.core.model import Floats
 
 __all__ = ["independent", "null_vectors", "rank"]
 

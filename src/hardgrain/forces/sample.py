@@ -12,11 +12,11 @@ from typing import Literal
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.forces.perturb import Factors, Perturbed, perturbed, unbalanced
 from hardgrain.forces.space import ForceSpace
 from hardgrain.forces.uniform import uniform_walks
-from hardgrain.scene.model import Floats
 
 __all__ = ["Factors", "Method", "Sample", "mixing", "sample"]
 

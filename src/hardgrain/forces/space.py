@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.forces.cone import Side, generators
 from hardgrain.forces.packing import Packing, packing
 from hardgrain.forces.program import Program, rays
 from hardgrain.forces.rank import independent, rank
 from hardgrain.measure.snapshot import Source
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     from hardgrain.forces.bounds import Bounds

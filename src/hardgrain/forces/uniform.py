@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError, RunError
 from hardgrain.forces.members import interior
 from hardgrain.forces.space import ForceSpace
 from hardgrain.parallel import pmap
-from hardgrain.scene.model import Floats
 
 __all__ = ["Hull", "affine_hull", "uniform_walks"]
 

@@ -23,7 +23,7 @@ from hardgrain.kernels import device, jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardgrain.scene.model import Floats
+    from hardgrain.core.model import Floats
 
 __all__ = ["walk"]
 

@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, tril, triu
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.whole import check_target, whole
-from hardgrain.scene.model import Floats
 from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["check_writable", "read", "read_info", "read_solution", "write", "write_solution"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
-from hardgrain.scene.model import Floats
 from hardgrain.scene.scene import GrainArrays
 
 __all__ = ["Foreign", "pick_frame"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.scene.brief import brief, html_table
-from hardgrain.scene.model import Contacts, State
+from hardgrain.core.brief import brief, html_table
+from hardgrain.core.model import Contacts, State
 
 __all__ = ["Frame", "Record", "WallFrame"]
 

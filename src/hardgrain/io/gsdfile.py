@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.pairs import rotate
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.solid import cell, images, kinds, quaternion, spins, stress, xyz
 from hardgrain.measure.energy import own_momentum
 from hardgrain.measure.snapshot import Run, Snapshot
-from hardgrain.scene.model import Floats
 
 __all__ = ["GsdFile", "read_gsd"]
 

@@ -22,7 +22,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.scene.lawtable import N_PARAMETERS
+from hardgrain.core.lawtable import N_PARAMETERS
 
 __all__ = [
     "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "HEADER", "MARK", "MODEL", "SENTENCE", "VERDICT",
@@ -51,7 +51,7 @@ _ROW_KEYS = ("contact_offset", "contact_count", "history_end")
 HEADER = ("scenario", "hardgrain", "python", "numpy", "numba", "units")
 
 # Arrays that do not change during a run: type, and shape in sizes of `Layout.model`. They and the
-# scenario give `scene.model.Model` back.
+# scenario give `core.model.Model` back.
 MODEL = {
     "radius": ("f8", "n"),
     "inv_mass": ("f8", "b d"),

@@ -51,6 +51,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.lawtable import N_PARAMETERS
+from hardgrain.core.model import Contacts, some_bodies
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.frame import Frame, Record
 from hardgrain.io.layout import FORMATS, MARK, MODEL, VERDICT, checksum, starts, table, unseal
@@ -66,8 +68,6 @@ from hardgrain.io.verify import (
     check_tables,
     structure,
 )
-from hardgrain.scene.lawtable import N_PARAMETERS
-from hardgrain.scene.model import Contacts, some_bodies
 
 __all__ = ["Checkpoint", "Frame", "Record", "RunFile"]
 

@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Contacts
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import (
@@ -46,7 +47,6 @@ from hardgrain.io.swmr import (
     words,
 )
 from hardgrain.io.whole import check_target
-from hardgrain.scene.model import Contacts
 
 __all__ = ["RunWriter", "StepRows"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Run, Snapshot, understood
 from hardgrain.measure.stress import grain_stress
-from hardgrain.scene.model import Floats
 
 __all__ = [
     "Cell",

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign
 from hardgrain.measure.snapshot import Run
-from hardgrain.scene.model import Floats
 
 __all__ = ["Row", "TextFile", "at_line", "grains_of", "lines_of", "split_rows", "whole_number"]
 

@@ -18,6 +18,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.lawtable import FORMER_PARAMETERS
+from hardgrain.core.model import Contacts
+from hardgrain.core.wall_kinds import KINDS
 from hardgrain.io.layout import (
     COMMITTED,
     HEADER,
@@ -33,9 +36,6 @@ from hardgrain.io.layout import (
     unseal,
     wall_names,
 )
-from hardgrain.scene.lawtable import FORMER_PARAMETERS
-from hardgrain.scene.model import Contacts
-from hardgrain.scene.wall_kinds import KINDS
 
 __all__ = [
     "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_order",

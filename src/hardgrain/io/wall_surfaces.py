@@ -12,9 +12,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import PLANE, ROUND
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.model import Floats
-from hardgrain.scene.wall_kinds import PLANE, ROUND
 from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["Surfaces", "wall_surfaces"]

@@ -3,7 +3,7 @@
 A solver packs a contact once a step. What it needs of the law are the shifts of the contact
 velocity on which Signorini's and Coulomb's conditions act, and the limits of impulses and torques;
 which parameters these follow from, and how, it need not know. The columns of a row are those of
-`hardgrain.scene.lawtable`. To add a law: a function in a file of this folder, a column, and its
+`hardgrain.core.lawtable`. To add a law: a function in a file of this folder, a column, and its
 place in one of the functions below.
 """
 
@@ -14,9 +14,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from hardgrain.law.restitution import make_restitution
-from hardgrain.law.shock import make_shock
-from hardgrain.scene.lawtable import (
+from hardgrain.core.lawtable import (
     COHESION,
     COHESION_RANGE,
     E_NORMAL,
@@ -27,6 +25,8 @@ from hardgrain.scene.lawtable import (
     ROLLING,
     TORSION,
 )
+from hardgrain.law.restitution import make_restitution
+from hardgrain.law.shock import make_shock
 
 
 @cache

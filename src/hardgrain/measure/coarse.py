@@ -36,13 +36,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chndtr, ndtr
 
+from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import ends
 from hardgrain.measure.region import Block, as_region, images
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import slabs
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
-from hardgrain.scene.model import Floats
 
 __all__ = ["FieldGrid", "Smear", "contact_stress_field", "grid_of", "room"]
 

@@ -34,10 +34,10 @@ from scipy.sparse.csgraph import connected_components
 
 from hardgrain.contact.arms import surface_velocity, torque
 from hardgrain.contact.rows import complete
+from hardgrain.core import lawtable
+from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.inertia import TENSOR, make_inertia
-from hardgrain.scene import lawtable
-from hardgrain.scene.model import Contacts, Floats, Ints, Model, State
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import turned
 from hardgrain.theory import chain

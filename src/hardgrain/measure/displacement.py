@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, ends, of_run, only_run
 from hardgrain.measure.snapshot import Run, Snapshot, Source
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

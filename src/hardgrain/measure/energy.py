@@ -14,11 +14,11 @@ import numpy as np
 
 from hardgrain.contact.arms import torque
 from hardgrain.contact.pairs import rotate
+from hardgrain.core.model import Floats
 from hardgrain.cpu.ledger import kinetic_energy as total_energy
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame, of_run, only_run, rotation_axes
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
-from hardgrain.scene.model import Floats
 from hardgrain.step.loads import turned
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.measure.catalogue import about, axes, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

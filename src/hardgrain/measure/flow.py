@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, axis_number, moments, of_run, only_run
 from hardgrain.measure.coarse import FieldGrid, Smear, grid_of, line_stress, room
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshots
 from hardgrain.measure.stress import stress_units
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

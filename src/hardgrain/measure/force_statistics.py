@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_frame, of_run
 from hardgrain.measure.losses import dissipation
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import invariants
 from hardgrain.measure.structure import sliding
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.geometry import INSIDE, PLANE
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_run
 from hardgrain.measure.region import Block, Tube, as_region, content
@@ -29,8 +31,6 @@ from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_tensor, stress_units
 from hardgrain.measure.wall_energy import wall_loads
 from hardgrain.measure.wall_forces import slices
-from hardgrain.scene.geometry import INSIDE, PLANE
-from hardgrain.scene.model import Floats
 from hardgrain.theory import silo
 
 if TYPE_CHECKING:

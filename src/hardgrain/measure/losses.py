@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.contact.arms import surface_velocity, torque
+from hardgrain.core.model import Contacts, Floats
 from hardgrain.cpu.inertia import kicked, rotate
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.scene.model import Contacts, Floats
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads, turned
 

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, lpmv
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.voronoi import cells
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

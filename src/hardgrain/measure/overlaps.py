@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

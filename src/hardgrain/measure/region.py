@@ -32,10 +32,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.geometry import INSIDE, OUTSIDE, PLANE
-from hardgrain.scene.model import Floats
 
 __all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
 

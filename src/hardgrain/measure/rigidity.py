@@ -39,8 +39,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from hardgrain.core.model import Model
 from hardgrain.measure.contact_network import ContactNetwork
-from hardgrain.scene.model import Model
 from hardgrain.theory import chain
 
 __all__ = ["Rigidity", "fine", "rigidity"]

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -21,13 +21,13 @@ from scipy.spatial import cKDTree
 
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.contact.rows import complete
+from hardgrain.core import lawtable
+from hardgrain.core.brief import brief
+from hardgrain.core.model import Contacts, Floats, Model, Rows, State
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
-from hardgrain.scene import lawtable
-from hardgrain.scene.brief import brief
 from hardgrain.scene.contact_rule import as_stored
-from hardgrain.scene.model import Contacts, Floats, Model, Rows, State
 from hardgrain.scene.scene import GrainArrays, Scene
-from hardgrain.scene.wall_kinds import Walls
 
 __all__ = ["Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots"]
 
@@ -197,7 +197,7 @@ class Snapshot:
 
     @cached_property
     def walls(self) -> Walls:
-        """Kind, point, axis, size and side of all walls where they are, see `scene.wall_kinds`."""
+        """Kind, point, axis, size and side of all walls where they are, see `core.wall_kinds`."""
         return wall_geometry(self.model, self.state)
 
     # ------------------------------------------------------------------ contacts
@@ -229,7 +229,7 @@ class Snapshot:
 
     @cached_property
     def laws(self) -> Floats:
-        """(m, N_PARAMETERS) the law of each contact, by the columns of `scene.lawtable`."""
+        """(m, N_PARAMETERS) the law of each contact, by the columns of `core.lawtable`."""
         return self.model.law_table[self.contacts.law]
 
     @cached_property

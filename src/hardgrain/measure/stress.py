@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame
 from hardgrain.measure.region import Ball, Block, Region, as_region, images
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.voronoi import cells
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

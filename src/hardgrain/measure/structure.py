@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from hardgrain.core import lawtable
+from hardgrain.core.model import Floats, Ints
 from hardgrain.errors import InputError
 from hardgrain.measure import contact_network
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import as_region, content
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.scene import lawtable
-from hardgrain.scene.model import Floats, Ints
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_run, only_run
 from hardgrain.measure.snapshot import Run, Source, snapshots
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

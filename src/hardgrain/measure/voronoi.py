@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import Ball, Block, Region, Tube, as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

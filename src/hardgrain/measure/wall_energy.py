@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardgrain.contact.arms import torque
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame, of_run, only_run
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
-from hardgrain.scene.model import Floats
 from hardgrain.step.glue import carried
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hardgrain.core.geometry import PLANE
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import (
     about,
@@ -28,8 +30,6 @@ from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_units
 from hardgrain.measure.wall_energy import wall_loads
-from hardgrain.scene.geometry import PLANE
-from hardgrain.scene.model import Floats
 
 if TYPE_CHECKING:
     import xarray as xr

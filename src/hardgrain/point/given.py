@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.scene.contact_rows import ContactRows
-from hardgrain.scene.wall_kinds import Walls
+from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.wall_kinds import Walls
 
 __all__ = ["Given", "Motion", "RoundBodies", "Sites"]
 
@@ -54,6 +54,6 @@ class Given(NamedTuple):
 
     rows: ContactRows
     motion: Motion
-    laws: Floats  # (rows, N_PARAMETERS), see `hardgrain.scene.lawtable`
+    laws: Floats  # (rows, N_PARAMETERS), see `hardgrain.core.lawtable`
     dt: float  # [time]
     remove_overlaps: bool  # shock law with g in place of g⁺

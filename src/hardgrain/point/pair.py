@@ -8,7 +8,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from hardgrain.scene.geometry import TINY, make_min_image, make_wall_gap
+from hardgrain.core.geometry import TINY, make_min_image, make_wall_gap
 
 
 @cache

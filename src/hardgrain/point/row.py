@@ -12,7 +12,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from hardgrain.scene.geometry import make_min_image
+from hardgrain.core.geometry import make_min_image
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.errors import InputError
 from hardgrain.measure.contact_network import (
     ROW_LEVER,
@@ -31,7 +32,6 @@ from hardgrain.run.progress import span
 from hardgrain.run.rehearsal import UNKNOWN, Rehearsal, rehearse
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.step.engine import SoftParticles
 from hardgrain.step.loads import Loads
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import hardgrain
+from hardgrain.core.model import State
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
@@ -19,7 +20,6 @@ from hardgrain.run.monitor import SCALARS, Monitor
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.run.start import grains_of, refuse_odd_numbers
 from hardgrain.run.summary import Totals
-from hardgrain.scene.model import State
 from hardgrain.scene.scene import Scene
 
 if TYPE_CHECKING:

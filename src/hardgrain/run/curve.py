@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.scene.model import Floats
+from hardgrain.core.model import Floats
 
 __all__ = ["along_curve"]
 

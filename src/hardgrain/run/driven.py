@@ -13,10 +13,10 @@ import numpy as np
 from hardgrain.contact.arms import turning
 from hardgrain.contact.detect import Detector
 from hardgrain.contact.pairs import wall_geometry
+from hardgrain.core.model import Floats, Ints, Model, State
 from hardgrain.cpu.contacts import candidates
 from hardgrain.errors import InputError
 from hardgrain.point.given import Sites
-from hardgrain.scene.model import Floats, Ints, Model, State
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads
 

@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 
+from hardgrain.core.model import Model
 from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.rehearsal import Rehearsal
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Model
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, Grains

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from hardgrain.contact.neighbours import find_wall_pairs
 from hardgrain.contact.pairs import wall_geometry
+from hardgrain.core.model import Floats, Ints, Model, Rows, State
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.errors import InputError
 from hardgrain.run.curve import along_curve
-from hardgrain.scene.model import Floats, Ints, Model, Rows, State
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Grains

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import RunError
 from hardgrain.io.runwriter import StepRows
 from hardgrain.run.exchange import FLOWS
 from hardgrain.run.monitor import COLUMNS
-from hardgrain.scene.model import Floats
 from hardgrain.step.report import StepReport, Stride
 
 if TYPE_CHECKING:

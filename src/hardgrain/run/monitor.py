@@ -13,10 +13,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
+from hardgrain.core.model import Model, State
 from hardgrain.measure.contact_network import OVERHEAD, SET_UP, ContactNetwork, contact_network
 from hardgrain.measure.rigidity import Rigidity, fine, rigidity
 from hardgrain.run.summary import Totals
-from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
 from hardgrain.step.pause import Look, look_due
 from hardgrain.step.report import StepReport

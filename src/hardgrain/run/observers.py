@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import hardgrain
+from hardgrain.core.model import State
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runwriter import RunWriter
@@ -27,7 +28,6 @@ from hardgrain.run.monitor import SCALARS
 from hardgrain.run.progress import Progress
 from hardgrain.run.stop import Condition
 from hardgrain.run.summary import Totals
-from hardgrain.scene.model import State
 from hardgrain.step.pause import Pause
 from hardgrain.step.report import StepReport, Stride
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.core import lawtable
+from hardgrain.core.model import Model, State
 from hardgrain.run.driven import closing_speed
-from hardgrain.scene import lawtable
-from hardgrain.scene.model import Model, State
 from hardgrain.step.report import StepReport
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hardgrain.contact.detect import deepest_overlap
+from hardgrain.core.model import Ints, Model, Rows, State
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.errors import ImplausibleRunWarning, InputError, RunError, SoftRunWarning
 from hardgrain.io.frame import Frame
@@ -33,7 +34,6 @@ from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, name_of, 
 from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary, Totals
 from hardgrain.run.track import Track
-from hardgrain.scene.model import Ints, Model, Rows, State
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi

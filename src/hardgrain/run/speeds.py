@@ -6,7 +6,7 @@ from array import array
 
 import numpy as np
 
-from hardgrain.scene.model import Floats, Model
+from hardgrain.core.model import Floats, Model
 
 __all__ = ["Speeds"]
 

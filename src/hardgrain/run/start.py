@@ -9,12 +9,12 @@ import numpy as np
 
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.contact.rows import complete
+from hardgrain.core.model import Contacts, Model, State
 from hardgrain.errors import InputError
 from hardgrain.io.frame import Frame, Record
 from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Scenario, Start, stored_scenario
-from hardgrain.scene.model import Contacts, Model, State
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.scene.spec import Grains
 from hardgrain.step.numbers import farthest, refuse_unfit

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field
 from textwrap import fill
 from typing import Any
 
+from hardgrain.core.brief import html_table
 from hardgrain.measure.rigidity import CONVERGED, Rigidity
 from hardgrain.run.exchange import Flow
 from hardgrain.run.unique import Uniqueness
-from hardgrain.scene.brief import html_table
 from hardgrain.step.report import Pace, Softness, StepReport
 
 __all__ = ["CONVERGED", "OVERLAP", "Summary", "Totals"]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.errors import InputError
-from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["Track"]
 

@@ -42,7 +42,7 @@ else:
         @property
         def __doc__(cls):
             """The docstring of the class, followed by the meaning of each field."""
-            from hardgrain.scene.fields import describe
+            from hardgrain.core.fields import describe
 
             return describe(cls, vars(cls).get("__doc__") or "")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.model import Drive, Floats
 from hardgrain.errors import InputError
 from hardgrain.scene.drive import TimeFunction, compile_function, is_constant
-from hardgrain.scene.model import Drive, Floats
 
 AXES = "xyz"
 

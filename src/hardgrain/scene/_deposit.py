@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.geometry import Floats, wall_gap
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.kernels import device, jit
-from hardgrain.scene.geometry import Floats, wall_gap
-from hardgrain.scene.wall_kinds import Walls
 
 Longs = NDArray[np.int64]
 

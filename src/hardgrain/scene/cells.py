@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
-from hardgrain.scene.wall_kinds import Walls
 
 if TYPE_CHECKING:
     from hardgrain.scene.place import Grid

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic_core import PydanticCustomError
 
+from hardgrain.core.brief import brief
+from hardgrain.core.model import Contacts, Floats, Ints, Model, Rows
 from hardgrain.errors import InputError, RunError
-from hardgrain.scene.brief import brief
 from hardgrain.scene.drive import PYTHON, function_name
-from hardgrain.scene.model import Contacts, Floats, Ints, Model, Rows
 
 __all__ = ["Candidates", "ContactRule", "LawChoice", "as_stored"]
 

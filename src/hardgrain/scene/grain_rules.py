@@ -8,16 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.errors import InputError
-from hardgrain.scene import lawtable as table
-from hardgrain.scene._checks import (
-    AXES,
-    as_spin,
-    components,
-    spins,
-)
-from hardgrain.scene.drive import compile_function
-from hardgrain.scene.model import (
+from hardgrain.core import lawtable as table
+from hardgrain.core.model import (
     FORCE,
     SPIN,
     TORQUE,
@@ -27,6 +19,14 @@ from hardgrain.scene.model import (
     Ints,
     Lock,
 )
+from hardgrain.errors import InputError
+from hardgrain.scene._checks import (
+    AXES,
+    as_spin,
+    components,
+    spins,
+)
+from hardgrain.scene.drive import compile_function
 from hardgrain.scene.spec import Grains
 
 __all__ = ["check_glue", "drives_of", "locks_of", "material_of_plate"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardgrain.core import lawtable as table
+from hardgrain.core.model import Floats, Ints
 from hardgrain.errors import InputError
-from hardgrain.scene import lawtable as table
 from hardgrain.scene._checks import material_number
-from hardgrain.scene.model import Floats, Ints
 from hardgrain.scene.spec import ContactLaw
 
 __all__ = ["Laws"]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
 from hardgrain.scene._base import NotNegative, Numbers, Share, Spec, plain
 from hardgrain.scene.cells import SLACK, loosely, on_grid
-from hardgrain.scene.wall_kinds import Walls
 
 __all__ = [
     "At", "Deposit", "Grid", "Loose", "Placement", "entrances", "place", "worst_overlap",

@@ -10,6 +10,18 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from hardgrain.core.brief import brief
+from hardgrain.core.model import (
+    SPIN,
+    VELOCITY,
+    Contacts,
+    Drive,
+    Floats,
+    Ints,
+    Lock,
+    Model,
+    State,
+)
 from hardgrain.errors import InputError
 from hardgrain.scene._base import Finite, Flag, Name
 from hardgrain.scene._checks import (
@@ -21,21 +33,9 @@ from hardgrain.scene._checks import (
     unturned,
     vector,
 )
-from hardgrain.scene.brief import brief
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_glue, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
-from hardgrain.scene.model import (
-    SPIN,
-    VELOCITY,
-    Contacts,
-    Drive,
-    Floats,
-    Ints,
-    Lock,
-    Model,
-    State,
-)
 from hardgrain.scene.place import entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.scene_checks import (

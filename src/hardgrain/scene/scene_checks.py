@@ -6,10 +6,10 @@ import os
 
 import numpy as np
 
+from hardgrain.core import lawtable as table
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
-from hardgrain.scene import lawtable as table
 from hardgrain.scene._checks import AXES, spins
-from hardgrain.scene.model import Floats
 from hardgrain.scene.spec import Grains
 
 __all__ = [

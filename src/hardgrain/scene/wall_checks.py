@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hardgrain.core.model import SPIN, Floats
+from hardgrain.core.wall_kinds import DISK, OUTSIDE, PLANE, RECTANGLE, SEGMENT, TRIANGLE
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import AXES
-from hardgrain.scene.model import SPIN, Floats
-from hardgrain.scene.wall_kinds import DISK, OUTSIDE, PLANE, RECTANGLE, SEGMENT, TRIANGLE
 from hardgrain.scene.walls import WallRow
 
 __all__ = ["check_holes", "check_images"]

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.errors import InputError
-from hardgrain.scene._checks import AXES, text, unit, vector
-from hardgrain.scene.model import Floats
-from hardgrain.scene.spec import Cylinder, Disk, Plane, Rectangle, Segment, Triangle
-from hardgrain.scene.wall_kinds import (
+from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import (
     DISK,
     INSIDE,
     OUTSIDE,
@@ -20,6 +17,9 @@ from hardgrain.scene.wall_kinds import (
     SEGMENT,
     TRIANGLE,
 )  # fmt: skip
+from hardgrain.errors import InputError
+from hardgrain.scene._checks import AXES, text, unit, vector
+from hardgrain.scene.spec import Cylinder, Disk, Plane, Rectangle, Segment, Triangle
 from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["Simple", "shape_of"]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.scene.model import Floats
-from hardgrain.scene.wall_kinds import DISK, FLAT, PLANE, ROUND, SEGMENT, TRIANGLE
+from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import DISK, FLAT, PLANE, ROUND, SEGMENT, TRIANGLE
 
 __all__ = ["EDGES", "WallShape", "WallSurface", "circle", "strips"]
 
@@ -41,7 +41,7 @@ class WallSurface:
 
 
 class WallShape(NamedTuple):
-    """One wall where it is; the fields are explained in `hardgrain.scene.wall_kinds`."""
+    """One wall where it is; the fields are explained in `hardgrain.core.wall_kinds`."""
 
     kind: int
     point: Floats

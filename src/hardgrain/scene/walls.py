@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.model import FORCE, SPIN, VELOCITY, Drive, Floats, Lock, Pressure
+from hardgrain.core.wall_kinds import PLANE, Walls
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import AXES, as_spin, components, material_number, spins, text
 from hardgrain.scene._checks import vector as checked
 from hardgrain.scene.drive import compile_function, is_constant
-from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Lock, Pressure
 from hardgrain.scene.spec import Piston, Plane, Wall
-from hardgrain.scene.wall_kinds import PLANE, Walls
 from hardgrain.scene.wall_parts import parts, scaled
 from hardgrain.scene.wall_rows import Simple, shape_of
 
@@ -27,7 +27,7 @@ __all__ = ["WallRow", "WallRows"]
 
 @dataclass
 class WallRow:
-    """One wall; the arrays are those of `hardgrain.scene.wall_kinds`."""
+    """One wall; the arrays are those of `hardgrain.core.wall_kinds`."""
 
     name: str
     at: str  # its path in the scenario, for messages

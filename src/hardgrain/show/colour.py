@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import Quantity, quantities
 from hardgrain.measure.chains import force_chains
 from hardgrain.measure.snapshot import Run, Snapshot
 from hardgrain.measure.stress import grain_stress, stress_units
 from hardgrain.measure.structure import clusters, contact_numbers
-from hardgrain.scene.model import Floats
 from hardgrain.show.style import COLOURS, colour_map
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
-from hardgrain.scene.model import Floats
 from hardgrain.show.series import Panel, curve_name, draw_panels, measured
 from hardgrain.show.style import COLOURS, GREY, colour_map, label, plain_ticks, style, symbols
 

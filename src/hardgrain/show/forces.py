@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.forces.bounds import Bounds
 from hardgrain.forces.space import ForceSpace
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Floats
 from hardgrain.show.network import KNOWN, UNBOUNDED, draw_network
 from hardgrain.show.network_look import Shade
 from hardgrain.show.style import save, style

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.io.runfile import RunFile
 from hardgrain.io.whole import check_target, whole
 from hardgrain.measure.snapshot import snapshots
 from hardgrain.run.scenario import stored_scenario
-from hardgrain.scene.model import Floats
 from hardgrain.show.colour import PLAIN
 from hardgrain.show.network import Picture, about
 from hardgrain.show.network_look import Look, scale

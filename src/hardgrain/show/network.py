@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Floats
 from hardgrain.show import plane
 from hardgrain.show.colour import (
     PLAIN,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.forces.packing import Packing
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.model import Floats
 from hardgrain.show import plane
 from hardgrain.show.colour import (
     PLAIN,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import FLAT, INSIDE, PLANE, ROUND, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.model import Floats
-from hardgrain.scene.wall_kinds import FLAT, INSIDE, PLANE, ROUND, SEGMENT
 from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["BAND", "Circle", "Lines", "PlaneView", "Shape", "bounds", "force_lines", "see", "walls"]

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import Snapshot, snapshots
-from hardgrain.scene.model import Floats
 from hardgrain.show import plane
 from hardgrain.show.colour import SEEN, grain_field
 from hardgrain.show.network import FORCE_MAP, GRAIN, RIM

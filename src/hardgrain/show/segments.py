@@ -14,7 +14,7 @@ from matplotlib.collections import Collection
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
-from hardgrain.scene.model import Floats
+from hardgrain.core.model import Floats
 
 __all__ = ["Segments"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.run.summary import CONVERGED
-from hardgrain.scene.model import Floats
 from hardgrain.show.style import COLOURS, GREY, label, new_figure, plain_ticks, style, symbols
 
 if TYPE_CHECKING:

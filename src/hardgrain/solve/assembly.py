@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
+from hardgrain.core.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit, scalar
 from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import BLOCKED
 from hardgrain.point.frame import make_frame
 from hardgrain.point.inertia import TENSOR, make_inertia
-from hardgrain.scene.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
 from hardgrain.solve.matrices import GlobalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
 

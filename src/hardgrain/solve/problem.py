@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardgrain.core.model import ContactRows, Floats, Ints
 from hardgrain.kernels import jit
 from hardgrain.point.given import Given, Motion
-from hardgrain.scene.model import ContactRows, Floats, Ints
 
 __all__ = ["Floats", "Ints", "Motion", "Problem", "Solution", "Stage"]
 
@@ -19,7 +19,7 @@ __all__ = ["Floats", "Ints", "Motion", "Problem", "Solution", "Stage"]
 class Problem:
     """One step's contact problem: find P and v = v* + M⁻¹ H P so that every contact obeys its law.
 
-    Contacts are rows as the narrow phase wrote them (`hardgrain.scene.model.Contacts`), sorted by
+    Contacts are rows as the narrow phase wrote them (`hardgrain.core.model.Contacts`), sorted by
     their bodies. No solver knows shapes or materials: arms say where a contact lies, ``law`` which
     row of ``laws`` holds. Arrays are not to be changed by a solver.
     """

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.contact.shapes import Shapes
+from hardgrain.core.model import ContactRows, Floats
 from hardgrain.cpu.ledger import (
     contact_work,
     kinetic_energy,
@@ -17,7 +18,6 @@ from hardgrain.cpu.ledger import (
 )
 from hardgrain.kernels import jit
 from hardgrain.point.ledger import Means
-from hardgrain.scene.model import ContactRows, Floats
 from hardgrain.step.loads import pace
 from hardgrain.step.rest import rms_speed
 from hardgrain.step.walls import wall_work

@@ -35,11 +35,11 @@ import numpy as np
 
 from hardgrain.contact.arms import surface_velocity
 from hardgrain.contact.detect import Detector
+from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.inertia import kicked, rotate, turn
 from hardgrain.errors import RunError
 from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
-from hardgrain.scene.model import Contacts, Floats, Model, State
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
 from hardgrain.step.account import (

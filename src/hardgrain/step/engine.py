@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from hardgrain.core.model import Model, State
 from hardgrain.scene._base import Count, Finite, NotNegative, Positive, Spec
-from hardgrain.scene.model import Model, State
 from hardgrain.solve.solver import Solver
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from hardgrain.contact.arms import surface_velocity
 from hardgrain.contact.pairs import rotate
+from hardgrain.core.model import Contacts, Floats, Model
 from hardgrain.cpu.inertia import turn
-from hardgrain.scene.model import Contacts, Floats, Model
 
 __all__ = ["Glue", "carried"]
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from hardgrain.contact.pairs import extent, wall_geometry
+from hardgrain.core.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
 from hardgrain.cpu.inertia import TENSOR, inverses_in_space
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.kernels import jit
-from hardgrain.scene.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, State
 from hardgrain.step.report import Pace
 
 __all__ = ["Loads", "move", "turned"]

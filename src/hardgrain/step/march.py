@@ -21,13 +21,13 @@ import numpy as np
 
 from hardgrain.addresses import Address, address_of, by_address
 from hardgrain.contact.search import Found, Place, find, overlooked
+from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.inertia import inverses_in_space, kicked, rotate, turn
 from hardgrain.cpu.relaxation import RELAXED
 from hardgrain.kernels import inlined, intrinsic, jit, scalar, types
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.sweeping import Sweeping
-from hardgrain.scene.model import Floats
-from hardgrain.scene.wall_kinds import Walls
 from hardgrain.step.account import (
     CANDIDATES,
     LOADED,

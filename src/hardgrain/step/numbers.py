@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.errors import HardgrainError
 from hardgrain.kernels import jit
-from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["farthest", "refuse_unfit"]
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.errors import INTACT
 from hardgrain.kernels import compile_seconds
-from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["INTACT", "Pace", "Softness", "StepReport", "Stopwatch", "Stride", "not_a_number"]
 

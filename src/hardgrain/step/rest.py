@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Model
 from hardgrain.cpu.ledger import twice_energy
 from hardgrain.kernels import jit
-from hardgrain.scene.model import Model
 
 __all__ = ["pushed_bodies", "rms_speed"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardgrain.core.geometry import TINY, min_image, wall_gap
 from hardgrain.kernels import device, jit
 from hardgrain.law.spring import make_spring
-from hardgrain.scene.geometry import TINY, min_image, wall_gap
 
 _spring = make_spring(device)
 normal_force, onto_plane, stretch = _spring.normal_force, _spring.onto_plane, _spring.stretch
@@ -62,7 +62,7 @@ class Pairs(NamedTuple):
 class MovingWalls(NamedTuple):
     """All walls in 3D, and how they stood when the step began.
 
-    They are rows as in `scene.wall_kinds`; a circle is a cylinder along z.
+    They are rows as in `core.wall_kinds`; a circle is a cylinder along z.
     """
 
     kind: np.ndarray  # (w,)

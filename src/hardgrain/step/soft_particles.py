@@ -24,13 +24,13 @@ import numpy as np
 
 from hardgrain.contact.pairs import PairList, turning_speed, wall_geometry
 from hardgrain.contact.rows import complete
+from hardgrain.core import lawtable
+from hardgrain.core.geometry import INSIDE, OUTSIDE
+from hardgrain.core.model import Contacts, Floats, Model, State
+from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.inertia import turn
 from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
 from hardgrain.errors import InputError, RunError
-from hardgrain.scene import lawtable
-from hardgrain.scene.geometry import INSIDE, OUTSIDE
-from hardgrain.scene.model import Contacts, Floats, Model, State
-from hardgrain.scene.wall_kinds import Walls
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
 from hardgrain.step.loads import Loads

@@ -37,10 +37,10 @@ import math
 import numpy as np
 
 from hardgrain.contact.pairs import wall_geometry
+from hardgrain.core import lawtable
+from hardgrain.core.geometry import INSIDE, PLANE
+from hardgrain.core.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.errors import InputError
-from hardgrain.scene import lawtable
-from hardgrain.scene.geometry import INSIDE, PLANE
-from hardgrain.scene.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.step.engine import SoftParticles
 from hardgrain.theory.spring import damping_ratio, largest_step
 

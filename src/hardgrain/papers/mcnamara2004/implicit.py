@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.errors import RunError
 from hardgrain.forces.packing import Packing
 from hardgrain.kernels import device, jit
-from hardgrain.scene.model import Floats, Model, State
 
 __all__ = ["SoftDisks"]
 

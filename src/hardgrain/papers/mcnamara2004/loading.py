@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
+from hardgrain.core.model import contact_key
 from hardgrain.forces.packing import Packing, packing
 from hardgrain.forces.program import Program
 from hardgrain.forces.space import ForceSpace
@@ -43,7 +44,6 @@ from hardgrain.papers.mcnamara2004.judge import ENOUGH, statement
 from hardgrain.papers.mcnamara2004.settled import DT, LOOSE, at_rest, settled
 from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import contact_key
 from hardgrain.scene.place import Grid
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.sizes import Uniform

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hardgrain
+from hardgrain.core.model import State
 from hardgrain.errors import RunError
 from hardgrain.forces.bounds import Bounds
 from hardgrain.forces.packing import Packing, packing
@@ -46,7 +47,6 @@ from hardgrain.kernels import cache_folder
 from hardgrain.papers.mcnamara2004.implicit import SoftDisks
 from hardgrain.parallel import cores, pmap
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import State
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, ContactLaw, Grains, Material

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.model import State
 from hardgrain.errors import RunError
 from hardgrain.papers.fit import Floats
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import State
 from hardgrain.scene.place import At, Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.sizes import Uniform, draw

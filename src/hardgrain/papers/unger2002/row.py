@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Contacts
 from hardgrain.errors import InputError
 from hardgrain.papers.fit import LEAST_POINTS, Floats, Ringing, damped_sine
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import Contacts
 from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Plane

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from hardgrain.core.model import State
 from hardgrain.papers.unger2002 import packing, row
 from hardgrain.papers.unger2003.cost_relaxation import (
     FIXED,
@@ -18,7 +19,6 @@ from hardgrain.papers.unger2003.cost_relaxation import (
     relaxation,
 )
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import State
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.sizes import Uniform

@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hardgrain.core.model import State
 from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
 from hardgrain.papers.figures import COLOURS, new_figure
 from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.parallel import pmap
 from hardgrain.run.simulation import Simulation
-from hardgrain.scene.model import State
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.sizes import Uniform

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.model import Floats
 from hardgrain.show.colour import Bytes
 from hardgrain.show.view import shapes
 from hardgrain.show.view.fields import Colours

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hardgrain.core.model import Contacts, Floats
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import Snapshot, model_of, snapshot
-from hardgrain.scene.model import Contacts, Floats
 from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["LiveRun"]

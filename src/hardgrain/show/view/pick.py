@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.measure.stress import grain_stress
 from hardgrain.measure.structure import contact_numbers
-from hardgrain.scene.model import Floats
 from hardgrain.show.view.picture import ForceNetwork, centres
 
 __all__ = ["Facts", "contact_at", "contact_facts", "find_contact", "grain_at", "grain_facts"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats, Ints
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.model import Floats, Ints
 from hardgrain.show.colour import Bytes, as_bytes
 from hardgrain.show.style import colour_map
 

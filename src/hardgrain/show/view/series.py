@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hardgrain.scene.model import Floats
+from hardgrain.core.model import Floats
 
 __all__ = ["Curve", "curve", "names"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import OUTSIDE, ROUND, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.model import Floats
-from hardgrain.scene.wall_kinds import OUTSIDE, ROUND, SEGMENT
 from hardgrain.scene.wall_shape import WallShape, circle
 
 __all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]

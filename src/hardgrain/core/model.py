@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.scene.brief import brief
-from hardgrain.scene.contact_rows import ContactRows
-from hardgrain.scene.lawtable import N_PARAMETERS
+from hardgrain.core.brief import brief
+from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.lawtable import N_PARAMETERS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -93,7 +93,7 @@ class Model:
     laws: Floats  # (materials, materials, N_PARAMETERS) the laws of pairs of materials
     periodic: Floats  # (dim,) period, 0: open [length]
     gravity: Floats  # (dim,) [acceleration]
-    wall_kind: Ints  # (w,) see hardgrain.scene.wall_kinds
+    wall_kind: Ints  # (w,) see hardgrain.core.wall_kinds
     wall_axis: Floats  # (w, dim) normal, end − start or axis, at orientation zero
     wall_size: Floats  # (w,) radius of a cylinder or of a hole [length]
     wall_offset: Floats  # (w, dim) from the point a wall turns about to its geometric point

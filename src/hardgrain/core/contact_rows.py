@@ -17,7 +17,7 @@ Ints = NDArray[np.int32]
 
 
 class ContactRows(NamedTuple):
-    """What a compiled function reads of contacts; see `hardgrain.scene.model.Contacts`."""
+    """What a compiled function reads of contacts; see `hardgrain.core.model.Contacts`."""
 
     first: Ints
     second: Ints

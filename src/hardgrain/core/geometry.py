@@ -1,6 +1,6 @@
 """Distance and direction from a grain to a wall, and the nearest periodic image.
 
-Walls are rows of flat arrays, explained in `hardgrain.scene.wall_kinds`.
+Walls are rows of flat arrays, explained in `hardgrain.core.wall_kinds`.
 """
 
 import math
@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.kernels import scalar
-from hardgrain.scene.wall_kinds import (
+from hardgrain.core.wall_kinds import (
     DISK,
     INSIDE,
     OUTSIDE,
@@ -22,6 +21,7 @@ from hardgrain.scene.wall_kinds import (
     TRIANGLE,
     Walls,
 )
+from hardgrain.kernels import scalar
 
 __all__ = [
     "DISK", "INSIDE", "OUTSIDE", "PLANE", "RECTANGLE", "SEGMENT", "TINY", "TRIANGLE",

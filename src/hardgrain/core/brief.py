@@ -38,7 +38,7 @@ def _text(self: Any) -> str:
 
 
 def _html(self: Any) -> str:
-    from hardgrain.scene.fields import field_texts
+    from hardgrain.core.fields import field_texts
 
     about = {text.name: text for text in field_texts(type(self))}
     rows = []
