@@ -50,6 +50,7 @@ _COMPILED = (
     "core/geometry",
     "core/lawtable",
     "core/contact_rows",
+    "core/solids",
     "core/wall_kinds",
     "law",
     "point",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardgrain.core.brief import brief
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.lawtable import N_PARAMETERS
+from hardgrain.core.solids import ROUND_GRAINS, Solids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -83,7 +84,7 @@ class Model:
     pistons, chains and free grains are one thing.
     """
 
-    radius: Floats  # (n,) [length]
+    radius: Floats  # (n,) of the smallest ball about a grain's centre that holds it [length]
     inv_mass: Floats  # (nb, dim) [1/mass]
     inv_inertia: Floats  # (nb, ns) [1/(mass length²)]
     mass: Floats  # (nb,) true mass, also of locked or driven grains; 0 for walls without
@@ -108,6 +109,7 @@ class Model:
     # (nb, 3) principal moments of inertia about the axes that `State.orientation` turns, zero for
     # walls; (0, 3) where all grains are balls, whose three moments are equal
     moments: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    solids: Solids = ROUND_GRAINS  # shapes of grains; empty where all are disks or balls
     # (materials, materials) which of scene.contacts holds for a pair, −1: the default
     law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     # (n,) number that a grain keeps throughout a run, whatever its row; the rows, unless given
@@ -151,6 +153,28 @@ class Model:
         """Number of grains."""
         return self.radius.size
 
+    @property
+    def round(self) -> bool:
+        """Whether all grains are disks or balls."""
+        return not self.solids.shape.size
+
+    @cached_property
+    def volume(self) -> Floats:
+        """(n,) area in 2D, volume in 3D, of each grain [length^dim]."""
+        if self.round:
+            ball = np.pi if self.dim == 2 else 4.0 / 3.0 * np.pi
+            return ball * self.radius**self.dim
+        own: Floats = self.solids.volume[self.solids.shape] * self.solids.size**self.dim
+        return own
+
+    @cached_property
+    def width(self) -> Floats:
+        """(n,) least distance of two parallel lines or planes around each grain [length]."""
+        if self.round:
+            return 2.0 * self.radius
+        own: Floats = self.solids.width[self.solids.shape] * self.solids.size
+        return own
+
     def body_name(self, i: int) -> str:
         """A body in words."""
         return f"grain {self.id[i]}" if i < self.n else f"wall {self.wall_names[i - self.n]!r}"
@@ -172,10 +196,13 @@ class Model:
             return self
         rows, renumber = some_bodies(grains, self.n, self.bodies)
         bodies = ("inv_mass", "inv_inertia", "mass", "inertia", "material")
-        arrays = {name: getattr(self, name)[rows] for name in bodies}
+        arrays: dict[str, Any] = {name: getattr(self, name)[rows] for name in bodies}
         if len(self.moments):
             arrays["moments"] = self.moments[rows]
         arrays |= {name: getattr(self, name)[grains] for name in ("radius", "group", "id")}
+        if not self.round:
+            own = self.solids
+            arrays["solids"] = own._replace(shape=own.shape[grains], size=own.size[grains])
         drives, locks, pressures = [], [], []
         for drive in self.drives:
             driven = renumber[drive.bodies]
@@ -284,6 +311,15 @@ class Contacts:
         """One number for each contact, increasing: its identity, shape (m,)."""
         return contact_key(self.first, self.second, self.feature, bodies)
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the contacts are sorted by (first, second, feature), each there once."""
+        later = np.diff(self.feature) > 0
+        for name in ("second", "first"):
+            step = np.diff(getattr(self, name))
+            later = (step > 0) | ((step == 0) & later)
+        return bool(later.all())
+
     def chosen(self, which: Rows | NDArray[np.bool_]) -> Contacts:
         """Some of the contacts, by their rows or by a mask."""
         return Contacts(**{name: getattr(self, name)[which] for name in self.__dataclass_fields__})
@@ -302,9 +338,7 @@ class Contacts:
         """
         turned = number[self.first] > number[self.second]
         first, second = np.where(turned, [self.second, self.first], [self.first, self.second])
-        bodies = int(number.max(initial=0)) + 1
-        key = contact_key(number[first], number[second], self.feature, bodies)
-        rows = np.argsort(key, kind="stable")  # which takes little time if they are in order
+        rows = np.lexsort((self.feature, number[second], number[first]))
         seen = replace(self, first=first, second=second).chosen(rows)
         if turned.any():
             side = turned[rows, None]

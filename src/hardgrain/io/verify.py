@@ -234,7 +234,7 @@ def check_contacts(rows: Contacts, layout: Layout, laws: int) -> None:
     first, second = rows.first, rows.second
     if (first < 0).any() or (first >= second).any() or (second >= layout.bodies).any():
         raise Damaged("its contacts are between bodies that do not exist")
-    if (first >= layout.grains).any() or (np.diff(rows.key(layout.bodies)) <= 0).any():
+    if (first >= layout.grains).any() or not rows.in_order:
         raise Damaged("its contacts are not in order")
     if ((rows.law < 0) | (rows.law >= laws)).any():
         raise Damaged("its contacts have laws that do not exist")
