@@ -271,7 +271,7 @@ class ContactDynamics:
         Solved again, from the impulses found, if they would close a pair that was no candidate.
         """
         with self.seconds.of("detect"):
-            contacts = self.detector.find(state, velocity)
+            contacts = self.detector.find(state, velocity, spin)
         sweeps = 0
         for n in range(ROUNDS):
             if self.solver.start == "zero":
@@ -283,7 +283,9 @@ class ContactDynamics:
             if n == ROUNDS - 1 or not math.isfinite(solution.residual):
                 break
             with self.seconds.of("detect"):
-                more = self.detector.overlooked(state, contacts, solution.velocity, 2**n - 1)
+                more = self.detector.overlooked(
+                    state, contacts, solution.velocity, 2**n - 1, solution.spin
+                )
             if more is None:
                 break
             contacts = more
