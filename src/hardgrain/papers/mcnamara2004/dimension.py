@@ -25,7 +25,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
     DAMPING,
     FAMILIES,
     STIFFNESS,
-    Found,
+    BoundedPacking,
     Setup,
     everything,
     families,
@@ -93,7 +93,7 @@ _TEXT = (
 
 
 # ---------------------------------------------------------------------- counting
-def _counts(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _counts(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     every = [f for family in FAMILIES for f in found[family]]
     spaces = [f.space for f in every]
     table: dict[str, Any] = {
@@ -220,7 +220,7 @@ def _overlap(p: Packing) -> tuple[float, float]:
     return float(overlap.mean() / p.radius.mean()), float(spring.mean() / p.radius.mean())
 
 
-def _overlaps(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _overlaps(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     overlap = {k: np.array([_overlap(f.packing) for f in found[k]]) for k in ("CD-1", "MD-2")}
     rigid, rigid_error = mean_and_error(overlap["CD-1"][:, 0])
     soft, soft_error = mean_and_error(overlap["MD-2"][:, 0])

@@ -19,7 +19,7 @@ from hardgrain.papers.mcnamara2004.judge import (
     over_packings,
     statement,
 )
-from hardgrain.papers.mcnamara2004.pipeline import FAMILIES, Found, families
+from hardgrain.papers.mcnamara2004.pipeline import FAMILIES, BoundedPacking, families
 
 PAPER = {
     ("CD-1", "CD-2"): (50.0, 3.0),
@@ -67,7 +67,7 @@ _TEXT = (
 )
 
 
-def _distances(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _distances(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     table: dict[str, Any] = {"seed": [f.setup.seed for f in found["CD-1"]]}
     n = len(found["CD-1"])
     apart = {
@@ -95,7 +95,7 @@ def _distances(outcome: Outcome, found: dict[str, list[Found]]) -> None:
     outcome.tables["distances"] = table
 
 
-def _fig11(outcome: Outcome, found: dict[str, list[Found]], quick: bool) -> None:
+def _fig11(outcome: Outcome, found: dict[str, list[BoundedPacking]], quick: bool) -> None:
     edges = np.linspace(0.0, 1.0, 21)
     figure, axes = new_figure(1, 2)
     table: dict[str, Any] = {"low": edges[:-1], "high": edges[1:]}
@@ -238,7 +238,7 @@ def _history(outcome: Outcome, stars: dict[str, Any], force: dict[str, list[Floa
 
 
 # ---------------------------------------------------------------------- Fig. 13
-def _fig13(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _fig13(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     edges = np.arange(0.0, 125.0, 5.0)
     figure, axes = new_figure(1, 1, width=6.0)
     table: dict[str, Any] = {"low": edges[:-1], "high": edges[1:]}

@@ -53,7 +53,7 @@ from hardgrain.scene.spec import Box, ContactLaw, Grains, Material
 from hardgrain.solve.gauss_seidel import GaussSeidel
 
 __all__ = [
-    "FAMILIES", "Found", "Setup", "everything", "families", "kept", "made", "measured",
+    "FAMILIES", "BoundedPacking", "Setup", "everything", "families", "kept", "made", "measured",
     "soft",
 ]  # fmt: skip
 
@@ -254,7 +254,7 @@ def made(setup: Setup, family: str) -> Packing:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BoundedPacking:
     """A packing and the least and greatest of all its forces."""
 
     setup: Setup
@@ -268,7 +268,7 @@ class Found:
         return self.space.packing
 
 
-def measured(setup: Setup, family: str) -> Found:
+def measured(setup: Setup, family: str) -> BoundedPacking:
     """A packing with its bounds, from disk if they were found before."""
     space = ForceSpace(made(setup, family))
 
@@ -280,7 +280,7 @@ def measured(setup: Setup, family: str) -> Found:
     stored = kept(setup, family, "bounds", make)
     programs, pivots, dimension = (int(k) for k in stored["counts"])
     bounds = Bounds(stored["low"], stored["high"], programs, pivots)
-    return Found(setup, family, space, bounds, dimension)
+    return BoundedPacking(setup, family, space, bounds, dimension)
 
 
 def everything(f: Callable[[A], B], items: Sequence[A], what: str) -> list[B]:
@@ -302,7 +302,7 @@ def _both(job: tuple[Setup, str]) -> None:
 
 
 @cache
-def families(quick: bool) -> dict[str, list[Found]]:
+def families(quick: bool) -> dict[str, list[BoundedPacking]]:
     """All packings of the paper, family by family and seed by seed, with their bounds."""
     setups = [Setup(seed) for seed in range(SEEDS_QUICK if quick else SEEDS)]
     everything(partial(made, family="CD-1"), setups, "packings CD-1")

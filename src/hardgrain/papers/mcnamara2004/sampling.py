@@ -17,7 +17,7 @@ from hardgrain.papers.mcnamara2004.indeterminacy_extremal import ROOM
 from hardgrain.papers.mcnamara2004.judge import statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     Arrays,
-    Found,
+    BoundedPacking,
     Setup,
     everything,
     families,
@@ -81,7 +81,7 @@ def _sampled(job: tuple[Setup, str, int, int]) -> Arrays:
     return kept(setup, family, f"sample {perturbed} {uniform} {TOLERANCE}", make)
 
 
-def _numbers(found: Found, perturbed: int, uniform: int) -> Arrays:
+def _numbers(found: BoundedPacking, perturbed: int, uniform: int) -> Arrays:
     """Figures of both samples."""
     space, p = found.space, found.packing
     seed = found.setup.seed
