@@ -55,6 +55,7 @@ VARIED: dict[str, dict[str, Any]] = {
     "γ/4": {"damping": 0.25},
     "γ/16": {"damping": 0.0625},
 }  # fmt: skip
+# What the paper gives: the mean normal force R̄, and the distances between families [m̄ g].
 PAPER = {"R": 9.3, "CD-1 to CD-2": 50.0, "CD-1 to MD-2": 75.0, "CD-2 to MD-2": 45.0}
 # The paper's accuracy; that of R is not given and is taken to be about ours.
 PAPER_ERROR = {"R": 0.3, "CD-1 to CD-2": 3.0, "CD-1 to MD-2": 4.0, "CD-2 to MD-2": 3.0}

@@ -26,8 +26,9 @@ __all__ = ["EDGES", "ROOM", "extremal_states", "fig8"]
 # Extremal states, by the choice among them. Random vertices are what agrees with the paper.
 SEEDS: dict[Choice, int] = {"random": 60, "vertex": 8, "nearest": 2}
 EDGES = np.arange(0.0, 405.0, 5.0)  # edges of the bins of normal forces [m̄ g]
-ROOM = 10.0
+ROOM = 10.0  # [tolerance of a constraint] sums along chains of contacts may miss by so many
 
+# [m̄ g] Where the main maximum of Fig. 8 lies, read off by eye.
 PEAK = {"CD": 60.0, "MD": 75.0}
 
 

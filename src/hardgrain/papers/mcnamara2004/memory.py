@@ -21,6 +21,7 @@ from hardgrain.papers.mcnamara2004.judge import (
 )
 from hardgrain.papers.mcnamara2004.pipeline import FAMILIES, BoundedPacking, families
 
+# The paper's mean distances between families, and their errors [m̄ g].
 PAPER = {
     ("CD-1", "CD-2"): (50.0, 3.0),
     ("CD-1", "MD-2"): (75.0, 4.0),
@@ -36,6 +37,7 @@ DIFFERS: dict[Any, str] = {
 }
 LARGE = 40.0  # a normal force that few contacts have [m̄ g]
 END = 1e-3  # R_* or T_* this near to 0 or 1 is there
+# How a family is drawn: colour, contact dynamics or molecular dynamics, first or second history.
 LINES: dict[str, dict[str, Any]] = {
     f: {"color": HUES[f], "ls": "-" if f[:2] == "CD" else ":", "lw": 2.0 if f[-1] == "1" else 1.0}
     for f in FAMILIES

@@ -60,7 +60,7 @@ __all__ = [
 FAMILIES = ("CD-1", "MD-1", "CD-2", "MD-2")
 SEEDS, SEEDS_QUICK = 60, 3  # number of seeds: the paper's, and fewer for the quick version
 
-FRICTION = 0.3
+FRICTION = 0.3  # coefficient of friction, the paper's [1]
 STIFFNESS, DAMPING = 1.2e5, 7.7e4  # [m̄ g/r], [(m̄ g/r) √(r/g)]
 DT = 0.01  # a grain that has fallen all the way moves by a tenth of r in it [√(r/g)]
 STEPS = 100  # steps without motion after which a fall has ended

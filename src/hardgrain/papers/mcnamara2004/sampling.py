@@ -25,6 +25,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
     measured,
 )
 
+# The paper's radii r of the set of forces, and their errors [m̄ g].
 PAPER = {"CD-1": (33.0, 1.4), "CD-2": (34.0, 1.3), "MD-1": (41.0, 1.7), "MD-2": (40.0, 1.5)}
 SCATTER = 12.0  # scatter of r between packings, in all families [m̄ g]
 STATES, UNIFORM = 500, 1000  # states of each packing; the paper has 500 of the first kind

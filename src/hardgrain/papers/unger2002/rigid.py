@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT"]
 
-TOLERANCE = 1e-8
+TOLERANCE = 1e-8  # residual of the rigid solver: far below all that is measured here
 PARTICLES, FORCE = 50, 0.05  # the chain and the force of Fig. 4
-SWEEPS = 40
+SWEEPS = 40  # N_I of the sweeps that it is compared with, as in Fig. 4
 MORE = 1.0  # loads that are added to a chain at rest
 JUMP = 1e-2  # relative rise of the piston's force; the packings have borne twice as much before
 

@@ -92,6 +92,7 @@ def situation(name: str) -> Situation:
     return make[name]()
 
 
+# [d] Diameters: a spread that keeps disks from crystallising, with a mean of one.
 SIZE = Uniform(min=2.0 / 3.0, max=4.0 / 3.0)
 TIGHT = GaussSeidel(stop="residual", tolerance=1e-3, sweeps=MOST)  # solver for what comes before
 
