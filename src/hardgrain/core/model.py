@@ -168,8 +168,7 @@ class Model:
     def volume(self) -> Floats:
         """(n,) area in 2D, volume in 3D, of each grain [length^dim]."""
         if self.round:
-            ball = np.pi if self.dim == 2 else 4.0 / 3.0 * np.pi
-            return ball * self.radius**self.dim
+            return (np.pi if self.dim == 2 else 4.0 / 3.0 * np.pi) * self.radius**self.dim
         own: Floats = self.solids.volume[self.solids.shape] * self.solids.size**self.dim
         return own
 

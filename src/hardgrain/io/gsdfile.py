@@ -1,10 +1,10 @@
 """GSD files, for OVITO, freud and HOOMD-blue: written, and read as packings.
 
-Schema ``hoomd``. The box is centred at zero, as the schema has it; what is subtracted from all
-positions, the centre of the first frame, stands in ``log/configuration/origin`` and is added again
-on reading. Along axes that are not periodic the box holds all grains of the frame and some room.
-Contacts of grains are bonds. GSD has no walls, so the force of all walls on a grain is one of its
-numbers:
+Files follow the schema ``hoomd``. The box is centred at zero, as it must be there; what is
+subtracted from all positions, the centre of the first frame, stands in ``log/configuration/origin``
+and is added again on reading. Along axes that are not periodic the box holds all grains of the
+frame and some room. Contacts of grains are bonds. GSD has no walls, so the force of all walls on a
+grain is one of its numbers:
 
     log/particles/stress        (n, 9) of each grain, xx xy xz yx …, compression positive
     log/particles/spin          (n, 3)

@@ -32,12 +32,12 @@ __all__ = [
 
 Array = NDArray[Any]
 
-FORMAT = 2
+FORMAT = 2  # version of the format that is written; it rises when old programs could not read it
 FORMATS = (1, 2)  # versions of the format that can be read
 MARK = "hardgrain_run_file"  # root attribute by which a run file is recognised; it holds the format
 
-# Chunks [bytes]. Small rows share a chunk: 16 KiB keeps a file of ten grains below 1 MB, and the
-# chunk that grows is rewritten with every frame. Large rows are split at 1 MiB.
+# [bytes] Sizes of chunks. Small rows share one: 16 KiB keeps a file of ten grains below 1 MB, and
+# the chunk that grows is rewritten with every frame. Large rows are split at 1 MiB.
 _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 

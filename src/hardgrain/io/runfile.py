@@ -139,7 +139,7 @@ class RunFile:
         return int(found)
 
     def close(self) -> None:
-        """Close the file. Harmless when closed."""
+        """Close the file; a file that is closed stays so."""
         if self._h5 is not None:
             self._h5.close()
             self._h5 = None

@@ -178,7 +178,7 @@ class Snapshot:
         return self.tree_of(self.wrapped)
 
     def tree_of(self, x: Floats) -> cKDTree:
-        """The same of some of them, (k, dim) in the cell."""
+        """A tree of some points, (k, dim), to search for neighbours across periods."""
         period = self.model.periodic
         inside = np.clip(x - self.low, 0.0, np.nextafter(period, 0.0))  # where rounding left it
         return cKDTree(np.where(period > 0.0, inside, x), boxsize=period)
@@ -246,7 +246,7 @@ class Snapshot:
 
     @cached_property
     def normal_force(self) -> Floats:
-        """(m,) positive: pressing."""
+        """(m,) normal forces, positive where the contact presses."""
         return self.contacts.normal_impulse() / self.dt
 
     @cached_property

@@ -34,7 +34,7 @@ __all__ = ["film_data"]
 ROOM = 2_300_000  # [bytes] room for all frames, so that a page can be mailed
 MOST = 200  # [frames] most that a page holds; more would make it too large to mail
 LEAST = 8  # [frames] fewer do not make a film, and a picture is shown
-GRAIN_BYTES, LINE_BYTES = 9, 9
+GRAIN_BYTES, LINE_BYTES = 9, 9  # [bytes] of a grain and of a line in a frame of the page
 WEAK = 0.02  # [strongest force] lines of weaker forces could not be seen and are left out
 
 

@@ -77,7 +77,7 @@ class Kernels(NamedTuple):
 
     @classmethod
     def like(cls, kind, world, listed, how, moving, last, outcome):
-        """For arguments of `march` like these, and a kind of rows that `RELAXED` knows."""
+        """The kernels of a march with arguments like these; `kind` is one that `RELAXED` knows."""
         rows, feature = last
         x, turned, v, w = moving.position, moving.orientation, moving.velocity, moving.spin
         shapes, place = world.shapes, Place(x, turned, w, v, world.dt)
@@ -99,7 +99,7 @@ class Kernels(NamedTuple):
 
     @staticmethod
     def _turning(world, orientation, spin):
-        """Of bodies that are no balls."""
+        """The two kernels that turn bodies that are no balls, or none where all are."""
         if not len(world.moments):
             return Address(0, 0), Address(0, 0)
         moments, free = world.moments, world.free

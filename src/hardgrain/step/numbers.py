@@ -15,17 +15,18 @@ from hardgrain.kernels import jit
 
 __all__ = ["farthest", "refuse_unfit"]
 
-# [radius] how finely the place of a grain must be resolved. Gaps of a packing at rest are right to
-# about 1e-9 radii at the origin; beyond this, rounding opens and closes contacts.
+# [half the width of a grain, its radius if it is round] How finely the place of a grain must be
+# resolved. Gaps of a packing at rest are right to about 1e-9 of it at the origin; beyond this,
+# rounding opens and closes contacts.
 RESOLVED = 1e-6
 LARGEST = 1e150  # of a velocity, spin or angle: its square must be a number
 
 
 def farthest(model: Model) -> Floats:
     """How far from the origin each body may be, shape (nb,) [length]; walls: as small grains."""
-    radius = np.full(model.bodies, float(model.radius.min(initial=np.inf)))
-    radius[: model.n] = model.radius
-    limit: Floats = radius * (RESOLVED / float(np.finfo(np.float64).eps))
+    half = np.full(model.bodies, 0.5 * float(model.width.min(initial=np.inf)))
+    half[: model.n] = 0.5 * model.width
+    limit: Floats = half * (RESOLVED / float(np.finfo(np.float64).eps))
     return limit
 
 
