@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from scipy.spatial import ConvexHull
 
+import hardgrain as hg
 from hardgrain.core.lawtable import N_PARAMETERS
 from hardgrain.core.model import Contacts, Model, State
-from hardgrain.core.solids import Solids
+from hardgrain.core.solids import ROUND_GRAINS, Solids
+from hardgrain.io.frame import Frame, Record
 from hardgrain.measure.snapshot import Snapshot
 
 Shape = list[tuple[Any, float]]  # corners and radius of each part
@@ -130,8 +133,8 @@ def model_of(own: Solids, dim: int, periodic: Any = None) -> Model:
         periodic=np.zeros(dim) if periodic is None else np.asarray(periodic, float),
         gravity=np.zeros(dim), wall_kind=np.zeros(0, np.int32), wall_axis=np.zeros((0, dim)),
         wall_size=np.zeros(0), wall_offset=np.zeros((0, dim)), wall_side=np.zeros((0, dim)),
-        carrier=np.arange(n, dtype=np.int32), wall_names=(), moments=np.ones((n if dim == 3 else 0, 3)),
-        solids=own,
+        carrier=np.arange(n, dtype=np.int32), wall_names=(),
+        moments=np.ones((n if dim == 3 else 0, 3)), solids=own,
     )  # fmt: skip
 
 
@@ -149,13 +152,69 @@ def scattered(
     ns = 1 if dim == 2 else 3
     model = model_of(own, dim)
     if round:
-        from dataclasses import replace
-
-        from hardgrain.core.solids import ROUND_GRAINS
-
         model = replace(model, solids=ROUND_GRAINS, moments=np.zeros((0, 3)))
     velocity = rng.normal(size=(n, dim))
     state = State(
         0, 0.0, place.astype(float), velocity, np.zeros((n, ns)), turn, Contacts.none(dim)
     )
     return Snapshot(model, state, 0.01, np.zeros(dim))
+
+
+def pressed(dim: int) -> Snapshot:
+    """Two boxes of side 2 on each other, pressed by 2, 1, … at the corners of their faces."""
+    half = dim * (1.0,)
+    own = solids([box(*half)], dim, [0, 0], [1.0, 1.0])
+    x = np.zeros((2, dim))
+    x[1, dim - 1] = 2.0
+    corner = (
+        np.array([[-1.0], [1.0]]) if dim == 2 else np.array([[-1, -1], [1, -1], [1, 1.0], [-1, 1]])
+    )
+    m = len(corner)
+    normal = np.tile(np.eye(dim)[-1], (m, 1))
+    arm = np.column_stack([corner, np.ones(m)])
+    force = np.array([2.0, 1.0, 1.0, 2.0])[:m]
+    contacts = Contacts(
+        np.zeros(m, np.int32), np.ones(m, np.int32), normal, np.zeros(m),
+        0.01 * force[:, None] * normal, np.zeros((m, 1 if dim == 2 else 3)),
+        feature=np.arange(m, dtype=np.int32), arm_first=arm, arm_second=arm - 2.0 * normal,
+        law=np.zeros(m, np.int32),
+    )  # fmt: skip
+    turned = np.zeros((2, 1)) if dim == 2 else np.tile([0.0, 0.0, 0.0, 1.0], (2, 1))
+    still = np.zeros((2, dim)), np.zeros((2, 1 if dim == 2 else 3))
+    return Snapshot(
+        model_of(own, dim), State(1, 0.01, x, *still, turned, contacts), 0.01, np.zeros(dim)
+    )
+
+
+class ShapedRun:
+    """Snapshots as the frames of a run, for what reads run files."""
+
+    path = "shaped.h5"
+
+    def __init__(self, snaps: list[Snapshot]) -> None:
+        model, dim = snaps[0].model, snaps[0].dim
+        left = ("wall_names", "rule", "drives", "pressures", "locks")
+        self.model = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in left}
+        periodic = {"xyz"[k]: (0.0, p) for k, p in enumerate(model.periodic) if p > 0.0}
+        scene = hg.Scene(
+            dimension=dim, periodic=periodic, grains=[hg.Grains(place=hg.At(positions=[dim * [0]]))]
+        )
+        self.scenario = hg.Scenario(title="Shapes", dt=snaps[0].dt, scene=scene)
+        self.header = {"scenario": self.scenario.model_dump_json()}
+        self.wall_names: list[str] = []
+        self.history: dict[str, Any] = {}
+        self.step = np.array([snap.state.step for snap in snaps])
+        self.time = np.array([snap.time for snap in snaps])
+        self._snaps = snaps
+
+    def __len__(self) -> int:
+        return len(self._snaps)
+
+    def __getitem__(self, k: int) -> Frame:
+        s = self._snaps[k].state
+        none = np.zeros((0, s.position.shape[1])), np.zeros((0, s.spin.shape[1]))
+        bodies = s.position, s.orientation, s.velocity, s.spin
+        return Frame(Record(s.step, s.time, *bodies, *none, {}), [])
+
+    def contacts(self, k: int) -> Contacts:
+        return self._snaps[k].state.contacts

@@ -1,13 +1,14 @@
 """Outlines of grains in the plane of a picture.
 
-In 2D an outline belongs to a shape: rounded corners are arcs, and that of a clump is the rim of all
-its parts together. In 3D a part is seen from one side. Its outline is the convex hull of its corners
-as they are projected and, if it is rounded, all points within its radius of this hull; the edges
-between two faces that look at the eye are drawn as lines.
+In 2D an outline belongs to a shape: rounded corners are arcs, and that of a clump is the rim of
+all its parts together. In 3D a part is seen from one side. Its outline is the convex hull of its
+corners as they are projected and, if it is rounded, all points within its radius of this hull; the
+edges between two faces that look at the eye are drawn as lines.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -16,23 +17,25 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.core.solids import Solids
 from hardgrain.scene.grain_shape import Rows, frames, once_for, rows_of
+from hardgrain.scene.polygon_union import SAME, once, rim_of_all
 
-__all__ = ["BEGIN", "CLOSE", "LINE", "Outlines", "outlines_2d", "rim_of_all", "rounded_hull", "seen_3d"]
+__all__ = ["BEGIN", "CLOSE", "LINE", "Outlines", "outlines_2d", "rounded_hull", "seen_3d"]
 
 ARC = 64  # corners of a full circle; a disk 400 pixels wide is off by a quarter of a pixel
 BEGIN, LINE, CLOSE = 0, 1, 2  # what the pen does to reach a point: jump, draw, close the loop
-SAME = 1e-9  # [extent of the shape] distance of two points that is rounding
 
 
 class Outlines(NamedTuple):
     """Loops and lines of several things, one thing after the other."""
 
     points: Floats  # (k, 2)
-    pen: NDArray[np.uint8]  # (k,) BEGIN, LINE or CLOSE; the last repeats the point that began a loop
+    pen: NDArray[
+        np.uint8
+    ]  # (k,) BEGIN, LINE or CLOSE; the last repeats the point that began a loop
     start: Rows  # (things + 1,) where the points of each begin
 
     def of(self, which: NDArray[np.integer]) -> tuple[Outlines, Rows]:
-        """Those of some things, a thing as often as it is named; and to which each point belongs."""
+        """Those of some things, each as often as it is named; and to which each point belongs."""
         rows, owner = rows_of(self.start, which)
         count = np.diff(self.start)[which]
         start = np.concatenate([[0], np.cumsum(count)])
@@ -40,7 +43,8 @@ class Outlines(NamedTuple):
 
     def loops(self, k: int) -> list[Floats]:
         """The closed loops of a thing, (c, 2) each, without the point that repeats."""
-        points, pen = (a[self.start[k] : self.start[k + 1]] for a in (self.points, self.pen))
+        mine = slice(self.start[k], self.start[k + 1])
+        points, pen = self.points[mine], self.pen[mine]
         begin = np.flatnonzero(pen == BEGIN)
         ends = np.append(begin[1:], len(pen))
         return [points[i : j - 1] for i, j in zip(begin, ends) if pen[j - 1] == CLOSE]
@@ -62,8 +66,8 @@ def shape_outlines(solids: Solids) -> Outlines:
     around = rounded_hull(corners, solids.radius)
     ends = solids.part_start.tolist()
     loops = []
-    for i, j in zip(ends, ends[1:]):
-        parts = [_once(around[p]) for p in range(i, j)]
+    for i, j in itertools.pairwise(ends):
+        parts = [once(around[p]) for p in range(i, j)]
         loops.append(parts if j == i + 1 else rim_of_all(parts))
     return _closed(loops)
 
@@ -75,13 +79,6 @@ def _padded(solids: Solids) -> Floats:
     place = np.minimum(np.arange(most), count[:, None] - 1)
     padded: Floats = solids.corner[solids.corner_start[:-1, None] + place]
     return padded
-
-
-def _once(loop: Floats) -> Floats:
-    """A loop without points that repeat the one before."""
-    step = np.linalg.norm(loop - np.roll(loop, 1, axis=0), axis=1)
-    kept = loop[step > SAME * np.ptp(loop, axis=0).max()]
-    return kept if len(kept) else loop[:1]
 
 
 def _closed(things: list[list[Floats]]) -> Outlines:
@@ -202,98 +199,23 @@ def _edges_seen(
 ) -> tuple[Floats, Rows]:
     """Ends (k, 2, 2) of edges between two faces that look at the eye, and the parts they are of.
 
-    On a rounded part a line runs along the middle of the rounding.
+    On a rounded part a line runs near the middle of the rounding.
     """
     edge, of = rows_of(solids.edge_start, part)
-    beside = solids.edge_face[edge]
-    normal = np.einsum("kab,ksb->ksa", turn[of], solids.face_normal[beside])
-    seen = (beside >= 0).all(axis=1) & (normal[..., 1] < -SAME).all(axis=1)
+    between = (solids.edge_face[edge] >= 0).all(axis=1)
+    edge, of = edge[between], of[between]
+    normal = np.einsum("kab,ksb->ksa", turn[of], solids.face_normal[solids.edge_face[edge]])
+    seen = (normal[..., 1] < -SAME).all(axis=1)
     edge, of, normal = edge[seen], of[seen], normal[seen].sum(axis=1)
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-    ends = np.einsum("kab,ksb->ksa", turn[of], solids.corner[solids.edge[edge]])
-    ends = ends + (solids.radius[part[of], None] * normal)[:, None]
+    corner = solids.edge[edge]
+    # all lines that end at a corner meet where the mean of their normals leads from it
+    _, meet = np.unique(of[:, None] * len(solids.corner) + corner, return_inverse=True)
+    meet = meet.reshape(-1, 2)
+    out = np.zeros((int(meet.max(initial=-1)) + 1, 3))
+    for side in meet.T:
+        np.add.at(out, side, normal)
+    out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300)
+    ends = np.einsum("kab,ksb->ksa", turn[of], solids.corner[corner])
+    ends = ends + solids.radius[part[of], None, None] * out[meet]
     ends = ends * size[of, None, None]
     return ends[..., keep], of
-
-
-# ---------------------------------------------------------------------- parts that overlap
-def rim_of_all(parts: list[Floats]) -> list[Floats]:
-    """The rim of convex polygons (k, 2) that overlap or touch, as loops; those of holes run clockwise.
-
-    Of each side, what lies in another polygon is cut away, and what is left is joined end to end.
-    Where two polygons share a part of a side, it stays once if both lie on the same side of it and
-    vanishes if they face each other.
-    """
-    extent = max(float(np.ptp(np.concatenate(parts), axis=0).max()), 1e-300)
-    chains: list[Floats] = []
-    for number, loop in enumerate(parts):
-        others = [(k < number, other) for k, other in enumerate(parts) if k != number]
-        pieces = [
-            np.array([a + s * (b - a), a + t * (b - a)])
-            for a, b in zip(loop, np.roll(loop, -1, axis=0))
-            for s, t in _outside(a, b, others, SAME * extent)
-        ]
-        chains += _joined(pieces, 10.0 * SAME * extent)
-    return _rings(chains)
-
-
-def _outside(
-    a: Floats, b: Floats, others: list[tuple[bool, Floats]], tiny: float
-) -> list[tuple[float, float]]:
-    """Shares (s, t) of the side from a to b that lie in no other polygon."""
-    left = [(0.0, 1.0)]
-    along = b - a
-    length = float(np.hypot(*along))
-    out = np.array([along[1], -along[0]]) / max(length, 1e-300)
-    for earlier, loop in others:
-        side = np.roll(loop, -1, axis=0) - loop
-        normal = np.stack([side[:, 1], -side[:, 0]], axis=1)
-        normal /= np.linalg.norm(side, axis=1, keepdims=True)
-        height, rise = np.einsum("ka,ka->k", normal, a - loop), normal @ along
-        # a side that both have on the same line belongs to the first of them
-        shared = (normal @ out > 1.0 - SAME) & (np.abs(height) <= tiny)
-        room = np.where(shared & (not earlier), -tiny, tiny)
-        flat = np.abs(rise) <= SAME * length
-        if (flat & (height > room)).any():
-            continue
-        steep = np.where(flat, 1.0, rise)
-        cross = np.where(flat, 0.0, (room - height) / steep)
-        enter = float(np.where(~flat & (rise < 0.0), cross, 0.0).max())
-        leave = float(np.where(~flat & (rise > 0.0), cross, 1.0).min())
-        if enter < leave:
-            left = [
-                (s, t)
-                for low, high in left
-                for s, t in ((low, min(high, enter)), (max(low, leave), high))
-                if (t - s) * length > 4.0 * tiny
-            ]
-    return left
-
-
-def _joined(pieces: list[Floats], near: float) -> list[Floats]:
-    """Pieces of one polygon's rim, in order, as chains of points without gaps."""
-    chains: list[list[Floats]] = []
-    for begin, end in pieces:
-        if chains and np.hypot(*(chains[-1][-1] - begin)) <= near:
-            chains[-1].append(end)
-        else:
-            chains.append([begin, end])
-    if len(chains) > 1 and np.hypot(*(chains[-1][-1] - chains[0][0])) <= near:
-        chains[0] = chains.pop() + chains[0][1:]
-    return [np.array(chain) for chain in chains]
-
-
-def _rings(chains: list[Floats]) -> list[Floats]:
-    """Chains of points joined to loops: each goes on where the next one begins."""
-    rings, free = [], list(chains)
-    while free:
-        ring = [free.pop(0)]
-        while free:
-            end, home = ring[-1][-1], float(np.hypot(*(ring[-1][-1] - ring[0][0])))
-            gaps = [float(np.hypot(*(chain[0] - end))) for chain in free]
-            nearest = int(np.argmin(gaps))
-            if home <= gaps[nearest]:
-                break
-            ring.append(free.pop(nearest))
-        rings.append(_once(np.concatenate(ring)))
-    return rings

@@ -7,6 +7,7 @@ size. A grain's own frame is where `State.orientation` turns it. Outlines in the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +17,16 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.core.solids import Solids
 
-__all__ = ["GrainShape", "Part", "frames", "grain_shapes", "once_for", "rows_of", "sides"]
+__all__ = [
+    "GrainShape",
+    "Part",
+    "frames",
+    "grain_shapes",
+    "longest",
+    "once_for",
+    "rows_of",
+    "sides",
+]
 
 Rows = NDArray[np.int64]
 
@@ -28,7 +38,7 @@ _POLYHEDRA = {
     (4, 4): "tetrahedron", (6, 8): "hexahedron", (8, 6): "octahedron", (12, 20): "dodecahedron",
     (20, 12): "icosahedron", (5, 5): "pyramid", (5, 6): "wedge",
 }  # fmt: skip
-RIGHT = 1e-9  # cosine of the angle between two faces that stand upright on one another, but for rounding
+RIGHT = 1e-9  # cosine of a right angle between two faces, but for rounding
 
 
 class Part(NamedTuple):
@@ -102,7 +112,8 @@ def _shapes(solids: Solids, dim: int) -> tuple[GrainShape, ...]:
         )
         around = solids.rim_start[c : d + 1]
         rim = [
-            solids.rim[i:j].astype(np.int64) - a for i, j in zip(around.tolist(), around[1:].tolist())
+            solids.rim[i:j].astype(np.int64) - a
+            for i, j in zip(around.tolist(), around[1:].tolist())
         ]
         beside = solids.edge_face[e:f].astype(np.int64)
         parts.append(
@@ -112,7 +123,7 @@ def _shapes(solids: Solids, dim: int) -> tuple[GrainShape, ...]:
             )
         )  # fmt: skip
     ends = solids.part_start.tolist()
-    return tuple(GrainShape(dim, tuple(parts[i:j])) for i, j in zip(ends, ends[1:]))
+    return tuple(GrainShape(dim, tuple(parts[i:j])) for i, j in itertools.pairwise(ends))
 
 
 def sides(solids: Solids) -> Rows:
@@ -120,6 +131,23 @@ def sides(solids: Solids) -> Rows:
     faces = solids.face_start[solids.part_start]
     count: Rows = np.diff(faces)[solids.shape].astype(np.int64)
     return count
+
+
+def longest(solids: Solids, dim: int) -> Floats:
+    """(s, 3) direction of each shape's long axis: the principal axis with the least moment.
+
+    In 2D the two moments in the plane are not held; there it is the line through the centre from
+    which the corners are least off.
+    """
+    if dim == 3:
+        axis: Floats = np.eye(3)[np.argmin(solids.moments, axis=1)]
+        return axis
+    corner, shape = rows_of(solids.corner_start[solids.part_start], np.arange(len(solids.volume)))
+    x, y, _ = solids.corner[corner].T
+    spread = [np.bincount(shape, w, len(solids.volume)) for w in (x * x - y * y, 2.0 * x * y)]
+    even = np.hypot(*spread) < 1e-9 * np.bincount(shape, x * x + y * y, len(solids.volume))
+    angle = np.where(even, 0.0, 0.5 * np.arctan2(spread[1], spread[0]))
+    return np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=1)
 
 
 def frames(orientation: Floats) -> Floats:

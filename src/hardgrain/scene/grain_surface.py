@@ -1,13 +1,14 @@
 """Surfaces of grains in space: polygons and triangles of each shape, in its own frame.
 
 Parts with sharp corners have their own faces. The surface of a rounded part is the convex hull of
-points on it: the corners of its faces, moved out by the radius, so that flat faces stay flat; and in
-each of many even directions the point that lies farthest there. A clump has the surfaces of all its
-parts, of which those inside others are hidden. In 2D a shape is a flat polygon.
+points on it: the corners of its faces, moved out by the radius, so that flat faces stay flat; and
+in each of many even directions the point that lies farthest there. A clump has the surfaces of all
+its parts, of which those inside others are hidden. In 2D a shape is a flat polygon.
 """
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from typing import NamedTuple
 
@@ -17,7 +18,15 @@ from scipy.spatial import ConvexHull
 from hardgrain.core.model import Floats
 from hardgrain.core.solids import Solids
 from hardgrain.scene.grain_outline import shape_outlines
-from hardgrain.scene.grain_shape import GrainShape, Part, Rows, frames, grain_shapes, once_for, rows_of
+from hardgrain.scene.grain_shape import (
+    GrainShape,
+    Part,
+    Rows,
+    frames,
+    grain_shapes,
+    once_for,
+    rows_of,
+)
 
 __all__ = ["GrainSurface", "GrainSurfaces", "ball", "grain_surfaces", "placed", "shape_surfaces"]
 
@@ -71,7 +80,7 @@ def _flat(loops: list[Floats]) -> GrainSurface:
     outer = [loop for loop in loops if _area(loop) > 0.0]
     points = np.concatenate([np.zeros((0, 2)), *outer])
     start = np.cumsum([0, *map(len, outer)])
-    cells = [np.arange(i, j) for i, j in zip(start, start[1:])]
+    cells = [np.arange(i, j) for i, j in itertools.pairwise(start)]
     return GrainSurface(np.pad(points, ((0, 0), (0, 1))), cells)
 
 
