@@ -13,6 +13,7 @@ from scipy.linalg import null_space
 import hardgrain as hg
 from hardgrain.core.model import Model, State
 from hardgrain.measure.contact_network import ACCURACY, ROUNDS, contact_network, extent
+from hardgrain.measure.outline import spans
 from hardgrain.measure.rigidity import rigidity
 from hardgrain.papers.fit import Floats, damped_sine
 from hardgrain.papers.unger2002 import chain as fig4
@@ -114,7 +115,11 @@ def test_slowest_mode_is_that_of_the_matrix() -> None:
     found, exact = contact_network(model, packing.state, DT), slowest(delassus(packing))
     assert found.rate == pytest.approx(exact, rel=0.02)
     assert found.rate >= exact * (1 - 1e-9)  # a Rayleigh quotient
-    size = extent(packing.state.position[: model.n], model.radius, model.periodic)
+    size = extent(
+        packing.state.position[: model.n],
+        spans(model, packing.state.orientation),
+        model.periodic,
+    )
     assert found.length == pytest.approx(size.max(), rel=0.1)
 
 

@@ -11,16 +11,17 @@ import numpy as np
 
 from hardgrain.core.model import Floats
 from hardgrain.forces.bounds import Bounds
+from hardgrain.forces.cone import Side
 from hardgrain.forces.extremal import Extremal
 from hardgrain.forces.sample import Sample
 from hardgrain.forces.space import ForceSpace
 from hardgrain.io.runfile import RunFile
 from hardgrain.run import unique
-from hardgrain.show.forces import indeterminacy
+from hardgrain.show.forces import NONE, indeterminacy
 
 __all__ = [
     "MOVES", "as_csv", "as_text", "columns", "count", "diameters", "local", "members",
-    "possible", "sampled",
+    "possible", "resultants", "sampled",
 ]  # fmt: skip
 
 NAMED = 6  # [contacts] up to so many are named in a line of text; more are only counted
@@ -43,6 +44,8 @@ def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
         "grains": int(p.radius.size),
         "N": space.grains,
         "M": space.contacts,
+        "K": space.pairs,
+        "round": p.round,
         "unit": {"force": p.unit, "is": f"mean {'weight' if weighs else 'normal force'}"},
         "residual": space.residual,
         "balance": space.balance,
@@ -50,6 +53,11 @@ def count(run: RunFile, step: int, space: ForceSpace) -> dict[str, Any]:
         "null_space": counted.nullity,
         "expected": counted.least,
         "formula": counted.formula,
+        "resultants": {
+            "unique": counted.resultants,
+            "null_space": space.resultant_nullity,
+            "within_faces": counted.within,
+        },
         "found": {
             "sliding": int((slides == 1).sum()),
             "without_force": int((slides == 2).sum()),
@@ -70,6 +78,7 @@ def possible(space: ForceSpace) -> dict[str, Any]:
         "unique": "yes" if space.dimension == 0 else "no",
         "empty": False,
         "dim_F": space.dimension,
+        "dim_resultants": space.resultant_dimension,
         "always": {"sliding": int((always == 1).sum()), "open": int((always == 2).sum())},
         "unbounded": [f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(space.unbounded)],
     }
@@ -86,6 +95,43 @@ def local(space: ForceSpace, bounds: Bounds, cone: str) -> dict[str, Any]:
         "share_with_none": none,
         "pyramids": {"faces": space.faces, "side": cone} if pyramids else None,
         "programs": bounds.programs,
+    }
+
+
+def resultants(space: ForceSpace, bounds: Bounds, cone: str) -> dict[str, Any]:
+    """Ranges of the forces between two bodies, and the table of these, where some touch in faces.
+
+    Forces and torques of the table are in the units of the run; torques are about the middle of the
+    points.
+    """
+    p = space.packing
+    if space.pairs == space.contacts:
+        return {}
+    side: Side = "outside" if cone == "outside" else "inside"
+    found = space.pair_bounds(bounds, side, exact=cone == "round")
+    width = (found.high - found.low)[:, : p.dim] / p.unit
+    width[width < NONE] = 0.0
+    normal, tangential = width[:, 0], np.linalg.norm(width[:, 1:], axis=1)
+    names = ["normal", "tangential", "torque"]
+    if p.dim == 3:
+        names = ["normal", "tangential_1", "tangential_2", "torsion", "torque_1", "torque_2"]
+    table: dict[str, list[Any]] = {
+        "first": found.first.tolist(),
+        "second": found.second.tolist(),
+        "points": found.points.tolist(),
+    }
+    for e, name in enumerate(names):
+        table[name] = found.found[:, e].tolist()
+        table[f"{name}_min"] = found.low[:, e].tolist()
+        table[f"{name}_max"] = found.high[:, e].tolist()
+    none = float(((normal == 0.0) & (tangential == 0.0)).mean())
+    return {
+        "local_resultants": {
+            "normal": _figures(normal),
+            "tangential": _figures(tangential),
+            "share_with_none": none,
+        },
+        "pairs": table,
     }
 
 
@@ -181,16 +227,20 @@ def as_text(facts: dict[str, Any]) -> str:
         answer = "no forces at all balance the load: F is empty, the packing is not stable"
     most = f" of at most {facts['null_space']}" if found["M_s"] <= facts["null_space"] else ""
     names = ", ".join(wedged[:NAMED]) + (", …" if len(wedged) > NAMED else "")
+    noun = "disks" if facts["dimensions"] == 2 else "spheres"
+    noun = noun if facts["round"] else "grains"
+    points = f"points of K = {facts['K']} contacts"
     lines = [
         ("packing", f"{facts['file']}, frame {facts['frame']}, time {facts['time']:.6g}"),
         (
             "size",
-            f"{facts['grains']} {'disks' if facts['dimensions'] == 2 else 'spheres'}, N ="
-            f" {facts['N']} of them in contact, M = {facts['M']} contacts",
+            f"{facts['grains']} {noun}, N = {facts['N']} of them in contact, M = {facts['M']}"
+            f" {'contacts' if facts['K'] == facts['M'] else points}",
         ),
         ("unit", f"{unit} = {facts['unit']['force']:.6g}, the {kind}"),
         ("unbalanced", f"{residual}, {treated}"),
         ("unique?", answer),
+        *_resultants(facts),
         (
             "sliding",
             f"{found['sliding']} contacts, without force {found['without_force']}: M_s ="
@@ -229,6 +279,26 @@ def as_text(facts: dict[str, Any]) -> str:
         )
         lines.append(("norm of F", text))
     return "\n".join(f"{name + ':':<13} {text}" for name, text in lines)
+
+
+def _resultants(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Lines on the forces between two bodies, where these touch in several points."""
+    if facts["K"] == facts["M"] or facts.get("empty"):
+        return []
+    r, answer = facts["resultants"], facts["resultants"]["unique"]
+    text = f"null space {r['null_space']}, besides {r['within_faces']} within faces"
+    if "dim_resultants" in facts:
+        answer = "yes" if facts["dim_resultants"] == 0 else "no"
+        text = f"dimension {facts['dim_resultants']}, {text}"
+    lines = [("resultants", f"unique? {answer}: {text}")]
+    if (d := facts.get("local_resultants")) is not None:
+        share = f"{d['share_with_none']:.1%} of them"
+        lines.append(("of pairs", f"{share} are determined, the others up to {_greatest(d)}"))
+    return lines
+
+
+def _greatest(d: dict[str, Any]) -> str:
+    return " and ".join(f"{d[part]['greatest']:.4g} ({part})" for part in ("normal", "tangential"))
 
 
 def _range(name: str, d: dict[str, Any], unit: str) -> list[tuple[str, str]]:

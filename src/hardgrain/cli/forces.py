@@ -113,6 +113,7 @@ def forces(
                 facts["members"] = during("special members", lambda: facts_of.members(space))
                 bounds = during(_task(space), lambda: _bounds(space, processes, cone))
                 facts["local"] = facts_of.local(space, bounds, cone)
+                facts |= facts_of.resultants(space, bounds, cone)
                 if diameters:
                     states = during("extremal states", lambda: space.extremal(processes=processes))
                     facts["global"] = facts_of.diameters(states)

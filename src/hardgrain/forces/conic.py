@@ -23,7 +23,7 @@ from hardgrain.parallel import pmap
 
 clarabel = later("clarabel")
 
-__all__ = ["conic_bounds", "equations", "feasible", "settings"]
+__all__ = ["Cones", "conic_bounds", "equations", "feasible", "settings"]
 
 # [contacts] Number that one process takes at a time; it changes the time only.
 _SHARE = 16
@@ -40,7 +40,7 @@ _ALMOST = 1e-7
 def feasible(space: ForceSpace) -> bool:
     """Whether there are any forces in the round cones that balance the load."""
     a, b, shape = equations(space)
-    return _Cones(a, b, *shape.shape).minimise(0, 0.0)[0] < np.inf
+    return Cones(a, b, *shape.shape).minimise(0, 0.0)[0] < np.inf
 
 
 def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
@@ -51,7 +51,7 @@ def conic_bounds(space: ForceSpace, processes: int | None = 1) -> Bounds:
     low, high = np.full((2, m, dim), np.nan)
     if not m:
         return Bounds(low, high, 0, 0)
-    first, y, iterations = _Cones(a, b, m, dim).minimise(0, 0.0)
+    first, y, iterations = Cones(a, b, m, dim).minimise(0, 0.0)
     if first == np.inf:
         return Bounds(low, high, 1, iterations)
     fixed = (np.abs(null_vectors(a)[:, 0]) < _FIXED).reshape(m, dim) | (shape == 0.0)
@@ -92,7 +92,7 @@ def _share(
 ) -> tuple[Floats, Floats, int, int]:
     """Find bounds of some contacts that are still NaN, and count programs and iterations."""
     (m, dim), low, high = shape.shape, low.copy(), high.copy()
-    cones = _Cones(a, b, m, dim)
+    cones = Cones(a, b, m, dim)
     programs = iterations = 0
     for contact in contacts:
         for extreme, sign in ((high, -1.0), (low, 1.0)):
@@ -104,8 +104,8 @@ def _share(
     return low[contacts], high[contacts], programs, iterations
 
 
-class _Cones:
-    """Minimise single components over {a y = b, y of each contact in its cone}."""
+class Cones:
+    """Minimise components and their sums over {a y = b, y of each contact in its cone}."""
 
     def __init__(self, a: csc_array, b: Floats, m: int, dim: int) -> None:
         rows, n = a.shape
@@ -120,8 +120,10 @@ class _Cones:
             nothing, np.zeros(n), csc_matrix(whole), right, cones, chosen
         )
 
-    def minimise(self, component: int, cost: float) -> tuple[float, Floats, int]:
-        """The least of cost · y[component] (±inf as in `Program`), where, and the iterations."""
+    def minimise(
+        self, component: int | NDArray[np.intp], cost: float | Floats
+    ) -> tuple[float, Floats, int]:
+        """The least of Σ cost · y[component] (±inf as in `Program`), where, and the iterations."""
         q = np.zeros(self._n)
         q[component] = cost
         self._solver.update(q=q)

@@ -21,6 +21,7 @@ from hardgrain.contact.arms import torque
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.errors import InputError
+from hardgrain.measure.resultants import contact_of_point
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import Loads
@@ -31,12 +32,18 @@ __all__ = ["Packing", "packing"]
 # would be taken for round; less: round ones for others, with wrong ranks.
 ROUNDING = 1e-14
 
+# [radius] A contact that lies further from where that of a round grain would be is one of another
+# shape. Less: rounding makes grains shaped, which then take slower ways; more: it gives shaped ones
+# the arms of round ones.
+ROUND = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Bodies, the contacts between them, and the forces that were found there."""
+    """Bodies, the contact points between them, and the forces that were found there."""
 
-    radius: Floats  # (n,) of the grains, bodies 0 … n − 1 [length]; the other bodies are walls
+    # (n,) of the grains, bodies 0 … n − 1, or of balls around them [length]; the others are walls
+    radius: Floats
     free: NDArray[np.bool_]  # (nb, dim + ns) whether a body can move or rotate
     first: NDArray[np.intp]  # (m,) the first body, a grain
     second: NDArray[np.intp]  # (m,) the second body
@@ -97,6 +104,26 @@ class Packing:
         one = np.cross(n, helper)
         one /= np.linalg.norm(one, axis=1)[:, None]
         return np.stack([one, np.cross(n, one)], axis=1)
+
+    @cached_property
+    def contact(self) -> NDArray[np.intp]:
+        """Which contact of two bodies each point belongs to (m,): a face has several points."""
+        return contact_of_point(self.first, self.second, self.normal)
+
+    @property
+    def pairs(self) -> int:
+        """The number of contacts of two bodies, each of one point or more."""
+        return int(self.contact[-1]) + 1 if self.contacts else 0
+
+    @cached_property
+    def round(self) -> bool:
+        """Whether all points lie where round grains have them."""
+        r = np.append(self.radius, np.zeros(self.free.shape[0] - self.radius.size))
+        grain = self.second < self.radius.size
+        apart = np.abs(self.arm_first - r[self.first, None] * self.normal).max(axis=1)
+        other = np.abs(self.arm_second + r[self.second, None] * self.normal).max(axis=1)
+        near = (apart < ROUND * r[self.first]) & (~grain | (other < ROUND * r[self.second]))
+        return self.pairs == self.contacts and bool(near.all())
 
     @cached_property
     def frame(self) -> Floats:

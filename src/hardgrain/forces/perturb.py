@@ -129,7 +129,7 @@ def _problem(space: ForceSpace) -> Problem:
         inv_inertia=np.ascontiguousarray(inverse[:, dim:]),
         laws=laws,
         remove_overlaps=False,
-        lean=bool(equal.all()),
+        lean=p.round and bool(equal.all()),
     )
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hardgrain.forces.bounds import Bounds
     from hardgrain.forces.extremal import Choice, Extremal
     from hardgrain.forces.members import Which
+    from hardgrain.forces.resultants import PairBounds
     from hardgrain.forces.sample import Method, Sample
 
 __all__ = ["SLIDES", "UNBOUNDED", "ForceSpace", "force_space"]
@@ -97,6 +98,34 @@ class ForceSpace:
         p = self.packing
         return p.dim * p.contacts - p.rows.size
 
+    @property
+    def pairs(self) -> int:
+        """The number of contacts of two bodies, each of which may have several points."""
+        return self.packing.pairs
+
+    @cached_property
+    def within(self) -> int:
+        """Dimensions of the null space that change no resultant (`hardgrain.forces.resultants`)."""
+        from hardgrain.forces.resultants import open_within
+
+        return open_within(self.packing)
+
+    @property
+    def resultant_nullity(self) -> int:
+        """Dimensions of the null space that resultants have."""
+        return self.nullity - self.within
+
+    @cached_property
+    def _wrenches(self) -> csr_array:
+        """From components of forces to resultants, torques divided by radii."""
+        from hardgrain.forces.resultants import wrenches
+
+        p = self.packing
+        begin = np.searchsorted(p.contact, np.arange(p.pairs))
+        lever = np.ones((p.pairs, p.free.shape[1]))
+        lever[:, p.dim :] = p.radius[p.first[begin], None]
+        return csr_array(diags_array(1.0 / lever.ravel()) @ wrenches(p))
+
     @cached_property
     def _mobilised(self) -> tuple[Floats, Floats]:
         """For each contact µ R − |T|, and the larger of |R| and |T|, shape (m,) [unit of force]."""
@@ -127,6 +156,17 @@ class ForceSpace:
         from hardgrain.forces.bounds import bounds
 
         return bounds(self, processes, side, exact)
+
+    def pair_bounds(
+        self, bounds: Bounds | None = None, side: Side = "inside", exact: bool = False
+    ) -> PairBounds:
+        """The least and the greatest of every resultant (`hardgrain.forces.resultants`).
+
+        ``bounds``: those of the points, if they are known, which saves programs.
+        """
+        from hardgrain.forces.resultants import pair_bounds
+
+        return pair_bounds(self, bounds, side, exact)
 
     def extremal(
         self, choice: Choice = "nearest", seed: int = 0, processes: int | None = 1
@@ -239,6 +279,20 @@ class ForceSpace:
             return -1
         if not self.always.any():
             return self.nullity
+        kept = self._kept
+        return int(kept.shape[1]) - rank(self.equations()[0] @ kept)
+
+    @cached_property
+    def resultant_dimension(self) -> int:
+        """The dimension of the set of possible resultants, no more than that of F; −1 if empty."""
+        if self.empty or self.pairs == self.contacts:
+            return self.dimension
+        kept = self._kept
+        return rank(self._wrenches @ kept) - rank(self.equations()[0] @ kept)
+
+    @cached_property
+    def _kept(self) -> csc_array:
+        """Directions in which the components of some member may change (m dim, columns)."""
         # The components that are left: all of a contact, one direction if it slides, or none.
         m, dim = self.contacts, self.packing.dim
         member, counts = self._inside
@@ -250,8 +304,7 @@ class ForceSpace:
         edges = csc_array(
             (along.ravel(), (own[slides].ravel(), column)), shape=(dim * m, len(along))
         )
-        kept = hstack([left, edges], format="csc")
-        return int(kept.shape[1]) - rank(self.equations()[0] @ kept)
+        return csc_array(hstack([left, edges], format="csc"))
 
     @cached_property
     def unbounded(self) -> NDArray[np.bool_]:

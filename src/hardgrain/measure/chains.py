@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_frame, of_run
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import grain_stress, invariants
 
@@ -46,6 +47,7 @@ def force_chains(source: Source, frame: int = -1, angle: float = 45.0) -> list[N
 
 def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
     """The next grain behind and ahead of each grain, shape (n, 2), or −1 if there is none."""
+    snap = seen(snap)
     c, n = snap.contacts, snap.n
     found = invariants(grain_stress(snap))
     major, e = found.principal[:, 0], found.directions[:, 0]
@@ -54,8 +56,11 @@ def _neighbours(snap: Snapshot, cosine: float) -> Numbers:
     bears[c.first[snap.loaded]] = bears[c.second[pair]] = True
     high = bears & (major > (major[bears].mean() if bears.any() else 0.0))
     pair &= high[c.first] & high[np.minimum(c.second, n - 1)]
-    i, j, normal = c.first[pair], c.second[pair], c.normal[pair]
-    along = [np.einsum("ka,ka->k", e[g], normal) for g in (i, j)]
+    i, j, line = c.first[pair], c.second[pair], c.normal[pair]
+    if not snap.model.round:  # the line between centres need not be along the normal
+        line = snap.branch[pair]
+        line = line / np.linalg.norm(line, axis=1, keepdims=True)
+    along = [np.einsum("ka,ka->k", e[g], line) for g in (i, j)]
     straight = (np.abs(along[0]) >= cosine) & (np.abs(along[1]) >= cosine)
     i, j = i[straight].astype(np.int64), j[straight].astype(np.int64)
     # how j lies as seen from i, and i as seen from j

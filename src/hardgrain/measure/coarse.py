@@ -41,6 +41,7 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import ends
 from hardgrain.measure.region import Block, as_region, images
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import slabs
 
@@ -109,7 +110,7 @@ def grid_of(
     bounds = [as_region(snap, region).bounds for snap in snaps]
     box = Block(np.min([b[0] for b in bounds], axis=0), np.max([b[1] for b in bounds], axis=0))
     extent, dim = box.high - box.low, snaps[0].dim
-    diameter = 2.0 * float(snaps[0].radius.mean())
+    diameter = snaps[0].diameter
     if cells is None:
         cells = [int(k) for k in np.clip(extent / diameter, 1, CELLS[dim])]
     if len(cells) != dim or min(cells) < 1 or math.prod(cells) > 1 << 24:
@@ -164,7 +165,7 @@ class Smear:
     """Spreads over a grid what grains or contacts carry."""
 
     def __init__(self, grid: FieldGrid, snap: Snapshot) -> None:
-        self.grid, self.snap = grid, snap
+        self.grid, self.snap = grid, seen(snap) if snap.stored else snap
 
     def points(self, values: Floats, *, slope: bool = False) -> Floats:
         """The field Σ_i values_i φ(r − x_i) of values of the grains (n, c), shape (c, *shape).

@@ -37,6 +37,7 @@ from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.kernels import jit, scalar
+from hardgrain.measure.outline import equivalent_radius, spans
 from hardgrain.point.inertia import TENSOR, make_inertia
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import turned
@@ -109,7 +110,8 @@ def contact_network(
     if counts.max(initial=0) < 2:
         return ContactNetwork(work=set_up)
     mine = label == counts.argmax()
-    length = float(extent(state.position[:n][mine], model.radius[mine], model.periodic).max())
+    span = tuple(side[mine] for side in spans(model, state.orientation))
+    length = float(extent(state.position[:n][mine], span, model.periodic).max())
     points = c.chosen(c.normal_impulse() != 0.0)
     force, rows = points.impulse / dt, points.rows
     along, across = _stiffnesses(model, points)
@@ -129,7 +131,7 @@ def contact_network(
         sag = _largest(displaced(root, sagged)[:, : model.dim])
         lever = _lever(points, displaced(root, mode), along, across)
     else:
-        row = length / (2.0 * float(model.radius.mean()))
+        row = length / (2.0 * float(equivalent_radius(model).mean()))
         rate = chain.Q["parallel"] * chain.slowest_wavenumber(row) ** 2
         moves = along > 0.0  # not so between two grains that are locked
         pressed = np.abs(points.normal_impulse()[moves]) / along[moves]
@@ -219,9 +221,13 @@ def _dot(x: Floats, y: Floats) -> float:
     return float(np.einsum("ia,ia->", x, y))  # not by BLAS, whose sums depend on its threads
 
 
-def extent(x: Floats, r: Floats, period: Floats) -> Floats:
-    """Extent of some grains along each axis, no more than a period, shape (dim,) [length]."""
-    size = (x + r[:, None]).max(axis=0) - (x - r[:, None]).min(axis=0)
+def extent(x: Floats, span: tuple[Floats, ...], period: Floats) -> Floats:
+    """Extent of some grains along each axis, no more than a period, shape (dim,) [length].
+
+    ``span``: how far they reach below and above their centres (`outline.spans`).
+    """
+    below, above = span
+    size = (x + above).max(axis=0) - (x - below).min(axis=0)
     within: Floats = np.where(period > 0.0, np.minimum(size, period), size)
     return within
 

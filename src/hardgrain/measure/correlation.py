@@ -79,7 +79,7 @@ def pair_correlation(
         raise InputError(f"bins is {bins} but must be at least 1")
     window = _window(snap, region, margin)
     most = _most(snap, window)
-    diameter = 2.0 * float(snap.radius.mean())
+    diameter = snap.diameter
     if reach is None:
         reach = min(REACH * diameter, most)
     if not 0.0 < reach <= most * (1.0 + 1e-12):
@@ -102,7 +102,7 @@ def _window(snap: Snapshot, region: Any, margin: float | None) -> Block | Ball:
     """The block or ball in which centres are counted; along periods it is the cell."""
     period = snap.model.periodic
     if margin is None:
-        margin = float(snap.radius.min()) if region is None else 0.0
+        margin = 0.5 * float(snap.model.width.min()) if region is None else 0.0
     window: Region = as_region(snap, region)
     if isinstance(window, Tube):
         raise InputError(

@@ -203,7 +203,7 @@ def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> N
     if reach is None:
         period = before.model.periodic
         halves = 0.5 * period[period > 0.0]
-        reach = min(REACH * 2.0 * float(before.radius.mean()), *halves.tolist(), math.inf)
+        reach = min(REACH * before.diameter, *halves.tolist(), math.inf)
     i, j, d = _around(before, reach)
     moved = now.position - before.position
     later = d + moved[j] - moved[i]

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats
 from hardgrain.measure.catalogue import about, axes, of_frame
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 
 if TYPE_CHECKING:
@@ -76,9 +77,12 @@ class Fabric:
     count: int  # number of contacts
 
 
-def fabric(source: Source, frame: int = -1, walls: bool = False) -> Fabric:
-    """Fabric of the contacts that bear a force; those with walls are left out by default."""
-    snap = snapshot(source, frame)
+def fabric(source: Source, frame: int = -1, walls: bool = False, by: str | None = None) -> Fabric:
+    """Fabric of the contacts that bear a force; those with walls are left out by default.
+
+    By "pair", the default, a face in which grains touch is one contact, by "point" it is several.
+    """
+    snap = seen(snapshot(source, frame), by)
     used = _used(snap, walls)
     n, dim = snap.contacts.normal[used], snap.dim
     across, along = snap.tangential_force[used], snap.normal_force[used]
@@ -104,9 +108,11 @@ def fabric(source: Source, frame: int = -1, walls: bool = False) -> Fabric:
     )
 
 
-def force_fabric(source: Source, frame: int = -1, walls: bool = False) -> Floats:
+def force_fabric(
+    source: Source, frame: int = -1, walls: bool = False, by: str | None = None
+) -> Floats:
     """The fabric tensor with contacts weighted by normal force, Σ N n n / Σ N, shape (dim, dim)."""
-    snap = snapshot(source, frame)
+    snap = seen(snapshot(source, frame), by)
     used = _used(snap, walls)
     n, force = snap.contacts.normal[used], snap.normal_force[used]
     with np.errstate(invalid="ignore"):
@@ -136,11 +142,11 @@ def _basis(dim: int) -> Floats:
 
 # ---------------------------------------------------------------------- by name
 @of_frame("fabric", "fabric tensor, anisotropy of contacts and forces", contacts=True)
-def _fabric(snap: Snapshot, walls: bool = False) -> xr.Dataset:
+def _fabric(snap: Snapshot, walls: bool = False, by: str | None = None) -> xr.Dataset:
     import xarray as xr
 
-    found, both = fabric(snap, walls=walls), ("row", "column")
-    pushes = force_fabric(snap, walls=walls)
+    found, both = fabric(snap, walls=walls, by=by), ("row", "column")
+    pushes = force_fabric(snap, walls=walls, by=by)
     data: dict[str, Any] = {
         "fabric": (both, found.tensor, about("1", "fabric tensor")),
         "force_fabric": (both, pushes, about("1", "force fabric")),

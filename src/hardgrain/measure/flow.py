@@ -165,7 +165,7 @@ def fields(
         np.where(near, fluctuation, math.nan),
         np.where(rho > 0.0, density * fluctuation, 0.0 * share),
         pushed / share if contacts else None,
-        2.0 * float(snap.radius.mean()),
+        snap.diameter,
         float(snap.mass.sum() / snap.volume.sum()),
     )
 

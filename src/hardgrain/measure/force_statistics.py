@@ -23,6 +23,7 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, moments, of_frame, of_run
 from hardgrain.measure.losses import dissipation
+from hardgrain.measure.resultants import seen, summed
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import invariants
 from hardgrain.measure.structure import sliding
@@ -124,14 +125,17 @@ def force_distribution(
     bins: int = 40,
     most: float = 8.0,
     threshold: float = 1.0,
+    by: str | None = None,
 ) -> tuple[Distribution, Distribution]:
     """Normal and tangential forces between pressing grains, in units of their means.
 
-    ``most`` is where the histogram ends, ``threshold`` where the tail begins [mean force].
+    ``most`` is where the histogram ends, ``threshold`` where the tail begins [mean force]. Forces
+    are those of a "pair" of grains, by default, or of each "point" in which they touch.
     """
     edges = _edges(bins, most)
     normal, tangential = _Histogram(edges, threshold), _Histogram(edges, threshold)
-    for snap in moments(source, frames, contacts=True):
+    for moment in moments(source, frames, contacts=True):
+        snap = seen(moment, by)
         pair = _pressing(snap)
         size = np.sqrt(np.square(snap.tangential_force[pair]).sum(axis=1))
         for histogram, f in ((normal, snap.normal_force[pair]), (tangential, size)):
@@ -144,11 +148,15 @@ def force_distribution(
 
 
 def friction_mobilisation(
-    source: Source, frames: Sequence[int] | None = None, bins: int = 20
+    source: Source,
+    frames: Sequence[int] | None = None,
+    bins: int = 20,
+    by: str | None = None,
 ) -> tuple[Distribution, float]:
     """The ratio |T|/(µN) of contacts with friction between grains, and the share that slides."""
     histogram, slide = _Histogram(_edges(bins, 1.0)), 0
-    for snap in moments(source, frames, contacts=True):
+    for moment in moments(source, frames, contacts=True):
+        snap = seen(moment, by)
         pair = _pressing(snap) & (snap.friction > 0.0)
         index = _mobilised(snap, pair)
         slide += int(sliding(snap)[pair].sum())
@@ -192,9 +200,10 @@ class ForceNetworks:
     dissipation: float
 
 
-def force_networks(source: Source, frame: int = -1) -> ForceNetworks:
-    """Shares of the strong network."""
-    snap = snapshot(source, frame)
+def force_networks(source: Source, frame: int = -1, by: str | None = None) -> ForceNetworks:
+    """Shares of the strong network, of contacts by "pair" of grains or by "point"."""
+    moment = snapshot(source, frame)
+    snap = seen(moment, by)
     pair = _pressing(snap)
     n = snap.normal_force[pair]
     if n.size == 0:
@@ -210,7 +219,9 @@ def force_networks(source: Source, frame: int = -1) -> ForceNetworks:
         return float(part[strong].sum()) / total if total > 0.0 else math.nan
 
     slides = sliding(snap)[pair].astype(float)
-    lost = np.zeros(n.size) if snap.substeps else dissipation(snap).sliding[pair]
+    lost = np.zeros(n.size)
+    if not snap.substeps:
+        lost = summed(moment, dissipation(moment).sliding, by)[pair]
     return ForceNetworks(
         float(n.mean()),
         float(strong.mean()),
@@ -245,11 +256,12 @@ def _force_distribution(
     bins: int = 40,
     most: float = 8.0,
     threshold: float = 1.0,
+    by: str | None = None,
 ) -> xr.Dataset:
     import xarray as xr
 
     data: dict[str, Any] = {}
-    found = force_distribution(source, frames, bins, most, threshold)
+    found = force_distribution(source, frames, bins, most, threshold, by)
     for name, one in zip(("normal", "tangential"), found):
         data |= _columns(one, name, f"{name} force / mean")
         rate = about("1", f"tail of {name} force: exponential rate")
@@ -262,11 +274,14 @@ def _force_distribution(
 
 @of_run("mobilisation", "distribution of |T|/(µN), share of sliding contacts", contacts=True)
 def _mobilisation(
-    source: Source, frames: Sequence[int] | None = None, bins: int = 20
+    source: Source,
+    frames: Sequence[int] | None = None,
+    bins: int = 20,
+    by: str | None = None,
 ) -> xr.Dataset:
     import xarray as xr
 
-    found, slide = friction_mobilisation(source, frames, bins)
+    found, slide = friction_mobilisation(source, frames, bins, by)
     data = _columns(found, "mobilisation", "|T|/(µN)")
     data["sliding"] = ((), slide, about("1", "share of contacts that slide"))
     attrs = {"frames": found.frames, "contacts": found.count}
@@ -274,11 +289,11 @@ def _mobilisation(
 
 
 @of_frame("networks", "shares of the strong force network (above the mean)", contacts=True)
-def _networks(snap: Snapshot) -> xr.Dataset:
+def _networks(snap: Snapshot, by: str | None = None) -> xr.Dataset:
     import xarray as xr
 
-    touch = _pressing(snap).any()
-    found = force_networks(snap) if touch else ForceNetworks(0.0, *[math.nan] * 5)
+    touch = _pressing(seen(snap, by)).any()
+    found = force_networks(snap, by=by) if touch else ForceNetworks(0.0, *[math.nan] * 5)
     words = {
         "contacts": "contacts",
         "pressure": "the pressure",

@@ -117,7 +117,8 @@ def _column(snap: Snapshot, bins: int) -> Janssen:
     down = math.copysign(1.0, g[a])
     area, perimeter, side = _upright(snap, a)
     floor = min(-down * end[a] for end in as_region(snap).bounds)
-    top = float((snap.radius - down * snap.position[:, a]).max())
+    up = -down * np.eye(snap.dim)[a]
+    top = float((snap.reach(up) - down * snap.position[:, a]).max())
     edges = np.linspace(0.0, top - floor, bins + 1)  # depths below the surface
     cuts = down * (edges - top)  # the same cuts as coordinates along the axis
     sigma, filled = np.array([_slice(snap, a, pair) for pair in itertools.pairwise(cuts)]).T

@@ -22,6 +22,7 @@ from scipy.special import gammaln, lpmv
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.voronoi import cells
 
@@ -75,6 +76,7 @@ def steinhardt(
 def _bonds(snap: Snapshot, neighbours: str) -> tuple[Index, Floats, Floats]:
     """All bonds, each listed from both ends: the grain, the unit vector, the weight."""
     if neighbours == "contacts":
+        snap = seen(snap)
         c = snap.contacts
         grains = c.second < snap.n
         i, j, u = (
@@ -82,6 +84,9 @@ def _bonds(snap: Snapshot, neighbours: str) -> tuple[Index, Floats, Floats]:
             c.second[grains].astype(np.intp),
             c.normal[grains],
         )
+        if not snap.model.round:
+            u = snap.branch[grains]
+            u = u / np.linalg.norm(u, axis=1, keepdims=True)
         weight = np.ones(i.size)
     elif neighbours in ("voronoi", "facets"):
         found = cells(snap)

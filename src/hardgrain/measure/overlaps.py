@@ -38,9 +38,9 @@ def overlaps(source: Source, frame: int = -1) -> Overlaps:
     """Worst, mean and all overlaps, relative to the smaller grain's diameter."""
     snap = snapshot(source, frame)
     c = snap.contacts
-    r, n = snap.radius, len(snap.radius)
-    other = np.where(c.second < n, r[np.minimum(c.second, n - 1)], np.inf)
-    overlap = np.maximum(-c.gap, 0.0) / (2.0 * np.minimum(r[c.first], other))
+    width, n = snap.model.width, snap.n
+    other = np.where(c.second < n, width[np.minimum(c.second, n - 1)], np.inf)
+    overlap = np.maximum(-c.gap, 0.0) / np.minimum(width[c.first], other)
     bearing = overlap[c.normal_impulse() != 0.0]
     mean = float(bearing.mean()) if bearing.size else 0.0
     return Overlaps(float(overlap.max(initial=0.0)), mean, overlap)

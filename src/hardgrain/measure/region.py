@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
+from hardgrain.measure import cut
 from hardgrain.measure.snapshot import Snapshot
 
 __all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
@@ -208,7 +209,7 @@ def natural_region(snap: Snapshot) -> Region:
     hollow = np.flatnonzero(kind == INSIDE)
     if hollow.size > 1 or (kind == OUTSIDE).any():
         raise InputError("region is missing; among cylinders there is no natural one, give one")
-    x, r, period = snap.position, snap.radius[:, None], snap.model.periodic
+    x, (below, above), period = snap.position, snap.spans, snap.model.periodic
     planes = kind == PLANE
     if hollow.size:
         drum = int(hollow[0])
@@ -217,7 +218,7 @@ def natural_region(snap: Snapshot) -> Region:
         if snap.dim == 3 and (np.abs(np.abs(axis[planes] @ axis[drum]) - 1.0) < ALONG).all():
             return _tube(snap, drum, planes)
         raise InputError("region is missing; a circle cut by planes is no natural one, give one")
-    low, high = (x - r).min(axis=0), (x + r).max(axis=0)
+    low, high = (x - below).min(axis=0), (x + above).max(axis=0)
     low = np.where(period > 0.0, snap.low, low)
     high = np.where(period > 0.0, snap.low + period, high)
     for w in np.flatnonzero(planes):
@@ -239,7 +240,8 @@ def _tube(snap: Snapshot, w: int, planes: NDArray[np.bool_]) -> Tube:
     _, point, axes, size, _ = snap.walls
     axis, period = axes[w], snap.model.periodic
     height = (snap.position - point[w]) @ axis
-    low, high = float((height - snap.radius).min()), float((height + snap.radius).max())
+    low = float((height - snap.reach(-axis)).min())
+    high = float((height + snap.reach(axis)).max())
     along = np.flatnonzero((np.abs(axis) > ALONG) & (period > 0.0))
     if along.size == 1 and abs(abs(axis[along[0]]) - 1.0) < ALONG:
         a = along[0]
@@ -276,7 +278,7 @@ def content(snap: Snapshot, region: Region) -> Floats:
         y = x + shift
         near = ((y + r[:, None] > low) & (y - r[:, None] < high)).all(axis=1)
         if near.any():
-            total[near] += region.covered(y[near], r[near])
+            total[near] += cut.covered(snap, region, np.flatnonzero(near), y[near])
     return total
 
 

@@ -41,6 +41,7 @@ from dataclasses import dataclass
 
 from hardgrain.core.model import Model
 from hardgrain.measure.contact_network import ContactNetwork
+from hardgrain.measure.outline import equivalent_radius
 from hardgrain.theory import chain
 
 __all__ = ["Rigidity", "fine", "rigidity"]
@@ -170,7 +171,7 @@ def rigidity(
     forces; all that follows from them is zero.
     """
     sweeps = 0.0 if at_once else sweeps
-    diameter = 2.0 * float(model.radius.mean())
+    diameter = 2.0 * float(equivalent_radius(model).mean())
     rate = min(2.0 * q * found.rate, 0.5)
     some = rate > 0.0 and sweeps > 0.0
     strength = 2.0 * q * sweeps / dt**2

@@ -73,7 +73,8 @@ def segregation(
 def _second(snap: Snapshot, by: str) -> Any:
     """Which grains are of the second sort, shape (n,)."""
     if by == "size":
-        return snap.radius > 0.5 * (snap.radius.min() + snap.radius.max())
+        r = snap.equivalent_radius
+        return r > 0.5 * (r.min() + r.max())
     if by == "set":
         return snap.model.group > 0
     raise InputError(f"by is {by!r}; give 'size' or 'set'")

@@ -27,6 +27,7 @@ from hardgrain.core.model import Contacts, Floats, Ints, Model, Rows, State
 from hardgrain.core.solids import ROUND_GRAINS
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
+from hardgrain.measure import outline
 from hardgrain.scene.contact_rule import as_stored
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.shape_table import stored_solids
@@ -105,8 +106,22 @@ class Snapshot:
 
     @property
     def radius(self) -> Floats:
-        """(n,) [length]"""
+        """(n,) of the smallest ball about each grain's centre that holds it [length]."""
         return self.model.radius
+
+    @cached_property
+    def equivalent_radius(self) -> Floats:
+        """(n,) of the disk or ball with each grain's volume; of round grains, their own."""
+        return outline.equivalent_radius(self.model)
+
+    def reach(self, direction: Floats) -> Floats:
+        """(n,) how far each grain reaches from its centre along a unit vector (dim,)."""
+        return outline.reach(self.model, self.state.orientation, direction)
+
+    @cached_property
+    def spans(self) -> tuple[Floats, Floats]:
+        """How far grains reach below and above their centres along all axes, (n, dim) or (n, 1)."""
+        return outline.spans(self.model, self.state.orientation)
 
     @property
     def mass(self) -> Floats:
@@ -162,15 +177,15 @@ class Snapshot:
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
         """(dim,) each, the corners of what the grains in the cell fill; of none, a unit's room."""
-        x, r = self.wrapped, self.radius[:, None]
         if not self.n:
             return np.full(self.dim, -0.5), np.full(self.dim, 0.5)
-        return (x - r).min(axis=0), (x + r).max(axis=0)
+        x, (below, above) = self.wrapped, self.spans
+        return (x - below).min(axis=0), (x + above).max(axis=0)
 
     @property
     def diameter(self) -> float:
-        """Mean diameter of the grains; of none, a unit of length."""
-        return 2.0 * float(self.radius.mean()) if self.n else 1.0
+        """Mean diameter of grains, or of disks and balls as large; of none, a unit of length."""
+        return 2.0 * float(self.equivalent_radius.mean()) if self.n else 1.0
 
     @cached_property
     def tree(self) -> cKDTree:
@@ -192,7 +207,9 @@ class Snapshot:
 
     @cached_property
     def volume(self) -> Floats:
-        """(n,) areas of disks, volumes of spheres."""
+        """(n,) areas in 2D, volumes in 3D."""
+        if not self.model.round:
+            return self.model.volume
         r = self.radius
         volume: Floats = np.pi * r**2 if self.dim == 2 else 4.0 / 3.0 * np.pi * r**3
         return volume

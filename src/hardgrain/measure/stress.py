@@ -15,6 +15,10 @@ its centre to the contact point, the middle of the gap: V_i σ_i = Σ F_a r n_b.
 grains this is the stress of the packing. Antisymmetric parts are couples: V_i (σ_xy − σ_yx) is the
 torque of the contact forces on the grain, zero at rest unless contacts resist rolling.
 
+Grains that touch in a face act on each other with a force at its centre and a moment about it
+(`resultants`). The stress takes that force, so that it does not depend on how the points of the
+face share it, which nothing determines; the moment is a couple, as that of rolling resistance.
+
 Normals and gaps are those at the start of the last step, and so are the centres here, x − v dt
 (`Snapshot.origin`).
 """
@@ -32,6 +36,7 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame
 from hardgrain.measure.region import Ball, Block, Region, as_region, images
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.voronoi import cells
 
@@ -99,7 +104,7 @@ def stress_tensor(
     ``region``: two corners or a `region.Region`; else that of the scene
     (`region.natural_region`). ``kinetic``: with the part that moving grains carry.
     """
-    snap = snapshot(source, frame)
+    snap = seen(snapshot(source, frame))
     where = as_region(snap, region)
     branch, force = snap.branch, snap.force
     total = np.zeros((snap.dim, snap.dim))
@@ -131,7 +136,7 @@ def grain_stress(source: Source, frame: int = -1, volume: ArrayLike | None = Non
     With volumes of Voronoi cells (`voronoi.cells`) the mean over cells is that of the packing;
     grains without one, of zero volume, have none: NaN.
     """
-    snap = snapshot(source, frame)
+    snap = seen(snapshot(source, frame))
     c, n = snap.contacts, snap.n
     grain = c.second < n
     # each body's part of the branch: its arm, and half of the gap between two grains

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from hardgrain.contact.arms import torque
 from hardgrain.core import lawtable
 from hardgrain.core.model import Floats, Ints
 from hardgrain.errors import InputError
 from hardgrain.measure import contact_network
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import as_region, content
+from hardgrain.measure.resultants import By
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ __all__ = [
     "sliding",
 ]
 
+# [arm] A normal that misses the centre of its grain by less does not turn it, up to rounding. Less:
+# rounding counts for a lever; more: grains that are all but round would count as round.
+LEVER = 1e-9
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
@@ -59,10 +64,14 @@ def packing_fraction(
 
 
 # ---------------------------------------------------------------------- contacts
-def contact_numbers(source: Source, frame: int = -1) -> Counts:
-    """Number of contacts of each grain that bear a force, those with walls included, shape (n,)."""
+def contact_numbers(source: Source, frame: int = -1, by: By = "pair") -> Counts:
+    """Number of contacts of each grain that bear a force, those with walls included, shape (n,).
+
+    By "pair" it is the number of bodies that a grain touches, by "point" that of contact points,
+    which is larger where grains have faces.
+    """
     snap = snapshot(source, frame)
-    return _count(snap, snap.loaded)
+    return _count(snap, snap.loaded, by)
 
 
 def rattlers(source: Source, frame: int = -1, least: int | None = None) -> Mask:
@@ -71,39 +80,45 @@ def rattlers(source: Source, frame: int = -1, least: int | None = None) -> Mask:
     A rattler has fewer than ``least`` contacts that bear a force; it is taken away together with
     them, and so on until none is left. By default as many as keep a grain in place: with friction
     two, in either dimension; without friction one more than the axes along which it can move, and
-    one less under gravity, where the weight is a force too.
+    one less under gravity, where the weight is a force too. Contacts are bodies that it touches;
+    under gravity they are points, as a grain can rest on a face.
     """
     snap = snapshot(source, frame)
     c, n, loaded = snap.contacts, snap.n, snap.loaded
     free = snap.model.inv_mass[:n] > 0.0
+    heavy = (free & (snap.model.gravity != 0.0)).any(axis=1)
     if least is None:
         rough = _count(snap, loaded & (snap.friction > 0.0)) > 0
-        heavy = (free & (snap.model.gravity != 0.0)).any(axis=1)
         need = np.where(rough, 2, free.sum(axis=1) + 1 - heavy)
     else:
         need = np.full(n, least)
     out = np.zeros(snap.model.bodies, dtype=bool)  # walls are never taken away
     while True:
         left = loaded & ~out[c.first] & ~out[c.second]
-        new = free.any(axis=1) & ~out[:n] & (_count(snap, left) < need)
+        held = _count(snap, left)
+        if least is None and not snap.model.round:
+            held = np.where(heavy, _count(snap, left, "point"), held)
+        new = free.any(axis=1) & ~out[:n] & (held < need)
         if not new.any():
             return out[:n]
         out[:n] |= new
 
 
-def coordination(source: Source, frame: int = -1, with_rattlers: bool = True) -> float:
+def coordination(
+    source: Source, frame: int = -1, with_rattlers: bool = True, by: By = "pair"
+) -> float:
     """Mean number of contacts of a grain; zero if there are no grains.
 
     Without rattlers it is the mean over the grains that are left, counting the contacts that are
-    left.
+    left. By "pair" these are bodies that it touches, by "point" the points in which it does.
     """
     snap = snapshot(source, frame)
     mobile = (snap.model.inv_mass[: snap.n] > 0.0).any(axis=1)
     if with_rattlers:
-        z, asked = contact_numbers(snap), mobile
+        z, asked = contact_numbers(snap, by=by), mobile
     else:
         out = rattlers(snap)
-        z, asked = _count(snap, _backbone(snap, out)), mobile & ~out
+        z, asked = _count(snap, _backbone(snap, out), by), mobile & ~out
     return float(z[asked].mean()) if asked.any() else 0.0
 
 
@@ -135,10 +150,15 @@ def sliding(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Mask:
     return slides
 
 
-def _count(snap: Snapshot, which: Mask) -> Counts:
-    """How many of the given contacts each grain has, shape (n,)."""
+def _count(snap: Snapshot, which: Mask, by: str = "pair") -> Counts:
+    """How many of the given contacts each grain has, by pairs of bodies or by points, (n,)."""
     c, n = snap.contacts, snap.n
-    both = np.concatenate([c.first[which], c.second[which]])
+    if by not in ("pair", "point"):
+        raise InputError(f"by is {by!r}; give 'pair' or 'point'")
+    first, second = c.first[which], c.second[which]
+    if by == "pair" and not snap.model.round and first.size:
+        first, second = np.unique(np.stack([first, second]), axis=1)
+    both = np.concatenate([first, second])
     return np.bincount(both, minlength=snap.model.bodies)[:n]
 
 
@@ -175,7 +195,8 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
     two, torsion one. What can move and has contacts gives equations; those of torques only where
     some contact has friction or resists rolling. A cluster that nothing holds along an axis, or
     that nothing holds at all, moves or rotates without resistance, and as many equations say
-    nothing new.
+    nothing new. Every point of a face counts, and torques of shaped grains always do, where
+    normals miss the centre.
     """
     snap = snapshot(source, frame)
     c, model, dim = snap.contacts, snap.model, snap.dim
@@ -193,6 +214,10 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
     pushed[first] = pushed[second] = True
     turning = rough | rolls | twists
     turned[first[turning]] = turned[second[turning]] = True
+    if not model.round:
+        for body, arm in ((first, c.arm_first[used]), (second, c.arm_second[used])):
+            lever = np.linalg.norm(torque(arm, c.normal[used]), axis=1)
+            turned[body[lever > LEVER * np.linalg.norm(arm, axis=1)]] = True
     equations = ((model.inv_mass > 0.0) & pushed[:, None]).sum()
     equations += ((model.inv_inertia > 0.0) & turned[:, None]).sum()
     equations -= _idle(snap, first, second, c.normal[used], turning)
@@ -250,6 +275,13 @@ def _coordination(snap: Snapshot) -> xr.Dataset:
         ),
         "rattlers": ((), float(out.mean()), about("1", "share of rattlers")),
     }
+    if not snap.model.round:  # by pairs of bodies above, and by points
+        for name, every in (("points", True), ("points_without_rattlers", False)):
+            data[name] = (
+                (),
+                coordination(snap, with_rattlers=every, by="point"),
+                about("1", f"contact points a grain{'' if every else ' without rattlers'}"),
+            )
     return xr.Dataset(data)
 
 
@@ -259,13 +291,14 @@ def _coordination(snap: Snapshot) -> xr.Dataset:
 def _numbers(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    return xr.Dataset(
-        {
-            "contacts": ("grain", contact_numbers(snap), about("1", "contacts of a grain")),
-            "rattler": ("grain", rattlers(snap), about("1", "rattler")),
-        },
-        {"grain": snap.id},
-    )
+    data: dict[str, Any] = {
+        "contacts": ("grain", contact_numbers(snap), about("1", "contacts of a grain")),
+        "rattler": ("grain", rattlers(snap), about("1", "rattler")),
+    }
+    if not snap.model.round:
+        points = contact_numbers(snap, by="point")
+        data["points"] = ("grain", points, about("1", "contact points of a grain"))
+    return xr.Dataset(data, {"grain": snap.id})
 
 
 @of_frame("clusters", "contact clusters: how many, and how large", contacts=True)

@@ -56,12 +56,12 @@ def surface(
     """
     snap = snapshot(source, frame)
     up, along = _directions(snap, axis)
-    size = WIDTH * 2.0 * float(snap.radius.mean()) if width is None else width
+    size = WIDTH * snap.diameter if width is None else width
     if not size > 0.0:
         raise InputError(f"width is {size:g}; give a positive length")
     rests = _touching(snap)
     x = snap.wrapped[rests]
-    s, h = x @ along, x @ up + snap.radius[rests]
+    s, h = x @ along, x @ up + snap.reach(up)[rests]
     if not s.size:
         empty = np.zeros(0)
         return Surface(empty, empty, math.nan, (math.nan, math.nan), math.nan, math.nan)

@@ -16,6 +16,9 @@ to be sorted, and where more than d + 1 cells meet in a point, ℓ = 0 makes up 
 A wall is the radical plane of a grain and its mirror image, which has the same radius, and no image
 takes anything away on the inner side of the wall. A period repeats the grains. Only images near the
 border are made; if the volumes do not add up, as many as it takes.
+
+The cell of a grain that is not round is the set of points that are nearest to its surface, the
+union of the cells of points on it (`surface_points`).
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.region import Ball, Block, Region, Tube, as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
+from hardgrain.measure.surface_points import surface_points
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,8 +87,16 @@ def cells(source: Source, frame: int = -1, region: Any = None) -> Cells:
     """
     snap = snapshot(source, frame)
     where = as_region(snap, region)
+    if snap.model.round:
+        return _of_points(snap, where, snap.wrapped, snap.radius)
+    owner, offset = surface_points(snap.model, snap.state.orientation)
+    x = snap.wrap(snap.position[owner] + offset)
+    return _merged(snap, _of_points(snap, where, x, np.zeros(owner.size)), owner, offset)
+
+
+def _of_points(snap: Snapshot, where: Region, x: Floats, r: Floats) -> Cells:
+    """The radical cells of points (p, dim) with radii (p,)."""
     period = snap.model.periodic
-    x, r = snap.wrapped, snap.radius
     if isinstance(where, Block):
         low = np.where(period > 0.0, snap.low, where.low)
         where = Block(low, np.where(period > 0.0, snap.low + period, where.high))
@@ -101,10 +113,34 @@ def cells(source: Source, frame: int = -1, region: Any = None) -> Cells:
     x, r = x[index], r[index]
     make = _in_block if isinstance(where, Block) else _in_round
     volume, (first, second, area, branch) = make(x, r, where, period)  # type: ignore[arg-type]
-    whole = np.zeros(snap.n)
+    whole = np.zeros(inside.size)
     whole[index] = volume
     second = np.where(second >= 0, index[second], -1)
     return Cells(whole, index[first], second, area, branch, where)
+
+
+def _merged(snap: Snapshot, found: Cells, owner: Index, offset: Floats) -> Cells:
+    """Set-Voronoi cells of grains from the cells of points on their surfaces."""
+    n, period, c = snap.n, snap.model.periodic, snap.position
+    volume: Floats = np.bincount(owner, found.volume, minlength=n).astype(np.float64)
+    border = found.second < 0
+    i, j = owner[found.first], np.where(border, -1, owner[found.second])
+    # from grain to grain, by as many periods as it takes from point to point
+    its = np.where(border[:, None], 0.0, offset[found.second])
+    branch = found.branch + offset[found.first] - its
+    swap = ~border & (j < i)
+    i, j = np.where(swap, [j, i], [i, j])
+    branch = np.where(swap[:, None], -branch, branch)
+    turns = np.round((branch - (c[j] - c[i])) / np.where(period > 0.0, period, np.inf))
+    turns[border] = 0.0
+    key, which, group = np.unique(
+        np.column_stack([i, j, turns.astype(np.int64)]),
+        axis=0, return_index=True, return_inverse=True,
+    )  # fmt: skip
+    area: Floats = np.bincount(group.ravel(), found.area, len(key)).astype(np.float64)
+    apart = (key[:, 0] != key[:, 1]) | key[:, 2:].any(axis=1)
+    first, second = key[apart, :2].T
+    return Cells(volume, first, second, area[apart], branch[which][apart], found.region)
 
 
 def local_packing_fraction(source: Source, frame: int = -1, region: Any = None) -> Floats:

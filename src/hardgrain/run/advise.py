@@ -25,6 +25,7 @@ from hardgrain.measure.contact_network import (
     contact_network,
     extent,
 )
+from hardgrain.measure.outline import equivalent_radius, spans
 from hardgrain.measure.rigidity import CONVERGED, Rigidity, fine, rigidity
 from hardgrain.run.duration import SURE, run_seconds
 from hardgrain.run.monitor import LENIENT, ROUGH
@@ -267,19 +268,19 @@ class _Foreseen:
     def __init__(self, model: Model, state: State, force: Floats) -> None:
         n, dim = model.n, model.dim
         self.model, self.state = model, state
-        self.diameter = 2.0 * float(model.radius.mean())
+        self.diameter = 2.0 * float(equivalent_radius(model).mean())
         weight = np.abs(force[:n].sum(axis=0))
         movable = model.inv_mass[n:] > 0.0
         push = np.abs(np.where(movable, force[n:], 0.0)).sum(axis=0)
         self.axis = int((weight + push).argmax())
         self.weight, self.push = float(weight[self.axis]), float(push[self.axis])
-        self.extent = extent(state.position[:n], model.radius, model.periodic)
+        span = spans(model, state.orientation)
+        self.extent = extent(state.position[:n], span, model.periodic)
         self.cross = float(np.delete(self.extent, self.axis).prod())
-        ball = math.pi * model.radius**2 if dim == 2 else 4.0 / 3.0 * math.pi * model.radius**3
         self.height = float(self.extent[self.axis])
         thin = self.cross < 1.5 * self.diameter ** (dim - 1)  # a single row packs to its length
         if self.weight + self.push > 0.0 and not thin:
-            self.height = min(self.height, float(ball.sum()) / PACKED[dim] / self.cross)
+            self.height = min(self.height, float(model.volume.sum()) / PACKED[dim] / self.cross)
         self.piston = float(model.mass[n:][movable[:, self.axis]].sum())
 
     @property
@@ -324,7 +325,8 @@ def _driven_speed(sim: Simulation) -> float:
         end = max(stop.time or 0.0, (stop.steps or 0) * sim.dt)
     x = sim.state.position
     far = np.linalg.norm(x - x[: model.n].mean(axis=0), axis=1)
-    lever = far + float(np.linalg.norm(extent(x[: model.n], model.radius, model.periodic)))
+    span = spans(model, sim.state.orientation)
+    lever = far + float(np.linalg.norm(extent(x[: model.n], span, model.periodic)))
     lever[: model.n] = model.radius
     lever[model.n :] = np.where(model.wall_size > 0.0, model.wall_size, lever[model.n :])
     fastest = 0.0

@@ -26,7 +26,7 @@ __all__ = ["closing_speed", "refuse_driven_together"]
 # is larger, contacts that a force across the normal might open are refused, too; if it is smaller,
 # rounding of the normal hides some contacts.
 HELD = 1e-12
-ROUNDED = 1e-9  # [radius] how far a contact may close in the first step, by rounding
+ROUNDED = 1e-9  # [half the least width] how far a contact may close in the first step, by rounding
 
 
 def refuse_driven_together(model: Model, state: State, dt: float) -> None:
@@ -38,9 +38,11 @@ def refuse_driven_together(model: Model, state: State, dt: float) -> None:
     loads.prescribe(first)
     Glue(model).carry(first.position, first.velocity, first.spin)
     contacts = Detector(model, dt).find(first, first.velocity)
-    speed = closing_speed(model, first, contacts.first, contacts.second)
+    normal = None if model.round else contacts.normal
+    speed = closing_speed(model, first, contacts.first, contacts.second, normal)
     overlap = dt * speed - np.maximum(contacts.gap, 0.0)
-    bad = np.flatnonzero((speed > 0.0) & (overlap > ROUNDED * model.radius[contacts.first]))
+    half = 0.5 * model.width[contacts.first]
+    bad = np.flatnonzero((speed > 0.0) & (overlap > ROUNDED * half))
     if not bad.size:
         return
     k = bad[speed[bad].argmax()]
@@ -51,12 +53,19 @@ def refuse_driven_together(model: Model, state: State, dt: float) -> None:
     )
 
 
-def closing_speed(model: Model, state: State, first: Ints, second: Ints) -> Floats:
-    """Speed at which prescribed motion closes each pair (m,), 0 where a force could prevent it."""
-    i, j, walls = first, second, wall_geometry(model, state)
-    everywhere = np.full(model.bodies, np.inf)
-    sites = Sites(state.position, model.radius, model.periodic, walls)
-    normal = candidates(i, j, sites, everywhere)[1]
+def closing_speed(
+    model: Model, state: State, first: Ints, second: Ints, normal: Floats | None = None
+) -> Floats:
+    """Speed at which prescribed motion closes each pair (m,), 0 where a force could prevent it.
+
+    ``normal``: those of the pairs (m, dim); without them, grains are round.
+    """
+    i, j = first, second
+    if normal is None:
+        everywhere = np.full(model.bodies, np.inf)
+        walls = wall_geometry(model, state)
+        sites = Sites(state.position, model.radius, model.periodic, walls)
+        normal = candidates(i, j, sites, everywhere)[1]
     inverse = model.inv_mass[model.carrier]
     together = inverse[i] + inverse[j]
     held = np.einsum("ka,ka->k", normal**2, together) <= HELD * together.max(axis=1, initial=0.0)

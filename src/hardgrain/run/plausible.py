@@ -83,7 +83,14 @@ def _driven_together(sim: Simulation, i: int, j: int) -> str:
     """Why two bodies overlap, if their prescribed motion in the last step leaves no way out."""
     state, model = sim.state, sim.model.at(sim.state.time - 0.5 * sim.dt)
     first, second = np.array([[i], [j]], np.int32)
-    speed = closing_speed(model, state, first, second)[0]
+    normal = None
+    if not model.round:  # that of the deepest point of the two
+        c = state.contacts
+        points = np.flatnonzero((c.first == i) & (c.second == j))
+        if not points.size:
+            return ""
+        normal = c.normal[points[c.gap[points].argmin()]][None]
+    speed = closing_speed(model, state, first, second, normal)[0]
     if speed == 0.0:
         return ""
     return (

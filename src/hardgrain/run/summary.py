@@ -144,7 +144,7 @@ class Summary:
             "rigid": self.rigid,
             "plausible": self.implausible is None,
             "sound_speed": None if self.rigidity is None else self.rigidity.sound_speed,
-            "unique": self.unique and asdict(self.unique) | {"verdict": self.unique.verdict},
+            "unique": self.unique and _counted(self.unique),
         }
 
     @property
@@ -255,3 +255,9 @@ class Summary:
             )
             for name, text in self.lines
         )  # fmt: skip
+
+
+def _counted(unique: Uniqueness) -> dict[str, Any]:
+    """Figures and answers of a count of forces."""
+    answers = {"verdict": unique.verdict, "resultants": unique.resultants}
+    return asdict(unique) | answers

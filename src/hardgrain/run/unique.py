@@ -5,6 +5,10 @@ matrix has dimensions (`forces`). A contact that slides takes one of them away, 
 bears no force takes two (in 3D two and three): such contacts are at the edge of what Signorini and
 Coulomb allow, while all others are inside. As long as more components are free than are taken away,
 other forces are possible, too.
+
+Grains that touch in a face have several contact points, which share its force in an undetermined
+way. Dimensions within faces are counted apart: what is left is open to resultants, the force and
+torque between two bodies (`forces.resultants`).
 """
 
 from __future__ import annotations
@@ -38,6 +42,8 @@ class Uniqueness:
     nullity: int | None = None  # dimensions of the null space; None: too many contacts to count
     sliding: int = 0  # M_s, contacts without force counted twice
     held: int = 0  # number of components that these contacts take away
+    pairs: int = 0  # contacts of two bodies, fewer than M where some are faces of several points
+    within: int = 0  # dimensions of the null space that change no resultant
     unknown: str = ""  # why all this is not known
 
     @property
@@ -53,6 +59,26 @@ class Uniqueness:
     def _freedom(self) -> int:
         return self.least if self.nullity is None else self.nullity
 
+    @property
+    def resultants(self) -> str:
+        """The same answer for the resultants: are they the only ones possible?"""
+        if self.unknown:
+            return "not known"
+        if self.nullity is not None and self.nullity == self.within:
+            return "yes"
+        return "no" if self.held < self._freedom - self.within else "not known"
+
+    def _faces(self) -> str:
+        """What faces of several points have to do with it, in words; nothing without any."""
+        if self.pairs == self.contacts:
+            return ""
+        left = self._freedom - self.within
+        text = f"; {self.within} of them within faces, whose resultants (K = {self.pairs} contacts)"
+        if self.resultants == "yes":
+            return f"{text} are the only ones possible"
+        least = "at least " if self.nullity is None else ""
+        return f"{text} have {least}{max(left, 0)} open"
+
     def __str__(self) -> str:
         if self.unknown:
             return f"{self.verdict}: {self.unknown}"
@@ -66,7 +92,7 @@ class Uniqueness:
             free = f"at least {counted} dimensions of contact forces open ({size})"
         most = f" of at most {self._freedom}" if self.sliding <= self._freedom else ""
         slide = f"sliding contacts M_s = {self.sliding}{most}"
-        return f"{self.verdict}: equilibrium leaves {free}; {slide}"
+        return f"{self.verdict}: equilibrium leaves {free}{self._faces()}; {slide}"
 
 
 def _formula(p: Packing) -> str:
@@ -102,4 +128,6 @@ def count(space: ForceSpace, work: float = math.inf) -> Uniqueness:
         nullity=space.nullity if RANK_WORK[p.dim] * space.contacts <= work else None,
         sliding=space.sliding,
         held=int(((p.dim - 1) * (slides == 1) + p.dim * (slides == 2)).sum()),
+        pairs=space.pairs,
+        within=space.within,
     )
