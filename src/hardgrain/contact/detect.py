@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.contact.gaps import gaps
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, safe, wall_geometry
-from hardgrain.contact.points import Figures, gaps
+from hardgrain.contact.points import Figures
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes

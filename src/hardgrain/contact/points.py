@@ -1,4 +1,4 @@
-"""The narrow phase of grains that are not round, as the search for contacts and checks call it."""
+"""The narrow phase of grains that are not round, as one kernel that others call by its address."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.addresses import Address, address_of, by_address
-from hardgrain.contact.pairs import wall_geometry
-from hardgrain.core.model import Floats, Ints, Model, Rows, State
+from hardgrain.core.model import Ints, Model
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import Walls
-from hardgrain.cpu.contacts import candidates
 from hardgrain.cpu.placing import features, placed, with_wall_shapes
 from hardgrain.cpu.points import contact_points
 from hardgrain.kernels import jit, types
-from hardgrain.point.given import Sites
 from hardgrain.point.placed import ShapedBodies
 
-__all__ = ["Figures", "gaps", "shaped_points", "shaped_points_at"]
+__all__ = ["Figures", "shaped_points", "shaped_points_at"]
 
 
 class Figures(NamedTuple):
@@ -64,20 +61,3 @@ shaped_points_at = by_address(
         (types.int64[::1], types.int32[::1], vectors, types.float64[::1], vectors, vectors)
     ),
 )
-
-
-def gaps(
-    model: Model, state: State, first: Ints, second: Ints, reach: Floats
-) -> tuple[Rows, Floats]:
-    """Gaps of pairs that are below the sum of their reaches, and which pair each is of.
-
-    first, second: shape (p,); reach: shape (nb,). Each contact point of a pair has its own.
-    """
-    walls, x = wall_geometry(model, state), state.position
-    if model.round:
-        sites = Sites(x, model.radius, model.periodic, walls)
-        index, _, gap = candidates(first, second, sites, reach)
-        return index, gap
-    figures, turned = Figures.of(model), state.orientation
-    found = shaped_points(first, second, reach, x, turned, model.periodic, walls, figures)
-    return found[0], found[3]
