@@ -127,7 +127,7 @@ def shape_table(sets: Sequence[Grains], dim: int, seed: int) -> ShapeTable | Non
     for k, spec in enumerate(sets):
         text = None if spec.shape is None else spec.shape.model_dump_json()
         try:
-            mine = _solids_of(text, dim, seed, k)
+            mine = _solids_of(text, dim, seed)
         except InputError as error:
             raise InputError(f"scene.grains[{k}].{error}") from None
         first.append(len(solids))
@@ -147,9 +147,12 @@ def stored_solids(scenario: Mapping[str, Any], rows: Ints, radius: Floats) -> So
 
 
 @lru_cache(maxsize=64)
-def _solids_of(shape: str | None, dim: int, seed: int, k: int) -> tuple[Solid, ...]:
-    """Shapes of a set of grains, written as JSON; made once, since a scene is built many times."""
+def _solids_of(shape: str | None, dim: int, seed: int) -> tuple[Solid, ...]:
+    """A shape, written as JSON, as solids; made once, since a scene is built many times.
+
+    They depend on nothing but the seed, so that a scene with other sets can have the same ones.
+    """
     if shape is None:  # a disk or a ball of radius one
         return (Solid.of([ball(np.zeros(3), 1.0)], dim),)
     spec = _SHAPE.validate_json(shape)
-    return tuple(spec.solids(dim, np.random.default_rng([seed, k, 1])))
+    return tuple(spec.solids(dim, np.random.default_rng([seed, 1])))
