@@ -68,6 +68,6 @@ def _why(k: int, spec: Grains, g: int, old: Scenario) -> str:
             f" {old.seed}; give seed = {old.seed}, so that they keep their shapes"
         )
     return (
-        f"scene.grains[{k}].shape differs from that of its grains in the start, set {g} of that run;"
+        f"scene.grains[{k}].shape differs from that of its grains in the start, of set {g} there;"
         " leave shape out, or give each shape a set of its own"
     )

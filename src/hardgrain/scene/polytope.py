@@ -88,20 +88,22 @@ def hull(corners: Floats, radius: float = 0.0) -> Part:
     x = np.asarray(corners, float)
     size = float(np.ptp(x, axis=0).max())
     found = ConvexHull((x - x.mean(axis=0)) / size)
-    # Triangles of one plane are one face: planes are compared one after the other.
-    planes: list[Floats] = []
-    members: list[set[int]] = []
-    for simplex, plane in zip(found.simplices, found.equations, strict=True):
-        for k, known in enumerate(planes):
-            if np.abs(found.points[simplex] @ known[:3] + known[3]).max() < CLOSE and (
-                known[:3] @ plane[:3] > 0.0
-            ):
-                members[k].update(simplex.tolist())
-                break
-        else:
-            planes.append(plane)
-            members.append(set(simplex.tolist()))
-    rims = [_rim(found.points, sorted(m), p[:3]) for m, p in zip(members, planes, strict=True)]
+    rims: list[tuple[int, ...]] = []
+    face = np.full(len(found.simplices), -1)
+    for first, plane in enumerate(found.equations):
+        if face[first] >= 0:
+            continue
+        # Triangles of one plane are one face: it grows over its neighbours as long as they lie in it.
+        face[first], rest, members = len(rims), [first], set(found.simplices[first].tolist())
+        while rest:
+            for other in found.neighbors[rest.pop()].tolist():
+                x_other = found.points[found.simplices[other]]
+                flat = np.abs(x_other @ plane[:3] + plane[3]).max() < CLOSE
+                if face[other] < 0 and flat and plane[:3] @ found.equations[other, :3] > 0.0:
+                    face[other] = len(rims)
+                    rest.append(other)
+                    members.update(found.simplices[other].tolist())
+        rims.append(_rim(found.points, sorted(members), plane[:3]))
     used = sorted({c for rim in rims for c in rim})
     number = {c: k for k, c in enumerate(used)}
     rims = sorted(tuple(number[c] for c in rim) for rim in rims)
@@ -209,7 +211,7 @@ def random_polygon(sides: int, rng: np.random.Generator) -> Floats:
         n = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         m, far = np.roll(n, -1, axis=0), np.roll(away, -1)
         det = n[:, 0] * m[:, 1] - n[:, 1] * m[:, 0]
-        if det.min() < 0.2:  # two lines are almost parallel, or turn too far
+        if det.min() < 0.2 or (n * m).sum(axis=1).min() < -0.8:  # a corner is too blunt or sharp
             continue
         x = np.stack([away * m[:, 1] - far * n[:, 1], far * n[:, 0] - away * m[:, 0]], 1)
         x /= det[:, None]
