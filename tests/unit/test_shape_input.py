@@ -1,13 +1,13 @@
 """Shapes as users write them: short forms, what is refused and in which words, files, starts."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 import trimesh
 
 import hardgrain as hg
-from hardgrain import extras
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.run.scenario import Scenario, Start, parse
 
@@ -158,12 +158,8 @@ def test_lengths_in_two_units_are_noticed():
     dust = hg.Grains(diameter=1e-4, place=hg.At(positions=[[2, 0]]))
     with pytest.raises(hg.InputError, match=r"grains\[0\]\.shape.*diameter of 1,.*0\.0001"):
         hg.Scene(grains=[stones, dust]).build(0)
-    many = {
-        "count": 400,
-        "diameter": 1.0,
-        "place": {"kind": "grid", "min": [0, 0], "max": [999, 99]},
-    }
-    build("square", **many)
+    wide["place"]["max"] = [999, 99]
+    build("square", count=400, diameter=1.0, **wide)
 
 
 def test_laws_walls_and_engines_that_shapes_cannot_have():
@@ -197,9 +193,8 @@ def test_a_convex_mesh_is_a_grain(tmp_path, kind):
 def test_a_mesh_is_read_once(tmp_path):
     file = tmp_path / "stone.stl"
     trimesh.creation.icosphere(subdivisions=1).export(file)
-    grains = hg.Grains(
-        shape={"kind": "mesh", "file": str(file)}, place=hg.At(positions=[[0, 0, 0]])
-    )
+    shape = {"kind": "mesh", "file": str(file)}
+    grains = hg.Grains(shape=shape, place=hg.At(positions=[[0, 0, 0]]))
     text = hg.Scene(dimension=3, grains=[grains]).model_dump_json()
     file.unlink()
     assert len(hg.Scene.model_validate_json(text).build(0)[0].solids.corner) == 42
@@ -223,12 +218,9 @@ def test_bad_meshes_are_refused(tmp_path):
 
 
 def test_without_trimesh_one_sentence_says_how_to_get_it(tmp_path, monkeypatch):
-    def missing(name):
-        raise ImportError(f"No module named {name!r}")
-
     file = tmp_path / "a.stl"
     trimesh.creation.box().export(file)
-    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "trimesh", None)  # as if it were not there
     with pytest.raises(hg.InputError, match=r"trimesh is needed for .*hardgrain\[formats\]"):
         build({"kind": "mesh", "file": str(file)}, 3)
 
@@ -332,3 +324,105 @@ def test_grains_of_an_earlier_run_do_not_change_their_shapes(run):
     sets = [hg.Grains(), hg.Grains(shape="square")]
     with pytest.raises(hg.InputError, match=r"grains\[1\]\.shape differs"):
         hg.Simulation(Scenario(dt=0.01, seed=3, scene=hg.Scene(grains=sets), start=start))
+
+
+# ---------------------------------------------------------------------- tessellations
+def filled(dim, count, periodic=(), **place):
+    length = [6.0, 5.0, 4.0][:dim]
+    place = {"kind": "voronoi", "min": [0] * dim, "max": length, "periodic": periodic} | place
+    period = {name: [0, length["xyz".index(name)]] for name in periodic}
+    grains = hg.Grains(count=count, place=place)
+    return hg.Scene(dimension=dim, grains=[grains], periodic=period), np.array(length)
+
+
+@pytest.mark.parametrize(("dim", "count"), [(2, 60), (3, 60)])
+@pytest.mark.parametrize("periodic", [[], ["x"]])
+def test_cells_fill_their_region_up_to_the_gap(dim, count, periodic):
+    """With a vanishing gap they fill all of it, however it ends."""
+    scene, length = filled(dim, count, periodic, gap=1e-7)
+    model, state = scene.build(4)
+    # [1] cells lose corners nearer than 10⁻³ of their size, and of each at most a few
+    assert model.volume.sum() == pytest.approx(np.prod(length), rel=1e-4)
+    centre = (model.volume[:, None] * state.position).sum(axis=0) / model.volume.sum()
+    if not periodic:
+        assert centre == pytest.approx(0.5 * length, rel=1e-4)
+    assert model.n == count
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_cells_are_a_gap_apart_and_half_of_it_from_the_ends(dim):
+    """Along the normal of every face the next grain, or the end of the region, is a gap away."""
+    from scipy.spatial.transform import Rotation
+
+    gap = 0.05
+    scene, length = filled(dim, 20, gap=gap)
+    model, state = scene.build(1)
+    wide = gap * (np.prod(length) / 20) ** (1 / dim)
+    s = model.solids
+    corners = []
+    for k in range(model.n):
+        x = s.corner[s.corner_start[k] : s.corner_start[k + 1]]
+        if dim == 3:
+            x = Rotation.from_quat(state.orientation[k]).apply(x)
+        corners.append(state.position[k] + x[:, :dim])
+    everything = np.vstack(corners)
+    assert everything.min(axis=0) == pytest.approx(0.5 * wide, rel=1e-6)
+    assert length - everything.max(axis=0) == pytest.approx(0.5 * wide, rel=1e-6)
+    for i in range(model.n):  # a plane midway between any two keeps half the gap from both
+        for j in range(i):
+            d = _distance(corners[i], corners[j])
+            assert d > wide * (1 - 1e-6)
+
+
+def _distance(a, b):
+    """Distance of two convex hulls, as a small quadratic program."""
+    from scipy.optimize import nnls
+
+    # the point of the difference of both that is nearest to the origin: weights that sum to one
+    d = (a[:, None] - b[None]).reshape(-1, a.shape[1])
+    heavy = 1e4
+    rows = np.vstack([d.T, np.full(len(d), heavy)])
+    weight, _ = nnls(rows, np.append(np.zeros(d.shape[1]), heavy))
+    return np.linalg.norm(d.T @ weight / weight.sum())
+
+
+def test_cells_follow_the_seed_and_may_be_round():
+    scene, _ = filled(2, 30, rounding=0.5)
+    one, again, other = (scene.build(seed)[0].solids for seed in (1, 1, 2))
+    assert all(np.array_equal(a, b) for a, b in zip(one, again))
+    assert not np.array_equal(one.corner, other.corner)
+    assert one.radius.min() > 0.0
+
+
+def test_a_file_gives_the_cells_back(tmp_path):
+    path = tmp_path / "cells.h5"
+    scene, _ = filled(2, 12)
+    made = scene.changed(allow_overlaps=True)
+    hg.Simulation(made, dt=1e-6, seed=5).run(1, output=path, progress=False)
+    with hg.RunFile(path) as file:
+        assert np.array_equal(snapshot(file).model.solids.corner, made.build(5)[0].solids.corner)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"shape": "square"}, "shape is given, but grains that fill a region"),
+        ({"diameter": 1.0}, "diameter is given, but grains that fill a region"),
+        ({"count": None}, "count is missing"),
+        ({"insert": {"time": 1.0}}, "which places all grains together"),
+    ],
+)
+def test_fields_that_do_not_go_with_a_tessellation(fields, words):
+    place = {"kind": "voronoi", "min": [0, 0], "max": [9, 9]}
+    with pytest.raises(hg.InputError, match=words):
+        build(**{"shape": None, "place": place, "count": 9} | fields)
+
+
+def test_a_tessellation_repeats_only_where_its_scene_does():
+    place = {"kind": "voronoi", "min": [0, 0], "max": [9, 9], "periodic": ["x"]}
+    with pytest.raises(hg.InputError, match=r"place\.periodic holds 'x'.*does not repeat"):
+        build(None, place=place, count=9)
+    with pytest.raises(hg.InputError, match="takes 'x' and 'y'"):
+        build(None, place=place | {"periodic": ["z"]}, count=9)
+    with pytest.raises(hg.InputError, match=r"place\.gap leaves nothing"):
+        build(None, place=place | {"periodic": [], "gap": 0.5, "rounds": 0}, count=50)

@@ -48,7 +48,7 @@ def solid(shape, dim, seed=0):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_hull_weighs_what_trimesh_finds(seed):
     rng = np.random.default_rng(seed)
-    x = random_polyhedron(14, rng) + [3.0, -2.0, 1.0]
+    x = random_polyhedron(14, rng) + np.array([3.0, -2.0, 1.0])
     mass, mesh = mass_of_part(hull(x), 3), trimesh.convex.convex_hull(x)
     assert mass.volume == pytest.approx(mesh.volume, rel=ROUNDING)
     assert mass.centre == pytest.approx(mesh.center_mass, rel=ROUNDING)
@@ -241,7 +241,7 @@ def test_a_clump_of_disks_weighs_what_sampling_finds():
 
 def test_parts_that_touch_add_up_to_the_whole():
     """A box cut into two is the box."""
-    halves = [hull(box([1, 1, 2]) + [0, 0, s]) for s in (-1.0, 1.0)]
+    halves = [hull(box([1, 1, 2]) + np.array([0, 0, s])) for s in (-1.0, 1.0)]
     corners = [part.corner.tolist() for part in halves]
     cut, whole = (
         solid({"kind": "clump", "parts": corners}, 3),
