@@ -222,8 +222,11 @@ class Page:
             return None, 0.0
         first = snap.contacts.first[k]
         x = centres(snap)[first]
-        x[: snap.dim] += snap.radius[first] * snap.contacts.normal[k]
-        return x, 0.3 * float(snap.radius[first])
+        if snap.model.round:
+            x[: snap.dim] += snap.radius[first] * snap.contacts.normal[k]
+        else:
+            x[: snap.dim] += snap.contacts.arm_first[k]
+        return x, 0.15 * float(snap.model.width[first])
 
     def _facts(self, snap: Snapshot) -> str:
         if self.picked is None:
@@ -238,7 +241,9 @@ class Page:
         self.status = gui.add_html("")
         self._time_controls(gui)
         with gui.add_folder("Colour"):
-            self.colour = self._note(gui.add_dropdown("by", names(run.dim), initial_value="speed"))
+            self.colour = self._note(
+                gui.add_dropdown("by", names(run.dim, run.round), initial_value="speed")
+            )
             self.legend = gui.add_html("")
             self.range = self._note(gui.add_dropdown("range", (AUTO, FIXED)))
             self.bottom = self._note(gui.add_text("from", "0"))
