@@ -307,7 +307,7 @@ class Page:
     def _view_controls(self, gui: viser.GuiApi) -> None:
         run = self.run
         with gui.add_folder("View"):
-            few, flat = run.n <= MARKED, run.dim == 2
+            few, flat = run.round and run.n <= MARKED, run.dim == 2
             self.marks = self._note(gui.add_checkbox("rotation marks", few and flat, visible=few))
             self.opacity: Any = gui.add_slider(
                 "opacity", 0.0, 1.0, 0.05, 1.0, hint="Of the grains; 0: hidden."

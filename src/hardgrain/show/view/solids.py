@@ -35,6 +35,8 @@ MANY = 200  # [shapes] if there are more, grains are drawn in pieces; each shape
 RIM = 0.035  # [width of the shape] width of the rim of a polygon as drawn
 # Most triangles of all shapes together, and how fine rounded ones are; see `shapes.LEVELS`.
 TRIANGLES = 2e6
+FEW = 1000  # [grains] more are drawn with coarser roundings where they are in pieces
+SEAM = 0.004  # [leg of a triangle] by which triangles in the plane overlap
 
 
 class Copies(NamedTuple):
@@ -96,7 +98,8 @@ def in_pieces(snap: Snapshot, centre: Floats) -> Copies:
     solids, turned = snap.model.solids, snap.state.orientation[: snap.n]
     if snap.dim == 2:
         solids = solids._replace(size=(1.0 - RIM) * solids.size)
-    s = grain_surfaces(solids, turned, centre[:, : snap.dim], 0, convex=True)
+    fine = int(snap.n < FEW)
+    s = grain_surfaces(solids, turned, centre[:, : snap.dim], fine, convex=True)
     count = np.diff(s.offsets)
     # a fan of triangles in each polygon
     cell = np.repeat(np.arange(len(count)), count - 2)
@@ -104,6 +107,10 @@ def in_pieces(snap: Snapshot, centre: Floats) -> Copies:
     first = s.offsets[cell]
     corners = s.connectivity[np.stack([first, first + step + 1, first + step + 2], axis=1)]
     place, size, orientation = right_triangles(s.points[corners])
+    if snap.dim == 2:  # they overlap a little, or the ground would shine through between them
+        axes = Rotation.from_quat(np.roll(orientation, -1, axis=1)).as_matrix()
+        place -= SEAM * np.einsum("kab,kb->ka", axes[:, :, :2], size[:, :2])
+        size[:, :2] *= 1.0 + 2.0 * SEAM
     return Copies(place, size, orientation, np.tile(s.grain[cell], 2))
 
 
