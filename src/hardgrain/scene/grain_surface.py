@@ -74,8 +74,8 @@ def _surfaces(solids: Solids, dim: int, fineness: int, convex: bool) -> list[Gra
     if dim == 3:
         return [_solid(shape, fineness) for shape in grain_shapes(solids, dim)]
     if convex:
-        ends = solids.part_start.tolist()
-        return [_flat(part_loops(solids)[i:j]) for i, j in itertools.pairwise(ends)]
+        parts, ends = part_loops(solids), solids.part_start.tolist()
+        return [_flat(parts[i:j]) for i, j in itertools.pairwise(ends)]
     outlines = once_for(solids, shape_outlines)
     return [_flat(outlines.loops(k)) for k in range(len(solids.part_start) - 1)]
 
