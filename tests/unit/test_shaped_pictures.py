@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from hardgrain.core.model import Contacts
+from hardgrain.forces.packing import Packing
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.grain_outline import outlines_2d
 from hardgrain.scene.grain_shape import frames, grain_shapes
@@ -22,6 +23,7 @@ from hardgrain.show.colour import fields_of, grain_field
 from hardgrain.show.contact_lines import force_lines, resultants
 from hardgrain.show.movie import Film
 from hardgrain.show.network import draw_network
+from hardgrain.show.network_look import Shade
 from hardgrain.show.player import film_data
 from hardgrain.show.view import pick, solids
 from hardgrain.show.view.picture import force_network
@@ -95,6 +97,30 @@ def test_lines_meet_at_the_centre_of_force(dim: int) -> None:
     np.testing.assert_allclose((lines.offset + lines.arm)[1], np.eye(dim)[-1] * 2.0, atol=1e-12)
     seen = plane.see(pressed(dim), lines)
     np.testing.assert_allclose(seen.lines[:, :, 1], [[0.0, 1.0], [1.0, 2.0]], atol=1e-12)
+
+
+def test_a_view_holds_the_outlines_and_not_the_circles_around_them() -> None:
+    low, high = plane.bounds(pressed(2))
+    margin = plane.BAND * pressed(2).diameter
+    np.testing.assert_allclose(low, [-1.0 - margin, -1.0 - margin])
+    np.testing.assert_allclose(high, [1.0 + margin, 3.0 + margin])
+
+
+@DIMENSIONS
+def test_lines_in_other_colours_go_through_the_contacts_too(dim: int) -> None:
+    snap = pressed(dim)
+    c = snap.contacts
+    m = len(c)
+    packing = Packing(
+        snap.radius, np.ones((2, 3 * dim - 3), bool), c.first, c.second, c.normal, np.zeros(m),
+        snap.force, 1.0, arm_first=c.arm_first, arm_second=c.arm_second,
+    )  # fmt: skip
+    lines = Shade(packing, np.arange(m) + 1.0, "", "", "").lines()
+    assert lines.offset is not None
+    assert len(lines.first) == 2 * m
+    ends = lines.offset + lines.arm
+    np.testing.assert_allclose(ends[:m], c.arm_first)
+    np.testing.assert_allclose(ends[m:], np.tile(2.0 * np.eye(dim)[-1], (m, 1)), atol=1e-12)
 
 
 def test_points_with_other_normals_are_other_contacts() -> None:
@@ -255,6 +281,7 @@ def test_what_was_picked_has_a_name() -> None:
     facts = dict(pick.grain_facts(scattered(2), 1))
     assert facts["shape"] == "rounded pentagon"
     assert facts["sides"] == "5"
+    np.testing.assert_allclose(pick.contact_arm(pressed(3), 2), [-1 / 3, 0.0, 1.0], atol=1e-12)
     facts = dict(pick.contact_facts(pressed(3), (0, 1)))
     assert facts["points"] == "4"
     assert facts["normal force"] == "6"

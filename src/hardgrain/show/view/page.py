@@ -222,10 +222,7 @@ class Page:
             return None, 0.0
         first = snap.contacts.first[k]
         x = centres(snap)[first]
-        if snap.model.round:
-            x[: snap.dim] += snap.radius[first] * snap.contacts.normal[k]
-        else:
-            x[: snap.dim] += snap.contacts.arm_first[k]
+        x[: snap.dim] += pick.contact_arm(snap, k)
         return x, 0.15 * float(snap.model.width[first])
 
     def _facts(self, snap: Snapshot) -> str:

@@ -12,9 +12,13 @@ from hardgrain.measure.structure import contact_numbers
 from hardgrain.scene.grain_outline import outlines_2d
 from hardgrain.scene.grain_shape import grain_shapes
 from hardgrain.scene.grain_surface import grain_surfaces
+from hardgrain.show.contact_lines import resultants
 from hardgrain.show.view.picture import ForceNetwork, centres
 
-__all__ = ["Facts", "contact_at", "contact_facts", "find_contact", "grain_at", "grain_facts"]
+__all__ = [
+    "Facts", "contact_arm", "contact_at", "contact_facts", "find_contact", "grain_at",
+    "grain_facts",
+]  # fmt: skip
 
 Facts = list[tuple[str, str]]
 NEAR = 0.5  # [smaller radius] distance along its line at which a contact can be picked
@@ -138,6 +142,18 @@ def find_contact(snap: Snapshot, pair: tuple[int, int]) -> int | None:
     first, second = (snap.row(number) for number in pair)
     found = np.flatnonzero((snap.contacts.first == first) & (snap.contacts.second == second))
     return int(found[0]) if found.size else None
+
+
+def contact_arm(snap: Snapshot, k: int) -> Floats:
+    """From the centre of its first body to a contact, in 2D or 3D; of faces, the centre of force."""
+    c = snap.contacts
+    if snap.model.round:
+        arm: Floats = snap.radius[c.first[k]] * c.normal[k]
+        return arm
+    r = resultants(snap)
+    same = (r.first == c.first[k]) & (r.second == c.second[k])
+    arm = r.arm[np.flatnonzero(same)[0]]
+    return arm
 
 
 def grain_facts(snap: Snapshot, number: int) -> Facts:
