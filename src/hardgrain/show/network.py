@@ -259,7 +259,8 @@ class Picture:
             if not snap.model.round:
                 bear = np.count_nonzero(resultants(snap).normal_force)
             facts += f", {bear} contact{'s bear' if bear != 1 else ' bears'} a force"
-            facts += f" in {points} points" * (points != bear)
+            if points != bear:
+                facts += f" in {points} points"
         plainly = self.look.shade is None and self.look.lines == "force" and self._line_map
         if lines is not None and not plainly:
             facts += "; width: normal force"
