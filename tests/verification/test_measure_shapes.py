@@ -379,14 +379,28 @@ def test_cells_of_any_shapes_fill_the_region(dim):
     assert (found.volume < 2.0 * 2.0**dim).all()
 
 
-def test_cells_of_disks_are_radical_cells():
-    """Disks of one size as shapes: their cells are bounded by the middles between surfaces."""
+@pytest.mark.parametrize(("dim", "error"), [(2, 1e-4), (3, 1e-3)])
+def test_cells_of_disks_and_balls_are_radical_cells(dim, error):
+    """Of one size, as shapes: their cells end in the middles between surfaces, as planes do.
+
+    Points are 1/24 of a diameter apart in 2D, about 1/6 in 3D; the border is right to some of the
+    square of that, to and fro.
+    """
     rng = np.random.default_rng(2)
-    x = np.array([[i + 0.5, j + 0.5] for i in range(4) for j in range(4)]) * 1.5
+    count = 4 if dim == 2 else 2
+    x = (np.stack(np.meshgrid(*[np.arange(count)] * dim), -1).reshape(-1, dim) + 0.5) * 1.5
     x = x + rng.uniform(-0.2, 0.2, x.shape)
-    own = table([[(np.zeros((1, 2)), 0.5)]], np.zeros(16, int), volume=[0.25 * math.pi])
-    snap = shaped(x, own, period=6.0)
-    by_points = cells(snap).volume
-    as_disks = replace(snap, model=replace(snap.model, solids=ROUND_GRAINS))
-    # points 1/24 of a diameter apart: the border is right to about the square of that
-    assert by_points == pytest.approx(cells(as_disks).volume, rel=5e-3)
+    volume = [math.pi / 4 if dim == 2 else math.pi / 6]
+    own = table([[(np.zeros((1, dim)), 0.5)]], np.zeros(len(x), int), volume=volume)
+    snap = shaped(x, own, period=1.5 * count)
+    as_balls = replace(snap, model=replace(snap.model, solids=ROUND_GRAINS))
+    assert cells(snap).volume == pytest.approx(cells(as_balls).volume, rel=error)
+
+
+def test_cells_of_a_small_square_on_the_side_of_a_large_one():
+    """What is nearer to the small square: its side of the box less two triangles of 1/8 each."""
+    own = table([[(SQUARE, 0.0)]], [0, 0], [1.0, 2.0])
+    box = hg.Box(min=[0.0, 0.0], max=[3.0, 2.0])
+    found = cells(shaped([[0.5, 1.0], [2.0, 1.0]], own, walls=[box])).volume
+    # the sides are drawn in by 0.02, which moves two borders of the length 0.7 by less than that
+    assert found == pytest.approx([1.75, 4.25], abs=0.02)
