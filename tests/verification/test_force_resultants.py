@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.cli import force_facts
 from hardgrain.forces import force_space
+from hardgrain.io.json_text import json_text
 from hardgrain.run.unique import count
 
 from .helpers import floor, up
@@ -109,6 +113,37 @@ def test_a_square_between_two_walls_has_open_resultants():
     # both walls press alike and bear the weight together by no more than µ N each
     assert pair.low[:, 0] == pytest.approx([0.5, 0.5], abs=SOLVED)
     assert count(space).resultants == "no"
+
+
+class Frames:
+    """As much of a run file as the command asks for."""
+
+    path, model = "boxes.h5", {"gravity": np.array([0.0, 0.0, -1.0])}
+
+    def __getitem__(self, k: int):
+        return SimpleNamespace(step=7, time=0.5)
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("cone", ["inside", "outside", "round"])
+def test_what_the_command_says_of_boxes(cone):
+    space = force_space(tower(3, 2, 0.5), balance="loads")
+    facts = force_facts.count(Frames(), 0, space)
+    assert facts["resultants"] == {"unique": "yes", "null_space": 0, "within_faces": 12}
+    facts |= force_facts.possible(space)
+    bounds = space.bounds(exact=cone == "round", side="inside" if cone == "round" else cone)
+    facts["local"] = force_facts.local(space, bounds, cone)
+    facts |= force_facts.resultants(space, bounds, cone)
+    assert facts["local_resultants"]["share_with_none"] == 1.0
+    assert facts["pairs"]["normal_max"] == pytest.approx([1.0, 2.0], abs=10 * SOLVED)
+    text = force_facts.as_text(facts)
+    assert "2 grains, N = 2 of them in contact, M = 8 points of K = 2 contacts" in text
+    assert "resultants:   unique? yes: dimension 0, null space 0, besides 12 within faces" in text
+    assert json_text(facts)
+    table = force_facts.columns(space, bounds)
+    assert table["contact"] == [0] * 4 + [1] * 4
 
 
 def test_a_disk_is_as_it_was():
