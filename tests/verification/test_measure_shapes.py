@@ -24,6 +24,8 @@ from hardgrain.measure.stress import grain_stress, stress_tensor
 from hardgrain.measure.structure import contact_numbers, coordination, isostaticity, rattlers
 from hardgrain.measure.surface import surface
 from hardgrain.measure.voronoi import cells, local_packing_fraction
+from hardgrain.run.driven import closing_speed
+from hardgrain.step.numbers import farthest
 
 from .helpers import floor, up
 from .shapes_by_hand import CUBE, SQUARE, rectangle, regular, shaped, table
@@ -149,6 +151,26 @@ def test_how_far_grains_reach():
     snap = shaped([[0.0, 0.0], [5.0, 1.0]], own)
     assert snap.diameter == pytest.approx((1.0 + 2.0) / 2 * math.sqrt(4.0 / math.pi))
     assert surface(square_on_floor(0.5, 0.5), width=1.0).height == pytest.approx([1.0])
+
+
+def test_bounds_of_runs_go_by_the_width_of_grains():
+    """A rod is resolved as well as a disk of its width, not of its length."""
+    own = table([[(rectangle(4.0, 1.0), 0.0)], [(SQUARE, 0.0)]], [0, 1])
+    snap = shaped([[0.0, 0.0], [5.0, 0.0]], own)
+    assert farthest(snap.model) == pytest.approx(np.full(2, 0.5e-6 / np.finfo(float).eps))
+    assert overlaps(snap).worst == 0.0
+
+
+def test_squares_that_are_driven_into_each_other():
+    """Side to side with the speeds 1 and −2: they close with 3, whatever the line of centres."""
+    own = table([[(SQUARE, 0.0)]], [0, 0])
+    snap = shaped([[0.0, 0.0], [1.0, 0.4]], own)
+    model = replace(snap.model, inv_mass=0.0 * snap.model.inv_mass)
+    state = replace(snap.state, velocity=np.array([[1.0, 0.7], [-2.0, -0.3]]))
+    first, second = np.array([[0], [1]], np.int32)
+    speed = closing_speed(model, state, first, second, np.array([[1.0, 0.0]]))
+    assert speed == pytest.approx([3.0])
+    assert closing_speed(model, state, first, second, np.array([[-1.0, 0.0]])) == [0.0]
 
 
 # ---------------------------------------------------------------------- contacts and stress
