@@ -141,10 +141,14 @@ def script_digest(source: Source) -> str:
 
 
 def _code(text: str) -> str:
-    """The lines of a script without docstrings, lines of comment and empty ones."""
-    said: set[int] = set()  # numbers of the lines of docstrings
+    """The lines of a script without docstrings, imports, lines of comment and empty ones.
+
+    Imports say where a name lives; when it moves within the package, the picture stays the same.
+    """
+    said: set[int] = set()  # numbers of the lines of docstrings and imports
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if docstring or isinstance(node, ast.Import | ast.ImportFrom):
             said.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     lines = [line for k, line in enumerate(text.splitlines(), 1) if k not in said]
     return "\n".join(line for line in lines if line.strip() and not line.strip().startswith("#"))

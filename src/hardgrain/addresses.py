@@ -32,18 +32,21 @@ def address_of(kernel: Any, *examples: Any) -> Address:
     return Address(place, _number(kinds))
 
 
-def by_address(*kernels: Any) -> Any:
+def by_address(*kernels: Any, answer: Any = None) -> Any:
     """A function with which other kernels call one of these at its address.
 
     They give it an address of `address_of`, and the arguments as one tuple. Arguments of other
-    types than those of the address raise an error. All of the kernels give results of one type.
+    types than those of the address raise an error. All of the kernels give results of one type. If
+    this type is given as ``answer``, none of them is compiled before its address is asked for.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call(typing_context: Any, address: Any, args: Any) -> Any:
         kinds = tuple(args)
-        known = (kernel for kernel in kernels if kinds in kernel.overloads)
-        answer = _compiled(next(known, kernels[0]), kinds).signature.return_type
+        given = answer
+        if given is None:
+            known = (kernel for kernel in kernels if kinds in kernel.overloads)
+            given = _compiled(next(known, kernels[0]), kinds).signature.return_type
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             conv = context.call_conv
@@ -51,16 +54,16 @@ def by_address(*kernels: Any) -> Any:
             other = builder.icmp_unsigned("!=", number, number.type(_number(kinds)))
             with cgutils.if_unlikely(builder, other):
                 conv.return_user_exc(builder, TypeError, ("called with arguments of other types",))
-            pointer = conv.get_function_type(answer, kinds).as_pointer()
+            pointer = conv.get_function_type(given, kinds).as_pointer()
             status, result = conv.call_function(
-                builder, builder.inttoptr(place, pointer), answer, kinds,
+                builder, builder.inttoptr(place, pointer), given, kinds,
                 [builder.extract_value(values[1], k) for k in range(len(kinds))],
             )  # fmt: skip
             with cgutils.if_unlikely(builder, status.is_error):
                 conv.return_status_propagate(builder, status)
-            return impl_ret_new_ref(context, builder, answer, result)
+            return impl_ret_new_ref(context, builder, given, result)
 
-        return answer(address, args), code
+        return given(address, args), code
 
     return call
 

@@ -134,8 +134,8 @@ def make_sweeps(jit: Jit, kind: SimpleNamespace) -> SimpleNamespace:
         set_impulse(p, k, (q[k, 0], q[k, 1], q[k, 2], q[k, 3], q[k, 4], q[k, 5], q[k, 6]))
 
     @jit
-    def part(k, p, path, out):
-        found = of_contact(p, k, path[k])
+    def part(k, p, path, unseen, out):
+        found = of_contact(p, k, path[k], unseen)
         for a in range(7):
             out[k, a] = found[a]
 
@@ -284,7 +284,7 @@ class Backend:
 
     def residual(self, tasks: Any, p: Any, paths: Any) -> Any:
         parts, out = np.empty((p.first.size, 7)), np.empty(2)
-        self.launch(tasks.part, 0, p.first.size, p, paths, parts)
+        self.launch(tasks.part, 0, p.first.size, p, paths, 0.0, parts)
         self.launch(tasks.judge, 0, 1, parts, 0.0, out)
         return out
 

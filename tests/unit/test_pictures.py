@@ -27,6 +27,13 @@ def test_a_picture_is_of_the_script_that_stands_beside_it(picture: str) -> None:
     assert record["command"] == source.command
 
 
+def test_a_script_is_judged_by_what_it_does() -> None:
+    code = DRAW["_code"]
+    script = "import a\nfrom b import (\n    c,\n)\n\n# why\nx = c(a)\n"
+    assert code(script) == code(script.replace("from b", "from d.b")) == "x = c(a)"
+    assert code(script.replace("c(a)", "a(c)")) != code(script)
+
+
 @pytest.mark.parametrize("picture", PICTURES)
 def test_captions_name_date_and_version(picture: str) -> None:
     words = DRAW["drawn_words"](DRAW["records"]()[picture])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Self
 
-from hardgrain.run.progress import Line, bar, duration
+from hardgrain.run.progress import StatusLine, bar, duration
 
 __all__ = ["Bar"]
 
 
-class Bar(Line):
+class Bar(StatusLine):
     """Shows how far work has come.
 
     with Bar("frame") as bar:

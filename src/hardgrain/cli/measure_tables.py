@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_csv", "as_json", "as_text", "write_netcdf"]
 
-Found = Mapping[str, "xr.Dataset"]
+Measured = Mapping[str, "xr.Dataset"]
 
 # dimensions that count the components of a vector or tensor
 WIDE = ("component", "direction", "about", "rank")
@@ -29,7 +29,7 @@ LONG = 2000  # [rows] longer tables are summed up instead, and fields always
 
 
 # ---------------------------------------------------------------------- for a reader
-def as_text(found: Found, about: Mapping[str, str]) -> str:
+def as_text(found: Measured, about: Mapping[str, str]) -> str:
     """Text that has small tables in full and large ones summed up."""
     parts = []
     for name, data in found.items():
@@ -149,7 +149,7 @@ def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
     return columns
 
 
-def as_csv(found: Found) -> str:
+def as_csv(found: Measured) -> str:
     """Write one quantity with a column for each figure, several with one labelled value a row."""
     if len(found) == 1:
         return table_as_csv(_columns(_flat(next(iter(found.values())))))
@@ -170,7 +170,7 @@ def as_csv(found: Found) -> str:
 
 
 # ---------------------------------------------------------------------- for programs
-def as_json(found: Found) -> str:
+def as_json(found: Measured) -> str:
     """Write strict JSON: variables with their dimensions and units, and coordinates apart."""
     return json_text({name: _plain(data) for name, data in found.items()}) + "\n"
 
@@ -190,7 +190,7 @@ def _words(values: xr.DataArray) -> dict[str, str]:
     return {k: str(values.attrs[k]) for k in ("units", "long_name") if k in values.attrs}
 
 
-def write_netcdf(path: Path, found: Found, file: str) -> None:
+def write_netcdf(path: Path, found: Measured, file: str) -> None:
     """Write one quantity at the root of the file, several as groups with their names."""
     about = {"source": file, "history": f"hardgrain {hardgrain.__version__} measure"}
     with whole(path) as part:

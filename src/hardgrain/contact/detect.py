@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.contact.gaps import gaps
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, safe, wall_geometry
+from hardgrain.contact.points import Figures
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
@@ -22,9 +24,9 @@ from hardgrain.scene.place import worst_overlap
 
 __all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]
 
-# [radius] Overlap that rounding may give to input that is meant to touch. If it is smaller, exact
+# [width] Overlap that rounding may give to input that is meant to touch. If it is smaller, exact
 # lattices are refused; if it is larger, real overlaps are let in without a word.
-ALLOWED = 1e-9
+ALLOWED = 5e-10
 
 
 class Detector:
@@ -37,9 +39,9 @@ class Detector:
         holds = model.law_table[:, lawtable.COHESION] > 0.0
         bonds = np.where(holds, model.law_table[:, lawtable.COHESION_RANGE], 0.0)
         self.shapes = Shapes(
-            model.radius, model.material, len(model.laws), model.periodic,
+            model.radius, 0.5 * model.width, model.material, len(model.laws), model.periodic,
             MARGIN * model.radius + float(bonds.max()), model.wall_kind, model.wall_offset,
-            model.wall_axis, model.wall_size, model.wall_side,
+            model.wall_axis, model.wall_size, model.wall_side, Figures.of(model),
         )  # fmt: skip
 
     @property
@@ -56,14 +58,16 @@ class Detector:
                 + INTACT
             )
 
-    def find(self, state: State, velocity: Floats) -> Contacts:
-        """Candidates for the step that starts from ``state`` with free velocities ``velocity``.
+    def find(self, state: State, velocity: Floats, spin: Floats | None = None) -> Contacts:
+        """Candidates for the step that starts from ``state`` with these free velocities and spins.
 
-        Their impulses are those that the same contacts had in the last step, else zero.
+        Without spins, those of the state. Impulses are those that the same contacts had in the last
+        step, else zero.
         """
         s, old = state, state.contacts
         while True:
-            place = Place(s.position, s.orientation, s.spin, velocity, self.dt)
+            turning = s.spin if spin is None else spin
+            place = Place(s.position, s.orientation, turning, velocity, self.dt)
             found = find(self.shapes, self.listed, place, old.rows, old.feature)
             if not found.stale:
                 self._found = found
@@ -71,15 +75,21 @@ class Detector:
             self.renew(state, found.reach)
 
     def overlooked(
-        self, state: State, contacts: Contacts, velocity: Floats, spread: int
+        self,
+        state: State,
+        contacts: Contacts,
+        velocity: Floats,
+        spread: int,
+        spin: Floats | None = None,
     ) -> Contacts | None:
-        """Candidates once more if the solved velocity closes a pair that was none, else None.
+        """Candidates once more if the solved motion closes a pair that was none, else None.
 
         ``spread``: for how many grains ahead of a fast one it is foreseen that the push passes on.
         """
         s = state
         while True:
-            place = Place(s.position, s.orientation, s.spin, velocity, self.dt)
+            turning = s.spin if spin is None else spin
+            place = Place(s.position, s.orientation, turning, velocity, self.dt)
             known = self._found._replace(rows=contacts.rows, feature=contacts.feature)
             closes, found = overlooked(self.shapes, self.listed, place, known, spread)
             if not found.stale:
@@ -114,13 +124,12 @@ def deepest_overlap(model: Model, state: State) -> tuple[float, int, int]:
     walls, none, n = wall_geometry(model, state), np.zeros(model.bodies), model.n
     pairs = PairList(model)
     pairs.keep(state.position, walls, none, none)
-    sites = Sites(state.position, model.radius, model.periodic, walls)
-    index, _, gap = candidates(pairs.first, pairs.second, sites, none)
+    index, gap = gaps(model, state, pairs.first, pairs.second, none)
     if not index.size:
         return 0.0, -1, -1
     i, j = pairs.first[index], pairs.second[index]
-    other = np.where(j < n, model.radius[np.minimum(j, n - 1)], np.inf)
-    share = -gap / (2.0 * np.minimum(model.radius[i], other))
+    other = np.where(j < n, model.width[np.minimum(j, n - 1)], np.inf)
+    share = -gap / np.minimum(model.width[i], other)
     k = int(share.argmax())
     return float(share[k]), int(i[k]), int(j[k])
 
@@ -149,22 +158,22 @@ def refuse_overlaps(
     none = np.zeros(model.bodies)
     first, second = find_wall_pairs(x, r, period, walls, none[n:])
     free = model.carrier < n  # what is glued may be sunk in walls and in what is glued
-    if new[:n].all() and free[:n].all():
+    if model.round and new[:n].all() and free[:n].all():
         overlap, i, j = worst_overlap(x, r, period)
     elif new[:n].any():
         first, second = merge_pairs(*find_pairs(x, r, period), first, second)
     looked = (new[first] | new[second]) & (free[first] | free[second])
     first, second = first[looked], second[looked]
-    index, _, gap = candidates(first, second, Sites(x, r, period, walls), none)
+    index, gap = gaps(model, state, first, second, none)
     if gap.size and -gap.min() > overlap:
         worst = index[gap.argmin()]
         overlap, i, j = -float(gap.min()), int(first[worst]), int(second[worst])
-    if i < 0 or overlap <= ALLOWED * model.radius[i]:
+    if i < 0 or overlap <= ALLOWED * model.width[i]:
         return
     at = ", ".join(f"{coordinate:g}" for coordinate in x[i])
     one, other = model.body_name(i), model.body_name(j)
     raise InputError(
         f"{one} at ({at}) {'overlaps' if j < n else 'is cut by'} {other} by {overlap:g},"
-        f" {overlap / (2 * model.radius[i]):.2g} of its diameter; move them apart, or set"
+        f" {overlap / model.width[i]:.2g} of its {'diameter' if model.round else 'width'}; move them apart, or set"
         " scene.allow_overlaps = true"
     )

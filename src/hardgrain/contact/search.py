@@ -15,6 +15,10 @@ are passed on through several grains, rebounds, and hits by such a grain can mak
 than its reach says. Once the impulses are known, `overlooked` looks again with the velocities that
 they give, and the step is solved once more if a pair would close that was no candidate.
 
+Grains that are not round turn their corners towards each other too: to their speed is added that of
+the farthest point of their surface about the centre. Near neighbours are told by the balls that
+hold the grains, candidates by their true shapes, point by point (`cpu.points`).
+
 Both rules look at the present state only and the list of pairs (`contact.pairs`) is sorted, so the
 candidates and their order do not depend on when the list was made: a resumed run has the same bits.
 """
@@ -27,11 +31,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.contact.pairs import place_walls, safe, turning_speed
+from hardgrain.contact.points import shaped_points_at
 from hardgrain.contact.rows import round_rows
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.geometry import Floats, Ints
 from hardgrain.core.wall_kinds import Walls
-from hardgrain.cpu.contacts import candidates, neighbourhood_max
+from hardgrain.cpu.contacts import candidates, neighbourhood_max, sizes
 from hardgrain.kernels import device, jit
 from hardgrain.point.given import Sites
 
@@ -55,7 +60,7 @@ class Place(NamedTuple):
 
     position: Floats  # (nb, dim)
     orientation: Floats  # (nb, 1) or (nb, 4)
-    spin: Floats  # (nb, ns) at the start of the step
+    spin: Floats  # (nb, ns)
     velocity: Floats  # (nb, dim)
     dt: float
 
@@ -82,7 +87,7 @@ def find(shapes, listed, place, old, feature):  # type: ignore[no-untyped-def]
     turning = turning_speed(position, place.spin, shapes.wall_kind, shapes.wall_offset, axis)
     for w in range(turning.size):
         listed.turned[w] += dt * turning[w]
-    speed = speeds(place.velocity, turning)
+    speed = speeds(place, shapes, turning)
     reach = np.empty(speed.size)
     for i in range(speed.size):
         reach[i] = dt * speed[i] + (NEAR * shapes.radius[i] if i < n else 0.0)
@@ -98,7 +103,7 @@ def find(shapes, listed, place, old, feature):  # type: ignore[no-untyped-def]
         stale = not safe(position, listed, most)
         if stale:
             reach = most
-    return candidate_rows(shapes, listed, position, (stale, reach, walls, turning), (old, feature))
+    return candidate_rows(shapes, listed, place, (stale, reach, walls, turning), (old, feature))
 
 
 @jit
@@ -108,7 +113,7 @@ def overlooked(shapes, listed, place, known, spread):  # type: ignore[no-untyped
     ``known``: what `find` found; ``spread``: see `Detector.overlooked`.
     """
     n, position, dt, radius = shapes.radius.size, place.position, place.dt, shapes.radius
-    speed = speeds(place.velocity, known.turning)
+    speed = speeds(place, shapes, known.turning)
     around, reach, slower = speed, np.empty(speed.size), True
     for i in range(reach.size):
         reach[i] = dt * speed[i] + (shapes.margin[i] if i < n else 0.0)
@@ -125,13 +130,17 @@ def overlooked(shapes, listed, place, known, spread):  # type: ignore[no-untyped
         reach = larger(reach, travels(speed, around, radius, dt))
         stale = not safe(position, listed, reach)
     how = (stale, reach, known.walls, known.turning)
-    found = candidate_rows(shapes, listed, position, how, (known.rows, known.feature))
-    return not stale and closes_more(place, known, found, n), found
+    found = candidate_rows(shapes, listed, place, how, (known.rows, known.feature))
+    turns = shapes.figures.solids.shape.size > 0
+    return not stale and closes_more(place, known, found, n, turns), found
 
 
 @jit
-def closes_more(place, known, found, n):  # type: ignore[no-untyped-def]
-    """Whether a contact that was found and not known closes within the step, or may do so."""
+def closes_more(place, known, found, n, turns):  # type: ignore[no-untyped-def]
+    """Whether a contact that was found and not known closes within the step, or may do so.
+
+    turns: whether normals may pass beside the centres of grains, so that spins close gaps.
+    """
     old, new, o = known.rows, found.rows, 0
     for k in range(new.first.size):
         i, j, f = new.first[k], new.second[k], found.feature[k]
@@ -148,9 +157,21 @@ def closes_more(place, known, found, n):  # type: ignore[no-untyped-def]
         approach = 0.0
         for a in range(new.normal.shape[1]):
             approach += new.normal[k, a] * (place.velocity[j, a] - place.velocity[i, a])
+            if turns:
+                approach += new.normal[k, a] * swing(place.spin, j, new.arm_second, k, a)
+                approach -= new.normal[k, a] * swing(place.spin, i, new.arm_first, k, a)
         if new.gap[k] + place.dt * approach < 0.0:
             return True
     return False
+
+
+@device
+def swing(spin, body, arm, k, a):  # type: ignore[no-untyped-def]
+    """Component a of ω × arm, the velocity that its spin gives to a body's end of contact k."""
+    if spin.shape[1] == 1:
+        return -spin[body, 0] * arm[k, 1] if a == 0 else spin[body, 0] * arm[k, 0]
+    b, c = (a + 1) % 3, (a + 2) % 3
+    return spin[body, b] * arm[k, c] - spin[body, c] * arm[k, b]
 
 
 @jit
@@ -161,26 +182,38 @@ def within(shapes, listed, position, walls, reach):  # type: ignore[no-untyped-d
 
 
 @jit
-def candidate_rows(shapes, listed, position, how, last):  # type: ignore[no-untyped-def]
+def candidate_rows(shapes, listed, place, how, last):  # type: ignore[no-untyped-def]
     """All pairs within reach as rows, with the impulses that they have in ``last``.
 
     how: the other fields of `Found`; last: rows and features of contacts. None, if it is stale.
     """
     stale, reach, walls, turning = how
+    position = place.position
     old, old_feature = last
     limit = np.empty(reach.size)
     for i in range(reach.size):
         limit[i] = -np.inf if stale else reach[i]
-    index, normal, gap = within(shapes, listed, position, walls, limit)
-    first, second = pick(listed.first, index), pick(listed.second, index)
-    feature = np.zeros(first.size, np.int32)
+    if shapes.figures.solids.shape.size > 0:
+        pairs = listed.first, listed.second, limit
+        index, feature, normal, gap, arm_first, arm_second = shaped_points_at(
+            shapes.figures.kernel,
+            (*pairs, position, place.orientation, shapes.periodic, walls, shapes.figures),
+        )
+        first, second = pick(listed.first, index), pick(listed.second, index)
+        width, roll, law = sizes(
+            first, second, shapes.half_width, shapes.material, shapes.materials
+        )
+    else:
+        index, normal, gap = within(shapes, listed, position, walls, limit)
+        first, second = pick(listed.first, index), pick(listed.second, index)
+        feature = np.zeros(first.size, np.int32)
+        arm_first, arm_second, width, roll, law = round_rows(
+            first, second, normal, position, shapes.radius, shapes.periodic, shapes.material,
+            shapes.materials,
+        )  # fmt: skip
     impulse, torque = carry_over(
         old.first, old.second, old_feature, old.impulse, old.torque, first, second, feature
     )
-    arm_first, arm_second, width, roll, law = round_rows(
-        first, second, normal, position, shapes.radius, shapes.periodic, shapes.material,
-        shapes.materials,
-    )  # fmt: skip
     rows = ContactRows(
         first, second, normal, gap, arm_first, arm_second, width, roll, law, impulse, torque
     )
@@ -188,10 +221,11 @@ def candidate_rows(shapes, listed, position, how, last):  # type: ignore[no-unty
 
 
 @jit
-def speeds(velocity, turning):  # type: ignore[no-untyped-def]
-    """Speed of each body, of walls with what turning adds, shape (nb,)."""
+def speeds(place, shapes, turning):  # type: ignore[no-untyped-def]
+    """Speed of each body, with what turning adds for walls and grains not round, shape (nb,)."""
+    velocity, spin = place.velocity, place.spin
     speed = np.empty(velocity.shape[0])
-    n = speed.size - turning.size
+    n, turns = speed.size - turning.size, shapes.figures.solids.shape.size > 0
     for i in range(speed.size):
         square = 0.0
         for a in range(velocity.shape[1]):
@@ -199,6 +233,11 @@ def speeds(velocity, turning):  # type: ignore[no-untyped-def]
         speed[i] = math.sqrt(square)
         if i >= n:
             speed[i] += turning[i - n]
+        elif turns:
+            square = 0.0
+            for a in range(spin.shape[1]):
+                square += spin[i, a] ** 2
+            speed[i] += shapes.radius[i] * math.sqrt(square)
     return speed
 
 

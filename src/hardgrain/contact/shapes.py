@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hardgrain.contact.points import Figures
 from hardgrain.core.geometry import Floats, Ints
 
 __all__ = ["Listed", "Shapes"]
@@ -12,7 +13,8 @@ __all__ = ["Listed", "Shapes"]
 class Shapes(NamedTuple):
     """Sizes and materials of grains and walls; see `hardgrain.core.model.Model`."""
 
-    radius: Floats  # (n,)
+    radius: Floats  # (n,) of the ball that holds a grain
+    half_width: Floats  # (n,) half of a grain's least width; the radius of round grains
     material: Ints  # (nb,)
     materials: int  # number of materials
     periodic: Floats  # (dim,)
@@ -22,6 +24,7 @@ class Shapes(NamedTuple):
     wall_axis: Floats  # (w, dim)
     wall_size: Floats  # (w,)
     wall_side: Floats  # (w, dim)
+    figures: Figures  # shapes of grains that are not round
 
 
 class Listed(NamedTuple):

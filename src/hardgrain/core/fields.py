@@ -136,6 +136,11 @@ _NAMES = {
     "TimeFunction": "function of time",
     "ContactRule": "Python function",
     "Sizes": "sizes",
+    "Shape": "shape",
+    "Points": "list of points",
+    "Sides": "whole number of at least 3",
+    "Corners": "whole number of at least 4",
+    "Rounding": "number from 0 to 0.999",
 }
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 

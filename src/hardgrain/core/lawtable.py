@@ -9,5 +9,5 @@ COHESION_RANGE = 5  # gap up to which cohesion acts [length]
 ROLLING = 6  # rolling resistance, torque limit / (effective radius × normal force) [1]
 TORSION = 7  # resistance to spinning about the normal, likewise, 3D only [1]
 E_SPEED = 8  # approach speed at which the normal restitution is E_NORMAL, 0: at all [speed]
-N_PARAMETERS = 9
+N_PARAMETERS = 9  # number of these columns; a new law adds its own as the last
 FORMER_PARAMETERS = 8  # of files written before restitution could depend on the speed

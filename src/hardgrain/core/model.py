@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
+MOVING = "position", "velocity", "spin", "orientation"  # arrays of a state, a row for each body
 
 # Contact points that two bodies can have, for one number that names a contact. More: the product
 # with the square of the number of bodies must stay below 2⁶³, which 10⁷ bodies leave room for.
@@ -158,12 +159,16 @@ class Model:
         """Whether all grains are disks or balls."""
         return not self.solids.shape.size
 
+    @property
+    def shape(self) -> Ints:
+        """(n,) row of each grain's shape in the table of its scene, (0,) where all are round."""
+        return self.solids.shape
+
     @cached_property
     def volume(self) -> Floats:
         """(n,) area in 2D, volume in 3D, of each grain [length^dim]."""
         if self.round:
-            ball = np.pi if self.dim == 2 else 4.0 / 3.0 * np.pi
-            return ball * self.radius**self.dim
+            return (np.pi if self.dim == 2 else 4.0 / 3.0 * np.pi) * self.radius**self.dim
         own: Floats = self.solids.volume[self.solids.shape] * self.solids.size**self.dim
         return own
 
@@ -373,8 +378,7 @@ class State:
         if _all_in_order(grains, n):
             return self
         rows, renumber = some_bodies(grains, n, len(self.position))
-        moving = ("position", "velocity", "spin", "orientation")
-        arrays = {name: getattr(self, name)[rows] for name in moving}
+        arrays = {name: getattr(self, name)[rows] for name in MOVING}
         return replace(self, **arrays, contacts=self.contacts.among(renumber))
 
     def make_plain(self) -> None:
@@ -390,12 +394,6 @@ class State:
     def copy(self) -> State:
         """A state that shares no array with this one."""
         c = self.contacts
-        return State(
-            self.step,
-            self.time,
-            self.position.copy(),
-            self.velocity.copy(),
-            self.spin.copy(),
-            self.orientation.copy(),
-            Contacts(**{name: getattr(c, name).copy() for name in c.__dataclass_fields__}),
-        )
+        own = Contacts(**{name: getattr(c, name).copy() for name in c.__dataclass_fields__})
+        arrays = {name: getattr(self, name).copy() for name in MOVING}
+        return replace(self, **arrays, contacts=own)

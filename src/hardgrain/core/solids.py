@@ -20,7 +20,8 @@ of a face counter-clockwise seen from outside in 3D; all vectors have three comp
 last is zero in 2D.
 
 Many grains can share a shape. A shape is given in its own frame, whose origin is its centre of mass
-and whose axes are its principal axes, in a unit of length of its own; a grain's `size` is that unit.
+and whose axes are its principal axes, in a unit of length of its own; a grain's `size` is that
+unit.
 
 This file is part of what kernels are compiled from: a change of a record compiles them anew.
 """

@@ -32,7 +32,7 @@ __all__ = [
     "TRIANGLE", "Walls",
 ]  # fmt: skip
 
-KINDS = 7
+KINDS = 7  # number of kinds; run files hold them as numbers, so new ones come last
 PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK = range(KINDS)
 
 ROUND = (INSIDE, OUTSIDE)  # cylinders, and circles in 2D

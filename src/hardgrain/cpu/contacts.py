@@ -62,6 +62,17 @@ def neighbourhood_max(first: Ints, second: Ints, value: Floats, n: int) -> Float
 
 
 @jit
+def sizes(first, second, half_width, material, materials):
+    """Widths (m,), rolling radii (m,) and laws (m,) of contacts, from half the width of grains."""
+    bodies = RoundBodies(np.zeros((0, 0)), half_width, half_width, material, materials)
+    m = first.size
+    width, roll, law = np.empty(m), np.empty(m), np.empty(m, np.int32)
+    for k in range(m):
+        width[k], roll[k], law[k] = round_sizes(bodies, first[k], second[k])
+    return width, roll, law
+
+
+@jit
 def round_rows(first, second, normal, position, radius, periodic, material, materials):
     """Arms (m, dim), widths (m,), rolling radii (m,) and laws (m,) of disks, spheres and walls."""
     bodies = RoundBodies(position, radius, periodic, material, materials)

@@ -135,25 +135,28 @@ def changed(p, before, starts, until):
 
 
 @scalar
-def residual_block(p, low, high, paths):
-    """The part that some contacts have in the residual; ``paths``: (m,) (dt/d)², or None."""
+def residual_block(p, low, high, unseen, paths):
+    """The part that some contacts have in the residual.
+
+    ``unseen``: square of the velocity that rounding hides; ``paths``: (m,) (dt/d)², or None.
+    """
     found = NOTHING
     for k in range(low, high):
         if paths is None:
-            found = combine(found, of_contact(p, k, 0.0))
+            found = combine(found, of_contact(p, k, 0.0, unseen))
         else:
-            found = combine(found, of_contact(p, k, paths[k]))
+            found = combine(found, of_contact(p, k, paths[k], unseen))
     return found
 
 
 @pjit
-def residual_blocks(p, paths):
+def residual_blocks(p, unseen, paths):
     """`residual_block` on all threads, in fixed blocks that are combined in order."""
     m = p.first.size
     blocks = (m + BLOCK - 1) // BLOCK
     part = np.zeros((blocks, 7))
     for i in prange(blocks):
-        of_block = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK), paths)
+        of_block = residual_block(p, i * BLOCK, min(m, (i + 1) * BLOCK), unseen, paths)
         for c in range(7):
             part[i, c] = of_block[c]
     found = NOTHING
@@ -168,15 +171,15 @@ def residual_blocks(p, paths):
 def residual(p, starts, unseen, paths):
     """Residual and residual_rms of a packed problem; on all threads where it is coloured.
 
-    ``unseen``: square of the velocity that rounding hides; ``paths``: see `residual_block`.
+    ``unseen`` and ``paths``: see `residual_block`.
     """
     m = p.first.size
     if starts is None:
-        found = residual_block(p, 0, m, paths)
+        found = residual_block(p, 0, m, unseen, paths)
     elif m < SMALL:  # a single block
-        found = residual_block(p, 0, m, paths)
+        found = residual_block(p, 0, m, unseen, paths)
     else:
-        found = residual_blocks(p, paths)
+        found = residual_blocks(p, unseen, paths)
     return verdict(found, unseen)
 
 

@@ -1,4 +1,4 @@
-"""Exact bounds of forces in 3D, where Coulomb's cones are round: Clarabel (interior points).
+"""Exact bounds of forces in 3D, where Coulomb's cones are round, by interior points (Clarabel).
 
 With y = (R, T/µ) of each contact the set of possible forces is {c y = load, y₁ ≥ |y₂₃|}: cones of
 second order. Programs share their structure, but none starts from the result of another.

@@ -1,10 +1,10 @@
 """GSD files, for OVITO, freud and HOOMD-blue: written, and read as packings.
 
-Schema ``hoomd``. The box is centred at zero, as the schema has it; what is subtracted from all
-positions, the centre of the first frame, stands in ``log/configuration/origin`` and is added again
-on reading. Along axes that are not periodic the box holds all grains of the frame and some room.
-Contacts of grains are bonds. GSD has no walls, so the force of all walls on a grain is one of its
-numbers:
+Files follow the schema ``hoomd``. The box is centred at zero, as it must be there; what is
+subtracted from all positions, the centre of the first frame, stands in ``log/configuration/origin``
+and is added again on reading. Along axes that are not periodic the box holds all grains of the
+frame and some room. Contacts of grains are bonds. GSD has no walls, so the force of all walls on a
+grain is one of its numbers:
 
     log/particles/stress        (n, 9) of each grain, xx xy xz yx …, compression positive
     log/particles/spin          (n, 3)
@@ -15,6 +15,13 @@ numbers:
     log/configuration/time                                                 (1,)
 
 Numbers have single precision; time and origin have double.
+
+Grains that are not round have a type for each set, shape and size, with the shape in GSD's own
+words (`io.gsd_shapes`), which OVITO draws and HOOMD takes. Their diameter is left at its default,
+as HOOMD leaves it; what is lost of sizes, and of sets, stands in
+
+    log/particles/radius, log/particles/size    (n,) of the smallest ball around it, of its shape
+    log/particles/shape, log/particles/set      (n,) row of the table of shapes, set of grains
 """
 
 from __future__ import annotations
@@ -31,11 +38,14 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.io.foreign import Foreign, pick_frame
+from hardgrain.io.gsd_shapes import types_of
 from hardgrain.io.solid import cell, images, kinds, quaternion, spins, stress, xyz
 from hardgrain.measure.energy import own_momentum
-from hardgrain.measure.snapshot import Run, Snapshot
+from hardgrain.measure.snapshot import Run, Snapshot, model_of
 
 __all__ = ["GsdFile", "read_gsd"]
+
+_SHAPED = ("radius", "size", "shape", "set")  # columns of grains that are not round
 
 
 class GsdFile:
@@ -44,7 +54,8 @@ class GsdFile:
     def __init__(self, path: Path, run: Run) -> None:
         hoomd = needed("gsd.hoomd")
 
-        self._kinds = kinds(run)
+        self._kinds, everyone = kinds(run), model_of(run)
+        self._types = None if everyone.round else types_of(everyone, self._kinds)
         self._file = hoomd.open(path, "w")
         self._origin: Floats | None = None
 
@@ -69,13 +80,22 @@ class GsdFile:
         p = frame.particles
         p.N, p.types, p.typeid = n, self._kinds, snap.model.group
         p.position, p.image = xyz(snap.position) - image * length - origin, image
-        p.velocity, p.diameter, p.mass = xyz(snap.velocity), 2.0 * snap.radius, snap.mass
+        p.velocity, p.mass = xyz(snap.velocity), snap.mass
+        own: dict[str, Floats] = {}
+        if self._types is None:
+            p.diameter = 2.0 * snap.radius
+        else:
+            p.types, p.type_shapes = self._types.names, self._types.shapes
+            p.typeid, solids = self._types.of[snap.id], snap.model.solids
+            columns: tuple[Any, ...] = snap.radius, solids.size, solids.shape, snap.model.group
+            own = {f"particles/{name}": column for name, column in zip(_SHAPED, columns)}
         p.orientation, p.moment_inertia = turned, _inertia(snap)
         p.angmom = _angular_momentum(spins(own_momentum(snap)), turned)
         rows = {
             "particles/spin": spin,
             "particles/stress": stress(snap).reshape(n, 9),
             **self._contacts(snap, frame.bonds),
+            **own,
         }
         frame.log = {
             "configuration/time": np.array([snap.time]),
@@ -143,9 +163,13 @@ def read_gsd(path: Path, frame: int) -> Foreign:
     spin = log.get("particles/spin")
     if spin is None:
         spin = _spin(np.asarray(p.moment_inertia, float), p.angmom, p.orientation)
+    radius, kind = 0.5 * np.asarray(p.diameter, float), np.asarray(p.typeid, np.int32)
+    if {"particles/radius", "particles/size", "particles/set"} <= set(log):
+        radius = np.asarray(log["particles/radius"], float)
+        kind = np.nan_to_num(log["particles/set"]).astype(np.int32)
     return Foreign(
-        path, position, 0.5 * np.asarray(p.diameter, float), np.asarray(p.velocity, float),
-        np.asarray(spin, float), np.asarray(p.typeid, np.int32), 2 if c.dimensions == 2 else 3,
+        path, position, radius, np.asarray(p.velocity, float), np.asarray(spin, float), kind,
+        2 if c.dimensions == 2 else 3,
     )  # fmt: skip
 
 
@@ -177,7 +201,9 @@ def _check_shapes(path: Path, found: Any) -> None:
     shapes = {name: (np.shape(getattr(p, name)), (n, *row)) for name, row in _COLUMNS.items()}
     shapes["box"] = np.shape(found.configuration.box), (6,)
     shapes["dimensions"] = np.shape(found.configuration.dimensions), ()
-    for name, row in (("particles/spin", (n, 3)), ("configuration/origin", (3,))):
+    logged = {"particles/spin": (n, 3), "configuration/origin": (3,)}
+    logged |= {f"particles/{name}": (n,) for name in ("radius", "set")}
+    for name, row in logged.items():
         if name in found.log:
             shapes[name] = (np.shape(found.log[name]), row)
     for name, (given, asked) in shapes.items():

@@ -15,7 +15,7 @@ def json_text(facts: dict[str, Any], indent: int = 2) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as those of Python; NaN and inf, unknown to JSON, as None."""
+    """Turn NumPy's numbers and arrays into Python's; NaN and inf, which JSON lacks, become None."""
     if isinstance(value, dict):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

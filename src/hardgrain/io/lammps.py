@@ -4,6 +4,11 @@ Columns id, type (the set of grains, from 1), radius, mass, x y z (in the period
 (not wrapped), vx vy vz, omegax omegay omegaz. Along axes that are not periodic (``ff``) the box
 holds all grains of the frame and some room. Disks lie in a box as LAMMPS has it in two dimensions,
 periodic along z from −0.5 to 0.5. Every number is written so that it is read back exactly.
+
+Grains that are not round have six columns more: quatw quati quatj quatk (the orientation), shape
+(the row of the run's table of shapes, from 1) and size (the unit of length of that shape). The
+shapes themselves have no place in a dump, and radius is that of the smallest ball around the grain;
+OVITO draws such grains as balls unless it is given a mesh for them. GSD and VTKHDF hold the shapes.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
-from hardgrain.io.solid import cell, images, spins, xyz
+from hardgrain.io.solid import cell, images, quaternion, spins, xyz
 from hardgrain.io.textrows import (
     TextFile,
     at_line,
@@ -30,6 +35,7 @@ from hardgrain.measure.snapshot import Snapshot
 __all__ = ["LammpsDump", "read_lammps"]
 
 _COLUMNS = "id type radius mass x y z xu yu zu vx vy vz omegax omegay omegaz"
+_SHAPED = " quatw quati quatj quatk shape size"
 
 
 class LammpsDump(TextFile):
@@ -48,9 +54,14 @@ class LammpsDump(TextFile):
             *(x - images(snap, box) * box.length).T, *x.T,
             *xyz(snap.velocity).T, *spins(snap.spin).T,
         ]  # fmt: skip
+        names = _COLUMNS
+        if not snap.model.round:
+            own = snap.model.solids
+            columns += [*quaternion(snap.state.orientation[:n]).T, own.shape + 1, own.size]
+            names += _SHAPED
         self._file.write(
             f"ITEM: TIMESTEP\n{snap.state.step}\nITEM: NUMBER OF ATOMS\n{n}\n"
-            f"ITEM: BOX BOUNDS {' '.join(flags)}\n{bounds}ITEM: ATOMS {_COLUMNS}\n"
+            f"ITEM: BOX BOUNDS {' '.join(flags)}\n{bounds}ITEM: ATOMS {names}\n"
         )
         self._file.write(lines_of(columns))
 

@@ -32,12 +32,12 @@ __all__ = [
 
 Array = NDArray[Any]
 
-FORMAT = 2
+FORMAT = 2  # version of the format that is written; it rises when old programs could not read it
 FORMATS = (1, 2)  # versions of the format that can be read
 MARK = "hardgrain_run_file"  # root attribute by which a run file is recognised; it holds the format
 
-# Chunks [bytes]. Small rows share a chunk: 16 KiB keeps a file of ten grains below 1 MB, and the
-# chunk that grows is rewritten with every frame. Large rows are split at 1 MiB.
+# [bytes] Sizes of chunks. Small rows share one: 16 KiB keeps a file of ten grains below 1 MB, and
+# the chunk that grows is rewritten with every frame. Large rows are split at 1 MiB.
 _SMALL_CHUNK = 16 << 10
 _LARGE_CHUNK = 1 << 20
 
@@ -61,6 +61,7 @@ MODEL = {
     "moments": ("f8", "t a"),
     "material": ("i4", "b"),
     "group": ("i4", "n"),
+    "shape": ("i4", "q"),
     "laws": ("f8", "m m p"),
     "named_laws": ("f8", "k p"),
     "periodic": ("f8", "d"),
@@ -74,8 +75,8 @@ MODEL = {
 }
 
 # Those that a file has only if there are any: laws for a rule to choose, moments of grains that are
-# no balls.
-MODEL_MAY_LACK = ("named_laws", "moments")
+# no balls, shapes of grains that are not round.
+MODEL_MAY_LACK = ("named_laws", "moments", "shape")
 
 # Unit in words and meaning of every dataset.
 ABOUT = {
@@ -104,6 +105,7 @@ ABOUT = {
     ),
     "contacts/torque": ("force length time", "torque impulse of the last step on second"),
     "contacts/law": ("row", "law of materials a <= b: a x their number + b; then the named ones"),
+    "contacts/feature": ("none", "which of the contact points of its two bodies it is"),
     "contacts/spring": ("length", "tangential elongation of a soft contact, on second"),
     "history": ("mixed", "solver history, one row per step"),
     "walls/force": ("force", "total force of the grains on each wall, one row per step"),
@@ -113,10 +115,11 @@ ABOUT = {
     "committed/bytes": ("byte", "length that the complete frames need, 0: that in the superblock"),
     "committed/finished": ("flag", "1 once the run has reached its end"),
     "committed/verdict": ("text", "why the run is not plausible, empty if it is"),
-    "model/radius": ("length", "radius of each grain"),
+    "model/radius": ("length", "radius of each grain, or of the smallest ball around its shape"),
     "model/inv_mass": ("1 / mass", "inverse mass per axis of each body, 0: axis locked or driven"),
     "model/inv_inertia": ("1 / (mass length^2)", "inverse moment of inertia of each body"),
     "model/moments": ("mass length^2", "principal moments of inertia, about the axes of a body"),
+    "model/shape": ("row", "shape of each grain, in the table that the scenario and the seed give"),
     "model/named_laws": ("mixed", "laws that no pair of materials has, for a rule to choose"),
     "model/material": ("index", "material of each body"),
     "model/periodic": ("length", "period along each axis, 0: not periodic"),
@@ -179,6 +182,7 @@ class Layout:
     order: bool  # whether grains are held in another order than that of their numbers
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
     moments: bool = False  # whether some grains have unequal moments of inertia
+    shapes: bool = False  # whether some grains are not round; contacts then keep their feature
 
     @classmethod
     def of(
@@ -198,14 +202,15 @@ class Layout:
         laws = 0 if named is None else len(named)
         uneven = model.get("moments") is not None and len(model["moments"]) > 0
         sizes = len(model["radius"]), nb, dim, ns
-        return cls(*sizes, *names, springs, status, order, laws, uneven)
+        shaped = model.get("shape") is not None and len(model["shape"]) > 0
+        return cls(*sizes, *names, springs, status, order, laws, uneven, shaped)
 
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
         size = {
             "n": self.grains, "b": self.bodies, "d": self.dim, "s": self.spins,
             "w": len(self.walls), "m": materials, "k": self.named_laws, "p": N_PARAMETERS,
-            "t": self.bodies if self.moments else 0, "a": 3,
+            "t": self.bodies if self.moments else 0, "a": 3, "q": self.grains if self.shapes else 0,
         }  # fmt: skip
         return {
             name: (np.dtype(kind), tuple(size[letter] for letter in shape.split()))
@@ -245,6 +250,8 @@ class Layout:
             found["frames/order"] = Rows.of("i4", (self.grains,))
         if self.springs:
             found["contacts/spring"] = Rows.of("f8", (dim,), some)
+        if self.shapes:
+            found["contacts/feature"] = Rows.of("i4", (), some)
         if self.named_laws:
             found["contacts/law"] = Rows.of("i4", (), some)
         found = {n: r for n, r in found.items() if 0 not in r.row and r.kind.itemsize}

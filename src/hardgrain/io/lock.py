@@ -1,7 +1,7 @@
 """A lock that keeps two runs from writing one file.
 
-Linux: a lock of the open file description on one byte far beyond the end. HDF5 (flock) does not
-see it, and it ends with the process, however that ends. Elsewhere: flock.
+On Linux it is a lock of the open file description on one byte far beyond the end. HDF5, which uses
+flock, does not see it, and it ends with the process, however that ends. Other systems use flock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if sys.platform != "win32":
 __all__ = ["claim", "is_locked"]
 
 _LOCK = struct.Struct("hhqqi4x")  # struct flock: type, whence, start, length, pid
-_LOCK_AT = 1 << 62
+_LOCK_AT = 1 << 62  # [bytes] where the locked byte lies: beyond any file, so that HDF5 locks others
 
 
 def _try_lock(file: IO[bytes]) -> bool:

@@ -139,7 +139,7 @@ class RunFile:
         return int(found)
 
     def close(self) -> None:
-        """Close the file. Harmless when closed."""
+        """Close the file; a file that is closed stays so."""
         if self._h5 is not None:
             self._h5.close()
             self._h5 = None
@@ -238,6 +238,7 @@ class RunFile:
                 arrays |= {"wall_side": 0.0 * arrays["wall_axis"], "carrier": bodies}
             arrays.setdefault("named_laws", np.zeros((0, N_PARAMETERS)))
             arrays.setdefault("moments", np.zeros((0, 3)))
+            arrays.setdefault("shape", np.zeros(0, np.int32))
             for name in ("laws", "named_laws"):  # what the version that wrote them did not know
                 unknown = N_PARAMETERS - arrays[name].shape[-1]
                 before = [(0, 0)] * (arrays[name].ndim - 1)

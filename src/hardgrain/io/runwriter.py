@@ -196,7 +196,7 @@ class RunWriter:
             self._committed[VERDICT].flush()
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the file; `finished` records that the run reached its end. Harmless when closed."""
+        """Close the file, if it is open; `finished` records that the run reached its end."""
         if self._lock is None:
             return
         self._stay_in_sight()

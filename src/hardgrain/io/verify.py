@@ -145,7 +145,8 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
     axes = [
         getattr(model[name], "ndim", 0) for name in ("radius", "inv_mass", "inv_inertia", "laws")
     ]
-    if axes != [1, 2, 2, 3] or any(getattr(model[name], "ndim", 2) != 2 for name in MODEL_MAY_LACK):
+    may = {name: len(MODEL[name][1].split()) for name in MODEL_MAY_LACK}
+    if axes != [1, 2, 2, 3] or any(getattr(model[k], "ndim", n) != n for k, n in may.items()):
         raise Damaged("its model lacks arrays, or they have another shape")
     scalars = data["frames/scalars"].dtype.names if "frames/scalars" in data else ()
     columns = data["history"].dtype.names
@@ -210,6 +211,7 @@ def check_model(arrays: Mapping[str, Array]) -> None:
         check_finite(f"model/{name}", array)
     for name in (
         "inv_mass", "inv_inertia", "mass", "inertia", "moments", "periodic", "wall_size", "group",
+        "shape",
     ):  # fmt: skip
         if (arrays[name] < 0).any():
             raise Damaged(f"model/{name} has a negative value")

@@ -1,10 +1,14 @@
-"""VTKHDF time series, for ParaView and VTK: a file each of grains, contacts and walls.
+"""VTKHDF time series, for ParaView and VTK: a file each of grains, contacts, walls and shapes.
 
     NAME-grains.vtkhdf    points (Vertices) with radius, velocity, stress, …        [PointData]
     NAME-contacts.vtkhdf  lines from centre to centre, or to the wall, with forces  [CellData]
     NAME-walls.vtkhdf     polygons in 3D, lines in 2D, with the force on the wall   [CellData]
+    NAME-shapes.vtkhdf    surfaces of the grains, with their numbers and motion     [CellData]
 
-Each is a PolyData with ``Steps``. All three in one, as a collection, would be less to open; but of
+The last is written where grains are not round: their faces where they are sharp, triangles on what
+is rounded, a polygon for each grain in 2D. Lines of contacts then have a kink at the contact.
+
+Each is a PolyData with ``Steps``. All in one, as a collection, would be less to open; but of
 a collection with arrays VTK (9.7) gives its first step for every time.
 
 Every array grows by what a step adds; ``Steps`` says where each step begins. What is as it was in
@@ -26,13 +30,15 @@ from numpy.typing import NDArray
 from hardgrain.io.solid import coordination, quaternion, spins, stress, xyz
 from hardgrain.io.swmr import SLACK, reserve
 from hardgrain.io.wall_surfaces import wall_surfaces
-from hardgrain.measure.snapshot import Run, Snapshot
+from hardgrain.measure.snapshot import Run, Snapshot, model_of
+from hardgrain.scene.grain_surface import grain_surfaces
 
 __all__ = ["VtkHdf"]
 
 Array = NDArray[Any]
 
 CHUNK = 64 << 10  # [bytes] size of a chunk; smaller ones make files larger, larger ones waste room
+FINENESS = 1  # of rounded parts: about a hundred triangles each; finer ones make large files
 _TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 
 
@@ -44,13 +50,16 @@ class VtkHdf:
         kinds = {"grains": "Vertices", "contacts": "Lines"}
         if run.wall_names:
             kinds["walls"] = "Lines" if flat else "Polygons"
+        if not model_of(run).round:
+            kinds["shapes"] = "Polygons"
         files = dict(zip(kinds, self.files(path, run)))
         self._series = {name: _Series(files[name], kind) for name, kind in kinds.items()}
 
     @staticmethod
     def files(path: Path, run: Run) -> list[Path]:
-        """The files that are written for a path; a scene without walls has no file for them."""
-        names = ("grains", "contacts", "walls")[: 3 if run.wall_names else 2]
+        """The files that are written for a path; what a scene does not have has no file."""
+        names = ["grains", "contacts"]
+        names += ["walls"] * bool(run.wall_names) + ["shapes"] * (not model_of(run).round)
         return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
 
     def append(self, snap: Snapshot) -> None:
@@ -59,6 +68,8 @@ class VtkHdf:
         self._contacts(snap)
         if "walls" in self._series:
             self._walls(snap)
+        if "shapes" in self._series:
+            self._shapes(snap)
 
     def close(self) -> None:
         """Complete the files and close them."""
@@ -87,6 +98,8 @@ class VtkHdf:
         }
         if snap.dim == 2:
             data["angle"] = snap.state.orientation[:n, 0]
+        if not snap.model.round:
+            data["shape"], data["size"] = snap.model.solids.shape, snap.model.solids.size
         cells = np.arange(n), np.arange(n + 1)
         self._series["grains"].append(snap.time, xyz(snap.wrapped), *cells, point_data=data)
 
@@ -96,7 +109,11 @@ class VtkHdf:
             return
         c, m = snap.contacts, len(snap.contacts)
         start = snap.wrapped[c.first]
-        ends = np.stack([xyz(start), xyz(start + snap.branch)], axis=1).reshape(2 * m, 3)
+        points = [start, start + snap.branch]
+        if not snap.model.round:
+            points.insert(1, start + c.arm_first)
+        k = len(points)
+        ends = np.stack([xyz(x) for x in points], axis=1).reshape(k * m, 3)
         data: dict[str, Array] = {
             "normal_force": snap.normal_force,
             "tangential_force": np.linalg.norm(snap.tangential_force, axis=1),
@@ -105,8 +122,30 @@ class VtkHdf:
             "first": snap.model.number[c.first],
             "second": snap.model.number[c.second],
         }
-        cells = np.arange(2 * m), np.arange(0, 2 * m + 1, 2)
+        cells = np.arange(k * m), np.arange(0, k * m + 1, k)
         self._series["contacts"].append(snap.time, ends, *cells, cell_data=data)
+
+    def _shapes(self, snap: Snapshot) -> None:
+        """Surfaces of the grains; stress and orientation are left to the points, for room."""
+        s = grain_surfaces(
+            snap.model.solids, snap.state.orientation[: snap.n], snap.wrapped, FINENESS
+        )
+        pressure = np.trace(stress(snap), axis1=1, axis2=2) / snap.dim
+        data: dict[str, Array] = {
+            "id": snap.id,
+            "set": snap.model.group.astype(np.int32),
+            "material": snap.model.material[: snap.n].astype(np.int32),
+            "shape": snap.model.solids.shape,
+            "radius": snap.radius,
+            "mass": snap.mass,
+            "velocity": xyz(snap.velocity),
+            "spin": spins(snap.spin),
+            "pressure": pressure,
+            "coordination": coordination(snap),
+        }
+        data = {name: rows[s.grain] for name, rows in data.items()}
+        cells = s.connectivity, s.offsets
+        self._series["shapes"].append(snap.time, s.points, *cells, cell_data=data)
 
     def _walls(self, snap: Snapshot) -> None:
         s = wall_surfaces(snap)

@@ -5,6 +5,10 @@ A frame is a line with the number of grains, a line with ``Lattice`` (the edges 
 (the material), radius, mass, pos (in the periodic cell), unwrapped, velo, omega, coordination.
 Along axes that are not periodic the box holds all grains of the frame and some room. Every number
 is written so that it is read back exactly.
+
+Grains that are not round have three properties more: orientation (a quaternion x, y, z, w, as OVITO
+has them), shape (the row of the run's table of shapes, from 1) and size (the unit of length of that
+shape). The shapes themselves have no place here; GSD and VTKHDF hold them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import BinaryIO
 
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
-from hardgrain.io.solid import cell, coordination, images, kinds, spins, xyz
+from hardgrain.io.solid import cell, coordination, images, kinds, quaternion, spins, xyz
 from hardgrain.io.textrows import (
     TextFile,
     at_line,
@@ -33,6 +37,7 @@ __all__ = ["ExtendedXyz", "read_xyz"]
 _PROPERTIES = (
     "id:I:1:type:S:1:radius:R:1:mass:R:1:pos:R:3:unwrapped:R:3:velo:R:3:omega:R:3:coordination:I:1"
 )
+_SHAPED = ":orientation:R:4:shape:I:1:size:R:1"
 # Our names for the properties of a file, one for each of their columns.
 _KNOWN = {
     "id": ("id",),
@@ -68,11 +73,16 @@ class ExtendedXyz(TextFile):
             snap.radius, snap.mass, *(x - images(snap, box) * box.length).T, *x.T,
             *xyz(snap.velocity).T, *spins(snap.spin).T, coordination(snap),
         ]  # fmt: skip
+        names = _PROPERTIES
+        if not snap.model.round:
+            own, turned = snap.model.solids, quaternion(snap.state.orientation[:n])
+            columns += [*turned[:, [1, 2, 3, 0]].T, own.shape + 1, own.size]
+            names += _SHAPED
         origin = " ".join(map(repr, box.low.tolist()))
         pbc = " ".join("FT"[int(p)] for p in box.periodic)
         self._file.write(
             f'{n}\nLattice="{a!r} 0.0 0.0 0.0 {b!r} 0.0 0.0 0.0 {c!r}" Origin="{origin}"'
-            f' pbc="{pbc}" Properties={_PROPERTIES} Time={snap.time!r} Step={snap.state.step}\n'
+            f' pbc="{pbc}" Properties={names} Time={snap.time!r} Step={snap.state.step}\n'
         )
         self._file.write(lines_of(columns))
 

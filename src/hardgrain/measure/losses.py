@@ -52,12 +52,12 @@ class Dissipation:
 
     @property
     def total(self) -> Floats:
-        """(m,) of all kinds."""
+        """What each contact dissipated in all, shape (m,)."""
         return self.inelastic + self.sliding + self.rolling + self.torsion
 
     @property
     def kinds(self) -> dict[str, float]:
-        """Of all contacts, by kind."""
+        """What all contacts together dissipated, by kind."""
         names = ("inelastic", "sliding", "rolling", "torsion")
         return {name: float(getattr(self, name).sum()) for name in names}
 

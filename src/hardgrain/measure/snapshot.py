@@ -23,12 +23,14 @@ from hardgrain.contact.pairs import wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.brief import brief
-from hardgrain.core.model import Contacts, Floats, Model, Rows, State
+from hardgrain.core.model import Contacts, Floats, Ints, Model, Rows, State
+from hardgrain.core.solids import ROUND_GRAINS
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
 from hardgrain.measure import outline
 from hardgrain.scene.contact_rule import as_stored
 from hardgrain.scene.scene import GrainArrays, Scene
+from hardgrain.scene.shape_table import stored_solids
 
 __all__ = ["Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots"]
 
@@ -191,7 +193,7 @@ class Snapshot:
         return self.tree_of(self.wrapped)
 
     def tree_of(self, x: Floats) -> cKDTree:
-        """The same of some of them, (k, dim) in the cell."""
+        """A tree of some points, (k, dim), to search for neighbours across periods."""
         period = self.model.periodic
         inside = np.clip(x - self.low, 0.0, np.nextafter(period, 0.0))  # where rounding left it
         return cKDTree(np.where(period > 0.0, inside, x), boxsize=period)
@@ -261,7 +263,7 @@ class Snapshot:
 
     @cached_property
     def normal_force(self) -> Floats:
-        """(m,) positive: pressing."""
+        """(m,) normal forces, positive where the contact presses."""
         return self.contacts.normal_impulse() / self.dt
 
     @cached_property
@@ -343,9 +345,13 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
 
 def model_of(run: Run) -> Model:
     """All grains that a run ever has, and its walls; without drives and pressures."""
-    held = run.model
+    held = dict(run.model)
     rule = as_stored if len(held["named_laws"]) else None
-    return Model(**held, wall_names=tuple(run.wall_names), rule=rule)
+    shape, solids = held.pop("shape"), ROUND_GRAINS
+    if shape.size:
+        with understood():
+            solids = stored_solids(json.loads(run.header["scenario"]), shape, held["radius"])
+    return Model(**held, solids=solids, wall_names=tuple(run.wall_names), rule=rule)
 
 
 def _only(whole: Callable[[], Model], grains: Rows) -> Model:
@@ -356,7 +362,7 @@ def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
     """The model with the drives and pressures of its scenario."""
     rest = np.zeros((model.n, model.dim))
     spin = np.zeros((model.n, model.inv_inertia.shape[1]))
-    grains = GrainArrays(rest, model.radius, rest, spin, model.group)
+    grains = GrainArrays(rest, model.radius, rest, spin, model.group, shape=_shape(model))
     scene = {**scenario["scene"], "contacts": [], "contact_rule": None}  # loads need no laws
     try:
         made, _ = Scene.model_validate(scene).build(scenario["seed"], grains)
@@ -366,6 +372,10 @@ def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
             " Python functions; measure the simulation as it runs"
         ) from None
     return replace(model, drives=made.drives, pressures=made.pressures, locks=made.locks)
+
+
+def _shape(model: Model) -> Ints | None:
+    return None if model.round else model.shape
 
 
 def _low(dim: int, periodic: Mapping[str, Any]) -> Floats:

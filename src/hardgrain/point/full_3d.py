@@ -68,7 +68,7 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def velocity_before(p, k, along, motion):
-        """The same at the start of the step."""
+        """The component that it had at the start of the step."""
         i, j = p.first[k], p.second[k]
         e, one, two = E + 3 * along, A1 + 3 * along, A2 + 3 * along
         u = 0.0

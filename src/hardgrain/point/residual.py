@@ -52,11 +52,13 @@ def make_residual(jit: Callable[..., Any], kind: SimpleNamespace) -> SimpleNames
     wanted, present, speed_squared = kind.wanted, kind.present, kind.speed_squared
 
     @jit
-    def of_contact(p, k, path):
+    def of_contact(p, k, path, unseen):
         """Squares for contact k: ΔV, ΔV/|W|, ΔV dt/d, to take the largest of; ΔV, V, P_n and
         whether it has or wants an impulse, to sum.
 
-        ``path``: (dt/d)² of the contact [1/speed²].
+        ``path``: (dt/d)² of the contact [1/speed²]; ``unseen``: square of the velocity that
+        rounding hides. An impulse that gives less counts as none, since the scale, a mean, would
+        hinge on rounding otherwise.
         """
         new, old = wanted(p, k), present(p, k)
         missing = (
@@ -67,7 +69,7 @@ def make_residual(jit: Callable[..., Any], kind: SimpleNamespace) -> SimpleNames
         size = max(speed_squared(p, k, new), speed_squared(p, k, old))
         mobility = max(speed_squared(p, k, NORMAL), speed_squared(p, k, TANGENT))
         lacking = d / mobility if d > 0.0 else 0.0
-        loaded = 1.0 if size != 0.0 else 0.0
+        loaded = 1.0 if size > unseen else 0.0
         return d, lacking, d * path, d, size, max(new[0] ** 2, old[0] ** 2), loaded
 
     @jit

@@ -18,7 +18,7 @@ from hardgrain.measure.contact_network import OVERHEAD, SET_UP, ContactNetwork, 
 from hardgrain.measure.rigidity import Rigidity, fine, rigidity
 from hardgrain.run.summary import Totals
 from hardgrain.solve.solver import Solver
-from hardgrain.step.pause import Look, look_due
+from hardgrain.step.pause import NextLook, look_due
 from hardgrain.step.report import StepReport
 
 __all__ = ["CLOSING", "COLUMNS", "SCALARS", "Monitor"]
@@ -115,10 +115,10 @@ class Monitor:
         return report.step == 1 or due
 
     @property
-    def next_look(self) -> Look:
+    def next_look(self) -> NextLook:
         """What decides when it is time to look again."""
         t = self._tally
-        return Look(
+        return NextLook(
             t.since, t.before, self._network.work, STEP_WORK, OVERHEAD, SET_UP, LOOK_WORK, SHARE
         )
 

@@ -16,7 +16,7 @@ from hardgrain.step.report import StepReport
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Line", "Progress", "StepTimer", "bar", "duration", "span"]
+__all__ = ["Progress", "StatusLine", "StepTimer", "bar", "duration", "span"]
 
 PERIOD = 0.1  # [s] time between two updates of the line; more of them would slow the run down
 BAR = 10  # [characters] width of the bar
@@ -25,7 +25,7 @@ BAR = 10  # [characters] width of the bar
 LOG_SHARE, LOG_LEAST, LOG_MOST = 0.2, 5.0, 600.0
 
 
-class Line:
+class StatusLine:
     """A line on the standard error stream that is rewritten; a log gets a new line now and then."""
 
     def __init__(self, quiet: bool = False) -> None:
@@ -87,7 +87,7 @@ class Line:
         self._console.print(line, soft_wrap=True, markup=False)
 
 
-class Progress(Line):
+class Progress(StatusLine):
     """Shows how a run goes on, on the standard error stream; give it to `Simulation.run`.
 
         with Progress(until=[Time(time=10)]) as progress:

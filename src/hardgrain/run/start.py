@@ -125,7 +125,9 @@ def grains_of(frame: Frame | Record, model: dict[str, Any]) -> GrainArrays:
     id = frame.id if isinstance(frame, Frame) else np.arange(model["radius"].size)
     n = id.size
     moving = (frame.velocity[:n], frame.spin[:n], model["group"][id])
-    return GrainArrays(frame.position[:n], model["radius"][id], *moving)
+    shape = model["shape"][id] if model["shape"].size else None
+    turned = None if shape is None else frame.orientation[:n]
+    return GrainArrays(frame.position[:n], model["radius"][id], *moving, turned, shape)
 
 
 def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays, int]:

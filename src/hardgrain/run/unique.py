@@ -1,4 +1,4 @@
-"""Are the contact forces of a run at rest the only ones possible? Answered by counting.
+"""Are the contact forces of a run at rest the only ones possible? Counting gives the answer.
 
 Equilibrium leaves as many components of the contact forces free as the null space of the contact
 matrix has dimensions (`forces`). A contact that slides takes one of them away, and one that

@@ -29,7 +29,7 @@ from hardgrain.scene._checks import (
 from hardgrain.scene.drive import compile_function
 from hardgrain.scene.spec import Grains
 
-__all__ = ["check_glue", "drives_of", "locks_of", "material_of_plate"]
+__all__ = ["check_rolling", "drives_of", "locks_of", "material_of_plate"]
 
 
 def locks_of(
@@ -74,14 +74,14 @@ def material_of_plate(spec: Grains, at: str, names: Sequence[str], plate: int) -
     return plate
 
 
-def check_glue(laws: Floats, entry: Ints) -> None:
-    """Refuse rolling resistance of glued bodies, which have more than one curvature."""
+def check_rolling(laws: Floats, entry: Ints, where: str) -> None:
+    """Refuse rolling resistance of bodies that have more than one curvature."""
     for column, name in ((table.ROLLING, "rolling"), (table.TORSION, "torsion")):
         found = np.argwhere(laws[..., column] > 0.0)
         if found.size:
             raise InputError(
                 f"scene.contacts[{entry[tuple(found[0])]}].{name} is"
-                f" {laws[(*found[0], column)]:g} but must be 0 where anything is glued to a wall"
+                f" {laws[(*found[0], column)]:g} but must be 0 {where}"
             )
 
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
-from hardgrain.scene._base import NotNegative, Numbers, Share, Spec, plain
+from hardgrain.scene._base import Finite, NotNegative, Numbers, Share, Spec, plain
 from hardgrain.scene.cells import SLACK, loosely, on_grid
 
 __all__ = [
@@ -83,6 +83,11 @@ class At(Spec):
     kind: Literal["at"] = "at"
     # centres of the grains, a list of points, one per grain [length]
     positions: Annotated[tuple[Numbers, ...], Field(min_length=1), BeforeValidator(plain)]
+    # orientation of each grain, an angle in 2D and a rotation vector in 3D [rad]; default: that of
+    # the set
+    orientations: (
+        Annotated[tuple[Finite | Numbers, ...], Field(min_length=1), BeforeValidator(plain)] | None
+    ) = None
 
 
 Placement = Annotated[Grid | Deposit | Loose | At, Field(discriminator="kind")]

@@ -27,26 +27,25 @@ from hardgrain.scene._base import Finite, Flag, Name
 from hardgrain.scene._checks import (
     AXES,
     material_number,
-    orientations,
     spin_vector,
     spins,
     unturned,
     vector,
 )
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
-from hardgrain.scene.grain_rules import check_glue, drives_of, locks_of, material_of_plate
+from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
 from hardgrain.scene.place import entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.scene_checks import (
     check_memory,
     check_periods,
-    check_sizes,
     check_turning,
     is_lean,
     moments_of,
 )
-from hardgrain.scene.sizes import draw
+from hardgrain.scene.shape_table import shape_table
+from hardgrain.scene.shaped import check_shapes, in_order_of, orientations_of, sizes_of, solids_of
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
 from hardgrain.scene.wall_checks import check_holes, check_images
 from hardgrain.scene.walls import WallRows
@@ -66,12 +65,14 @@ class GrainArrays:
     group: Ints  # (n,) number of the set of grains that it came from
     # (n, 1) angles or (n, 4) unit quaternions (x, y, z, w); None: not turned
     orientation: Floats | None = None
+    # (n,) row of each grain in the table of the scene's shapes; None: all are round
+    shape: Ints | None = None
 
 
 class Scene(Spec):
     """A scene: grains, walls, materials, gravity, periods."""
 
-    dimension: Literal[2, 3] = 2  # 2 for disks in the plane x, y; 3 for spheres
+    dimension: Literal[2, 3] = 2  # 2 for grains in the plane x, y; 3 for grains in space
     # acceleration of gravity, a number for each axis [length/time²]; default: none
     gravity: list[Finite] | None = None
     # axes along which the scene repeats, each with its lower and upper end [length]
@@ -105,6 +106,7 @@ class Scene(Spec):
         dim, ns = self.dimension, spins(self.dimension)
         periodic = self._periods()
         walls = WallRows(self.walls, dim, periodic, list(self.materials)).geometry()
+        table = shape_table(self.grains, dim, seed)
         position, radius = np.zeros((0, dim)), np.zeros(0)
         velocity, spin, group = np.zeros((0, dim)), np.zeros((0, ns)), np.zeros(0, np.int32)
         if start is not None:
@@ -113,6 +115,9 @@ class Scene(Spec):
         orientation = unturned(radius.size, dim)
         if start is not None and start.orientation is not None:
             orientation = start.orientation
+        shape = np.zeros(radius.size, np.int32)
+        if start is not None and table is not None:
+            shape = table.guess(group) if start.shape is None else start.shape
         there = np.ones(radius.size, bool)
         for k, spec in enumerate(self.grains):
             if k in theirs:
@@ -125,26 +130,30 @@ class Scene(Spec):
                     " or 'at', or take the grains from a file with [start]"
                 )
             try:
-                diameters = draw(spec.diameter, spec.size, rng, dim)
-                check_sizes(diameters)
+                form, half = sizes_of(spec, k, table, rng, dim)
                 around = None if self.allow_overlaps or spec.glued_to else walls
                 if spec.insert is None:
                     taken = position[there], radius[there]
-                    x, r = place(spec.place, 0.5 * diameters, rng, dim, periodic, *taken, around)
+                    x, r = place(spec.place, half, rng, dim, periodic, *taken, around)
                 else:
-                    x, r = entrances(spec.place, 0.5 * diameters, dim), 0.5 * diameters
+                    x, r = entrances(spec.place, half, dim), half
             except InputError as error:  # name the set of grains
                 raise InputError(f"{at}.{error}") from None
             v = np.tile(vector(spec.velocity, dim, f"{at}.velocity"), (r.size, 1))
             v += rng.normal(size=v.shape) * spec.speed
             w = np.tile(spin_vector(spec.spin, dim, f"{at}.spin"), (r.size, 1))
-            q = orientations(spec.orientation, r.size, dim, f"{at}.orientation", rng)
+            q = orientations_of(spec, r.size, dim, at, rng)
+            if table is not None:
+                form = in_order_of(r, half, form)
+                q = table.turned(form, q)
+            shape = np.append(shape, form)
             position, radius = np.vstack([position, x]), np.concatenate([radius, r])
             orientation = np.vstack([orientation, q])
             velocity, spin = np.vstack([velocity, v]), np.vstack([spin, w])
             group = np.concatenate([group, np.full(r.size, k, np.int32)])
             there = np.append(there, np.full(r.size, spec.insert is None))
-        return GrainArrays(position, radius, velocity, spin, group, orientation)
+        own = None if table is None else shape.astype(np.int32)
+        return GrainArrays(position, radius, velocity, spin, group, orientation, own)
 
     # ------------------------------------------------------------------ the arrays of a run
     def build(self, seed: int, grains: GrainArrays | None = None) -> tuple[Model, State]:
@@ -163,9 +172,11 @@ class Scene(Spec):
         g = self.place_grains(seed) if grains is None else grains
         walls = WallRows(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
+        solids = solids_of(self.grains, dim, seed, g)
         check_periods(periodic, g.radius)
         check_images(periodic, g.radius, walls.rows)
         check_holes(g.radius, walls.rows)
+        check_shapes(self.grains, g.radius, g.group, walls.rows)
 
         material = np.zeros(n + w, np.int32)
         inv_mass, inv_inertia = np.zeros((n + w, dim)), np.zeros((n + w, ns))
@@ -187,6 +198,10 @@ class Scene(Spec):
             with np.errstate(all="ignore"):
                 mass[mine] = density * (np.pi * r**2 if dim == 2 else 4 / 3 * np.pi * r**3)
                 moments[mine] = np.outer(mass[mine] * r**2, moments_of(spec, dim, at))
+                if spec.shape is not None:
+                    form, unit = solids.shape[mine], solids.size[mine]
+                    mass[mine] = density * solids.volume[form] * unit**dim
+                    moments[mine] = (mass[mine] * unit**2)[:, None] * solids.moments[form, -ns:]
                 inertia[mine] = moments[mine].mean(axis=1)
                 inv_mass[mine] = 1.0 / mass[mine, None]
                 inv_inertia[mine] = 1.0 / inertia[mine, None]
@@ -229,10 +244,13 @@ class Scene(Spec):
         for k, row in enumerate(walls.rows):  # a body weighs as much as all that is glued to it
             inv_mass[n + k, row.free] = 1.0 / mass[n + k] if row.free else 0.0
         if glued.size:
-            check_glue(laws.table, laws.entries)
+            check_rolling(laws.table, laws.entries, "where anything is glued to a wall")
+        if solids.shape.size:
+            check_rolling(laws.table, laws.entries, "where grains have a shape")
         balls = bool((moments == moments[:, :1]).all())
         lean = (
             balls
+            and not solids.shape.size
             and is_lean(laws.table, inv_mass[:n], inv_inertia[:n])
             and not any(
                 row.free and (not row.slides or row.turns or n + k in carrier[glued])
@@ -246,6 +264,7 @@ class Scene(Spec):
             mass=mass,
             inertia=inertia,
             moments=moments[: 0 if balls else n + w] if dim == 3 else np.zeros((0, 3)),
+            solids=solids,
             material=material,
             group=g.group,
             laws=laws.pairs,

@@ -19,6 +19,7 @@ from hardgrain.scene._base import (
 )
 from hardgrain.scene.drive import TimeFunction
 from hardgrain.scene.place import At, Placement
+from hardgrain.scene.shapes import Shape
 from hardgrain.scene.sizes import Sizes
 
 __all__ = [
@@ -152,12 +153,27 @@ class Remove(Spec):
 
 
 class Grains(Spec):
-    """A set of disks or spheres of one material, how they are placed and what drives them."""
+    """A set of grains of one material, how they are placed and what drives them.
+
+    They are disks or spheres, unless they have a shape. The place of a grain is its centre of mass,
+    and it is placed as if it filled the smallest circle or sphere about it. Its orientation says
+    how the axes in which its shape is written are turned in space. Where those are no principal
+    axes of the shape, the orientation that a run keeps is that of the principal axes next to them.
+    """
 
     # how many grains the set has [1]; needed, unless diameters or positions are listed
     count: Annotated[Count, Field(le=100_000_000)] | None = None
-    # one diameter for all, a list with one per grain, or a distribution [length]
-    diameter: Sizes = 1.0
+    # one diameter for all, a list with one per grain, or a distribution [length]; default: 1, or as
+    # the lengths of the shape are written
+    diameter: Sizes | None = None
+    # a name such as "pentagon" or "cube", or a table with the kind of the shape; default: disks or
+    # spheres
+    shape: Shape | None = None
+    # what the diameter of a shape is: that of the smallest circle or sphere about its centre of
+    # mass that holds it; the side of the smallest square hole that it passes along its longest
+    # principal axis, in 2D its least width; or that of the disk or ball of equal volume; default:
+    # "circumscribed"
+    size_by: Literal["circumscribed", "sieve", "volume"] | None = None
     # what the grains are made of, a name in scene.materials; default: the first
     material: str | None = None
     # where the grains are at the start; needed, unless they come from a file
@@ -190,6 +206,28 @@ class Grains(Spec):
     # name of a wall with which the grains form one rigid body, as bumps of a rough plate; default:
     # none
     glued_to: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Grains:
+        if self.shape is None and self.size_by is not None:
+            raise ValueError(
+                f"size_by is {self.size_by!r}, but round grains have one diameter; give a shape, or"
+                " leave size_by out"
+            )
+        if self.shape is not None:
+            if self.size_by is not None and self.diameter is None:
+                raise ValueError(f"size_by is {self.size_by!r}, but there is no diameter; give it")
+            if self.inertia is not None:
+                raise ValueError(
+                    f"inertia is {self.inertia}, but the shape has its own; leave out inertia or"
+                    " shape"
+                )
+            if self.glued_to is not None:
+                raise ValueError(
+                    f"glued_to is {self.glued_to!r}, but only disks and spheres can be glued to a"
+                    " wall; leave out glued_to or shape"
+                )
+        return self
 
     @property
     def size(self) -> int | None:

@@ -18,6 +18,7 @@ from hardgrain.measure.chains import force_chains
 from hardgrain.measure.snapshot import Run, Snapshot
 from hardgrain.measure.stress import grain_stress, stress_units
 from hardgrain.measure.structure import clusters, contact_numbers
+from hardgrain.scene.grain_shape import frames, longest, sides
 from hardgrain.show.style import COLOURS, colour_map
 
 if TYPE_CHECKING:
@@ -96,6 +97,35 @@ def _chain(snap: Snapshot) -> Floats:
     return number
 
 
+def _heading(snap: Snapshot) -> Floats:
+    """Direction of a grain's long axis, or of the first axis of its own frame if it has none.
+
+    In 2D it is the angle to x, from 0 to 180°; in 3D that to the last axis, from 0 to 90°.
+    """
+    turned = snap.state.orientation[: snap.n]
+    if snap.dim == 2:
+        long = np.zeros(snap.n)
+        if not snap.model.round:
+            along = longest(snap.model.solids, snap.dim)[:, :2]
+            long = np.arctan2(along[:, 1], along[:, 0])[snap.model.solids.shape]
+        heading: Floats = np.mod(np.degrees(turned[:, 0] + long), 180.0)
+        return heading
+    own = np.eye(3)[:1]
+    if not snap.model.round:
+        own = longest(snap.model.solids, snap.dim)[snap.model.solids.shape]
+    axis = np.einsum("iab,ib->ia", frames(turned), np.broadcast_to(own, (snap.n, 3)))
+    tilt: Floats = np.degrees(np.arccos(np.clip(np.abs(axis[:, 2]), 0.0, 1.0)))
+    return tilt
+
+
+def _sides(snap: Snapshot) -> Floats:
+    return np.zeros(snap.n) if snap.model.round else sides(snap.model.solids).astype(float)
+
+
+def _shape(snap: Snapshot) -> Floats:
+    return np.zeros(snap.n) if snap.model.round else snap.model.solids.shape.astype(float)
+
+
 FIELDS: dict[str, Field] = {
     "speed": Field("magnitude of the velocity", "length/time", "size", _speed),
     "velocity-x": Field("velocity along x", "length/time", "signed", lambda s: s.velocity[:, 0]),
@@ -111,7 +141,14 @@ FIELDS: dict[str, Field] = {
         "cluster of contacts that bear a force, largest first", "1", "name", _cluster, True
     ),
     "chain": Field("force chain, longest first", "1", "name", _chain, True),
-    "radius": Field("radius", "length", "value", lambda s: s.radius),
+    "radius": Field(
+        "radius, of the smallest ball that holds a grain", "length", "value", lambda s: s.radius
+    ),
+    "heading": Field(
+        "direction of the long axis (2D: angle to x, 3D: to z)", "degree", "value", _heading
+    ),
+    "sides": Field("straight sides, in 3D flat faces", "1", "value", _sides),
+    "shape": Field("shape, as a row of the table of shapes", "1", "name", _shape),
     "mass": Field("mass", "mass", "value", lambda s: s.mass),
     "id": Field("number of the grain", "1", "value", lambda s: s.id.astype(float)),
     "set": Field(
@@ -122,12 +159,14 @@ FIELDS: dict[str, Field] = {
     ),
     "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
 }
-_ALIAS = {"velocity": "speed", "rotation": "spin", "group": "set"}
+_SHAPED = {"heading", "sides", "shape"}  # fields that say nothing about disks and balls
+_ALIAS = {"velocity": "speed", "rotation": "spin", "group": "set", "orientation": "heading"}
 
 
-def fields_of(dim: int) -> list[str]:
-    """Names of the fields that grains have in a dimension."""
-    return [name for name in FIELDS if dim == 3 or name != "velocity-z"]
+def fields_of(dim: int, round: bool = True) -> list[str]:
+    """Names of the fields that grains have in a dimension; shapes have some more."""
+    without = {"velocity-z"} if dim == 2 else set()
+    return [name for name in FIELDS if name not in without | (_SHAPED if round else set())]
 
 
 def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField:

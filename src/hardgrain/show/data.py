@@ -31,7 +31,7 @@ VECTOR = ("component", "direction", "about", "rank")  # dimensions of vectors an
 INDEX = ("first", "second")  # variables that are numbers of bodies
 ARROWS = 24  # number of arrows along the longer side of a map
 MAP_EDGE = 3.2  # [inch] length of the longer side of a map
-BINS = 40
+BINS = 40  # most bins of a histogram; more would be narrower than a few points on paper
 
 
 def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str = "") -> Figure:

@@ -108,7 +108,7 @@ def make_movie(
     tell: Callable[[int, int], object] = lambda done, total: None,
     **options: Any,
 ) -> int:
-    """Write a film, .mp4 or .gif, and return its number of frames; ``options`` as of `Film`.
+    """Write a film, .mp4 or .gif, and return its number of frames; ``options`` go to `Film`.
 
     Without ``fps``, frames a second, it lasts about ten seconds (`pace`). ``tell`` is called with
     the frames done and all frames. An interruption leaves no incomplete film.

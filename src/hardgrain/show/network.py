@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from hardgrain.show.colour import (
     name_key,
     paint,
 )
+from hardgrain.show.contact_lines import resultants
 from hardgrain.show.plane import Circle, PlaneView, Shape
 from hardgrain.show.style import COLOURS, DPI, colour_map, diverging, label, save, style, symbols
 
@@ -62,7 +64,8 @@ def draw_network(
 ) -> Figure:
     """Draw the grains of a frame and their contact forces; save to ``path`` if given.
 
-    Lines join the centres of the bodies that touch; width and colour give the normal force, or
+    Lines join the centres of the bodies that touch, by way of the contact where grains are not
+    round; width and colour give the normal force, or
     ``shade`` the colour. ``lines`` may be "friction" or "none"; ``colour`` names a field of the
     grains; ``box`` (2, 2) holds the corners of the view. A path that ends in .pdf or .svg gives a
     vector picture. A scene in 3D is seen along y.
@@ -117,8 +120,10 @@ class Picture:
         size = high - low
         inches = np.maximum(EDGE * size / size.max(), 1.5)
         self.points = 72.0 * float((inches / size).min())  # points per unit of length
-        self.diameter = snap.diameter
+        # the width of grains that are not round, or lines would hide those that are slim
+        self.diameter = snap.diameter if snap.model.round else float(snap.model.width.mean())
         self._rim = self.diameter * self.points > FINE
+        self._round = snap.model.round
         bars, field = self._bars(snap, known), look.field(snap)
         named = field is not None and field.kind == "name"
         # room for labels, title, colour bars and the names of colours
@@ -225,10 +230,12 @@ class Picture:
 
         from hardgrain.show.segments import Segments
 
-        self.grains = EllipseCollection(
+        self.grains: Any = EllipseCollection(
             [], [], [], units="xy", offsets=np.zeros((0, 2)), offset_transform=axes.transData,
             zorder=1,
         )  # fmt: skip
+        if not self._round:
+            self.grains = PathCollection([], joinstyle="round", zorder=1)
         self.lines = Segments(
             offset_transform=axes.transData, capstyle="round", facecolors="none", zorder=2
         )
@@ -248,8 +255,11 @@ class Picture:
         self._show_walls(plane.walls(snap, *self.fixed.box))
         facts = f"time {snap.time:.4g}, {snap.n} grain{'s' * (snap.n != 1)}"
         if snap.stored:
-            bear = np.count_nonzero(snap.normal_force)
+            bear = points = np.count_nonzero(snap.normal_force)
+            if not snap.model.round:
+                bear = np.count_nonzero(resultants(snap).normal_force)
             facts += f", {bear} contact{'s bear' if bear != 1 else ' bears'} a force"
+            facts += f" in {points} points" * (points != bear)
         plainly = self.look.shade is None and self.look.lines == "force" and self._line_map
         if lines is not None and not plainly:
             facts += "; width: normal force"
@@ -268,9 +278,13 @@ class Picture:
             rim = 0.7 * face
         # towards white with depth, so that near grains stand out
         fade, diameter = 0.6 * seen.depth[:, None], 2.0 * seen.radius
+        places: dict[str, Any] = {"widths": diameter, "heights": diameter}
+        if seen.outlines is None:
+            places |= {"angles": np.zeros(diameter.size), "offsets": seen.center}
+        else:
+            places = {"paths": _paths(seen)}
         self.grains.set(
-            widths=diameter, heights=diameter, angles=np.zeros(diameter.size),
-            offsets=seen.center, facecolors=face + fade * (1.0 - face),
+            **places, facecolors=face + fade * (1.0 - face),
             edgecolors=rim + fade * (1.0 - rim), rasterized=diameter.size > DRAWN,
             linewidths=self._rim * np.minimum(0.6, 0.05 * diameter * self.points),
         )  # fmt: skip
@@ -335,3 +349,15 @@ def _outline(shape: Shape, band: float) -> Outline:
         ring = Annulus((x, y), shape.radius + band, band)
         return ring.get_path()
     return Outline.circle((x, y), shape.radius)
+
+
+def _paths(seen: PlaneView) -> list[Outline]:
+    """The outlines of all grains where they are, as paths."""
+    from matplotlib.path import Path as Outline
+
+    assert seen.outlines is not None
+    found, owner = seen.outlines.of(seen.outline)
+    points = found.points + seen.center[owner]
+    codes = np.array([Outline.MOVETO, Outline.LINETO, Outline.CLOSEPOLY], Outline.code_type)
+    pens, ends = codes[found.pen], found.start.tolist()
+    return [Outline(points[i:j], pens[i:j]) for i, j in itertools.pairwise(ends)]

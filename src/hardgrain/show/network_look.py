@@ -20,7 +20,7 @@ from hardgrain.show.colour import (
     grain_field,
     limits,
 )
-from hardgrain.show.plane import Lines
+from hardgrain.show.contact_lines import Lines, bent_lines, force_lines
 
 if TYPE_CHECKING:
     pass
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["LINES", "Look", "Scale", "Shade", "scale"]
 
 STRONG = 0.99  # quantile of the forces that gets the widest line; larger ones would dwarf the rest
+
+# [largest radius] arms of contacts that are less off the normal belong to round grains
+STRAIGHT = 1e-9
 
 LINES = {
     "force": "width and colour give the normal force",
@@ -48,6 +51,12 @@ class Shade:
 
     def lines(self) -> Lines:
         p = self.packing
+        to_grain = (p.second < p.radius.size)[:, None]
+        along = np.einsum("ka,ka->k", p.arm_first, p.normal)[:, None] * p.normal
+        if np.abs(p.arm_first - along).max(initial=0.0) > STRAIGHT * p.radius.max(initial=0.0):
+            beyond = np.where(to_grain, -p.arm_second, 0.0)
+            first = p.first.astype(np.int32)
+            return bent_lines(first, p.arm_first, beyond, p.components[:, 0], self.value)
         reach = p.radius[p.first]
         grains = p.second < p.radius.size
         reach[grains] += p.radius[p.second[grains]]
@@ -72,7 +81,7 @@ class Look:
     def seen(self, snap: Snapshot) -> Lines | None:
         if self.shade is not None:
             return self.shade.lines()
-        return None if self.lines == "none" else plane.force_lines(snap, self.lines == "friction")
+        return None if self.lines == "none" else force_lines(snap, self.lines == "friction")
 
     def field(self, snap: Snapshot) -> GrainField | None:
         return None if self.colour == PLAIN else grain_field(snap, self.colour, self.run)

@@ -13,26 +13,24 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import FLAT, INSIDE, PLANE, ROUND, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.scene.grain_outline import Outlines, outlines_2d, seen_3d
 from hardgrain.scene.wall_shape import WallShape
+from hardgrain.show.contact_lines import Lines, force_lines
 
-__all__ = ["BAND", "Circle", "Lines", "PlaneView", "Shape", "bounds", "force_lines", "see", "walls"]
+__all__ = [
+    "BAND", "GRAINS", "Circle", "Lines", "PlaneView", "Shape", "bounds", "force_lines", "see",
+    "walls",
+]  # fmt: skip
 
 BAND = 0.7  # [mean diameter] thickness of a wall as drawn
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """Contacts as lines from the centre of the first body, with their force and colour."""
-
-    first: NDArray[np.int32]  # (m,) grain at which they begin
-    arm: Floats  # (m, dim) to the centre of the second body, or to the wall [length]
-    force: Floats  # (m,) normal force, negative: tension [force]
-    value: Floats  # (m,) value that gives their colour
-
-
-@dataclass(frozen=True, eq=False)
 class PlaneView:
-    """All that is drawn. Grains and lines that cross a periodic end are there twice."""
+    """All that is drawn. Grains and lines that cross a periodic end are there twice.
+
+    In 3D every part of a clump has a row of its own, since other grains may lie between them.
+    """
 
     axes: tuple[int, int]
     center: Floats  # (n, 2), far ones first
@@ -44,6 +42,9 @@ class PlaneView:
     value: Floats  # (m,)
     low: Floats  # (2,) corner of the view [length]
     high: Floats  # (2,)
+    # (n,) rows of `outlines`, which are about the centres; none where all grains are round
+    outline: NDArray[np.int64]
+    outlines: Outlines | None = None
 
 
 @dataclass(frozen=True)
@@ -56,25 +57,6 @@ class Circle:
 
 
 Shape = Circle | Floats  # polygons are (k, 2), those with k = 2 lines
-
-
-def force_lines(snap: Snapshot, friction: bool = False) -> Lines:
-    """The contacts that bear a force, coloured by it or by ``friction``: T/(µN).
-
-    In 2D friction has a sign, positive where it rotates both grains clockwise.
-    """
-    c, force = snap.contacts, snap.normal_force
-    drawn = np.flatnonzero(np.abs(force) > 1e-9 * np.abs(force).max(initial=0.0))
-    value = force
-    if friction:
-        normal, tangent = c.normal, snap.tangential_force
-        size = np.linalg.norm(tangent, axis=1)
-        if snap.dim == 2:
-            size = tangent[:, 1] * normal[:, 0] - tangent[:, 0] * normal[:, 1]
-        limit = snap.friction * np.abs(force)
-        value = np.divide(size, limit, out=np.zeros_like(size), where=limit > 0.0)
-    # The normal points to the nearest image, while positions do not tell which that is.
-    return Lines(c.first[drawn], snap.branch[drawn], force[drawn], value[drawn])
 
 
 def plane_of(seen: Snapshot | WallShape) -> tuple[int, int]:
@@ -90,16 +72,18 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
     if lines is None:
         none = np.zeros(0)
         lines = Lines(np.zeros(0, np.int32), np.zeros((0, snap.dim)), none, none)
-    depth = np.zeros(snap.n)
+    outlines, grain, y = _outlines(snap, keep)
+    depth = np.zeros(len(grain))
     if snap.dim == 3 and snap.n:
-        y = snap.wrapped[:, 1]
         depth = (y - y.min()) / max(float(np.ptp(y)), 1e-300)
     start = snap.wrapped[lines.first][:, keep]
+    if lines.offset is not None:
+        start = start + lines.offset[:, keep]
     ends = np.stack([start, start + lines.arm[:, keep]], axis=1)
-    grain, center = np.arange(snap.n), snap.wrapped[:, keep]
     plane = PlaneView(
-        axes, center, snap.radius, depth, grain, ends, lines.force, lines.value, low, high
-    )
+        axes, snap.wrapped[grain][:, keep], snap.radius[grain], depth, grain, ends, lines.force,
+        lines.value, low, high, np.arange(len(grain)), outlines,
+    )  # fmt: skip
     for k, axis in enumerate(axes):
         if snap.model.periodic[axis] > 0.0:
             plane = _with_images(plane, k, snap.low[axis], snap.model.periodic[axis])
@@ -107,9 +91,25 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
     weak = np.argsort(np.abs(plane.force), kind="stable")
     return replace(
         plane,
-        **{name: getattr(plane, name)[far] for name in ("center", "radius", "depth", "grain")},
+        **{name: getattr(plane, name)[far] for name in GRAINS},
         **{name: getattr(plane, name)[weak] for name in ("lines", "force", "value")},
     )
+
+
+# columns of a view with a row for each thing that is drawn of a grain
+GRAINS = ("center", "radius", "depth", "grain", "outline")
+
+
+def _outlines(snap: Snapshot, keep: list[int]) -> tuple[Outlines | None, NDArray[np.int64], Floats]:
+    """Outlines of grains, the grain that each belongs to, and where it is along y."""
+    everyone, y = np.arange(snap.n), snap.wrapped[:, 1]
+    if snap.model.round:
+        return None, everyone, y
+    solids, turned = snap.model.solids, snap.state.orientation[: snap.n]
+    if snap.dim == 2:
+        return outlines_2d(solids, turned), everyone, y
+    outlines, grain, behind = seen_3d(solids, turned, keep)
+    return outlines, grain, y[grain] + behind
 
 
 def _with_images(plane: PlaneView, k: int, low: float, period: float) -> PlaneView:
@@ -126,7 +126,7 @@ def _with_images(plane: PlaneView, k: int, low: float, period: float) -> PlaneVi
     return replace(
         plane,
         center=plane.center[g] + to_g[:, None] * shift,
-        radius=r[g], depth=plane.depth[g], grain=plane.grain[g],
+        radius=r[g], depth=plane.depth[g], grain=plane.grain[g], outline=plane.outline[g],
         lines=plane.lines[m] + to_m[:, None, None] * shift,
         force=plane.force[m], value=plane.value[m],
     )  # fmt: skip

@@ -6,8 +6,11 @@ Each frame holds, one array after the other:
     lines:  ends (4 × u16)
     grains: angles in 2D or depths in 3D, speeds, pressures (u8 each)
     lines:  normal forces (u8)
+    grains: where they are not round, angles in 2D (u16) or quaternions x, y, z, w in 3D (4 × i8)
 
 and its walls as JSON. Frames are chosen evenly, as many as there is room for.
+Shapes stand in the page once, as corners and radius of each part; the script turns and projects
+them for each frame, so that a grain of any shape takes two to four bytes more than a round one.
 """
 
 from __future__ import annotations
@@ -15,14 +18,16 @@ from __future__ import annotations
 import json
 import math
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.core.model import Floats
+from hardgrain.core.model import Floats, Model
 from hardgrain.io.runfile import RunFile
-from hardgrain.measure.snapshot import Snapshot, snapshots
+from hardgrain.measure.snapshot import Snapshot, model_of, snapshots
+from hardgrain.scene.grain_shape import grain_shapes
 from hardgrain.show import plane
 from hardgrain.show.colour import SEEN, grain_field
 from hardgrain.show.network import FORCE_MAP, GRAIN, RIM
@@ -34,14 +39,18 @@ __all__ = ["film_data"]
 ROOM = 2_300_000  # [bytes] room for all frames, so that a page can be mailed
 MOST = 200  # [frames] most that a page holds; more would make it too large to mail
 LEAST = 8  # [frames] fewer do not make a film, and a picture is shown
-GRAIN_BYTES, LINE_BYTES = 9, 9
+GRAIN_BYTES, LINE_BYTES = 9, 9  # [bytes] of a grain and of a line in a frame of the page
+# [bytes] of the orientation of a grain that is not round, by dimension
+TURN_BYTES = {2: 2, 3: 4}
 WEAK = 0.02  # [strongest force] lines of weaker forces could not be seen and are left out
 
 
 def film_data(run: RunFile) -> str | None:
     """Data of the film as JSON, or None if the run is too large or has no frame to choose."""
     known = set(range(len(run)))
-    size = GRAIN_BYTES * run.model["radius"].size
+    everyone = model_of(run)
+    turning = 0 if everyone.round else TURN_BYTES[everyone.dim]
+    size = (GRAIN_BYTES + turning) * everyone.n
     last = next(snapshots(run, [len(run) - 1]))
     if last.stored:
         size += LINE_BYTES * int(last.loaded.sum())
@@ -74,10 +83,28 @@ def film_data(run: RunFile) -> str | None:
             "top": {"speed": tops[0], "pressure": tops[1], "force": fixed.force},
             "maps": {name: _hex(*which) for name, which in maps.items()},
             "frames": frames,
+            **_shapes(everyone),
             "data": b64encode(b"".join(parts)).decode(),
         },
         separators=(",", ":"),
     )
+
+
+def _shapes(everyone: Model) -> dict[str, Any]:
+    """Shape and size of each grain by its number, and the parts of all shapes; none of disks."""
+    if everyone.round:
+        return {}
+    own, dim = everyone.solids, everyone.dim
+    return {
+        "turning": TURN_BYTES[dim],
+        "shape": own.shape.tolist(),
+        "size": [float(f"{size:.6g}") for size in own.size],
+        "shapes": [
+            [[float(f"{x:.5g}") for x in (part.radius, *part.corner[:, :dim].ravel())]
+             for part in shape.parts]
+            for shape in grain_shapes(own, dim)
+        ],
+    }  # fmt: skip
 
 
 def _hex(name: str, part: tuple[float, float]) -> list[str]:
@@ -105,6 +132,8 @@ def _frame(
 ) -> tuple[dict[str, Any], bytes]:
     lines = look.seen(snap) if snap.stored else None
     seen = plane.see(snap, lines, fixed.box)
+    if seen.outlines is not None and snap.dim == 3:
+        seen = _one_a_grain(seen)
     low, high = fixed.box
     place = _share16((seen.center - low) / (high - low))
     number = snap.id[seen.grain].astype("<u2")
@@ -120,6 +149,8 @@ def _frame(
     data = b"".join(
         a.tobytes() for a in (place, number, ends, third, speed, pressure, _share8(force[strong]))
     )
+    if not snap.model.round:
+        data += _turns(snap)[seen.grain].tobytes()
     head = {
         "t": float(f"{snap.time:.6g}"),
         "n": len(number),
@@ -127,6 +158,24 @@ def _frame(
         "walls": [_wall(shape) for shape in plane.walls(snap, low, high)],
     }
     return head, data
+
+
+def _one_a_grain(seen: plane.PlaneView) -> plane.PlaneView:
+    """Grains once each, and once for each image, in place of the parts of clumps."""
+    rows = np.column_stack([seen.grain, np.round(seen.center, 9)])
+    _, first = np.unique(rows, axis=0, return_index=True)
+    keep = np.sort(first)
+    return replace(seen, **{name: getattr(seen, name)[keep] for name in plane.GRAINS})
+
+
+def _turns(snap: Snapshot) -> NDArray[Any]:
+    """Orientations (n, …) as few bytes, see above."""
+    turned = snap.state.orientation[: snap.n]
+    if snap.dim == 2:
+        angle: Floats = np.round(turned[:, 0] / (2.0 * math.pi) * 65536.0)
+        return np.mod(angle, 65536.0).astype("<u2")
+    unit = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    return np.asarray(np.round(127.0 * unit), np.int8)
 
 
 def _share16(share: Floats) -> NDArray[np.uint16]:

@@ -48,7 +48,7 @@ SLIPPERY = 1e-9
 SOFT = 1e-11
 
 
-class Point(NamedTuple):
+class PathPoint(NamedTuple):
     """A point of a path, or a change of it."""
 
     r: Floats  # (m, dim) impulses, measured as velocities
@@ -57,7 +57,7 @@ class Point(NamedTuple):
     tau: Floats  # (m, dim − 1) τ
 
 
-class Laws(NamedTuple):
+class ConeLaws(NamedTuple):
     """What stays the same along a path."""
 
     mu: Floats  # (m,) coefficients of friction

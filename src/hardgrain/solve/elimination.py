@@ -60,7 +60,7 @@ class Store(NamedTuple):
     runs: Ints  # where slots of a Schur complement that follow each other begin
 
 
-class Rows(NamedTuple):
+class Flat(NamedTuple):
     """A matrix by rows within a flat array."""
 
     data: Floats
@@ -80,7 +80,7 @@ def _four(o: Floats, x: Floats, at: int, stride: int, f: tuple[float, float, flo
 
 @device
 def _subtract(
-    out: Rows, given: Rows, a: Rows, b: Rows, shape: tuple[int, int, int], tiles: Floats
+    out: Flat, given: Flat, a: Flat, b: Flat, shape: tuple[int, int, int], tiles: Floats
 ) -> None:
     """Write out = given − aᵀ b, where a is (k, m) and b is (k, n); ``shape`` is (k, m, n)."""
     k, m, n = shape
@@ -209,11 +209,11 @@ def _eliminate(
             for c in range(k):
                 lu[at + (k1 + q) * n + k0 + c] = rows[c * rest + q]
         if rest > 0:
-            left = Rows(lu, at + k0 * n + k1, n)
-            own = Rows(lu, at + k1 * n + k1, n)
-            _subtract(own, own, Rows(rows, 0, rest), left, (k, rest, n - k1), tiles)
-            edge = Rows(lu, u0 + k1 * b, b)
-            _subtract(edge, edge, left, Rows(lu, u0 + k0 * b, b), (k, rest, b), tiles)
+            left = Flat(lu, at + k0 * n + k1, n)
+            own = Flat(lu, at + k1 * n + k1, n)
+            _subtract(own, own, Flat(rows, 0, rest), left, (k, rest, n - k1), tiles)
+            edge = Flat(lu, u0 + k1 * b, b)
+            _subtract(edge, edge, left, Flat(lu, u0 + k0 * b, b), (k, rest, b), tiles)
     return sign
 
 
@@ -279,8 +279,8 @@ def _factorize(diagonal: Floats, blocks: Floats, f: Fronts, s: Store) -> float:
         sign *= _eliminate(s.lu, at, p, b, swaps, s.rows, s.tiles)
         if sign == 0.0:
             return 0.0
-        left, right = Rows(s.lu, at + p, n), Rows(s.lu, at + p * n, b)
-        stack, schur = Rows(s.stack, f.stacked[t] * w * w, b), Rows(s.schur, 0, b)
+        left, right = Flat(s.lu, at + p, n), Flat(s.lu, at + p * n, b)
+        stack, schur = Flat(s.stack, f.stacked[t] * w * w, b), Flat(s.schur, 0, b)
         _subtract(stack, schur, left, right, (p, b, b), s.tiles)
     return sign
 

@@ -34,7 +34,7 @@ LOOK = 50
 PATIENCE = 40
 
 
-class Given(NamedTuple):
+class RestProblem(NamedTuple):
     """What stays the same in all iterations; see `BodyResponse` for the bodies."""
 
     lever: Floats  # (m, 2, dim, size) blocks of h
@@ -163,7 +163,7 @@ def at_rest(
     ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
     step = scale[:, 0] / _largest(bodies, scale)
     inverse = 1.0 / bodies.mass
-    given = Given(bodies.lever, bodies.body, inverse, bodies.free, bodies.base, mu, step)
+    given = RestProblem(bodies.lever, bodies.body, inverse, bodies.free, bodies.base, mu, step)
     r = start.copy()
     v = bodies.free + bodies.momentum(r) * inverse
     iterate, theta = Iterate(r, r.copy(), v, v.copy()), 1.0

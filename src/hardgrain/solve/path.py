@@ -33,9 +33,9 @@ from hardgrain.solve.cones import (
     SLIPPERY,
     TINY,
     Aim,
-    Laws,
+    ConeLaws,
     Linear,
-    Point,
+    PathPoint,
     Products,
     Scaling,
     changes,
@@ -110,7 +110,7 @@ class Path:
             self.point, line, cone = _from_nowhere(bodies, mu, push, relaxed)
         else:
             self.point, line, cone = _near(bodies, mu, scale, near, push)
-        self.laws = Laws(mu, scale, line, cone, relaxed)
+        self.laws = ConeLaws(mu, scale, line, cone, relaxed)
         self.iterations, self.strides = 0, 0  # all iterations, and those along the curve
         self.best, self.violation = self.impulse, math.inf  # the best impulses so far
         self.depth = math.inf  # mean of r_N u_N, relative to that of r_N²
@@ -123,7 +123,7 @@ class Path:
         self._nothing = Products(np.zeros(m), np.zeros((m, dim)))
         self._second = Products(np.zeros(m), np.zeros((m, dim)))
         self._curve, self._blocked, self._smooth, self._lost = False, 0, 0, 0
-        self._trail: list[Point] = []
+        self._trail: list[PathPoint] = []
 
     @property
     def impulse(self) -> Floats:
@@ -195,7 +195,9 @@ class Path:
         if self._smooth >= 3:
             self._curve, self._blocked, self._trail = False, 0, []
 
-    def _reach(self, aside: Point, along: Point, log: float, low: float) -> tuple[float, Point]:
+    def _reach(
+        self, aside: PathPoint, along: PathPoint, log: float, low: float
+    ) -> tuple[float, PathPoint]:
         """The share of a stride by log σ that can be taken, and the stride itself."""
         change = _add(aside, log, along)
         size = self._compare(change, change)[0]
@@ -207,7 +209,7 @@ class Path:
             a *= 0.7
         return a, change
 
-    def _compare(self, d: Point, e: Point) -> tuple[float, float, float, float]:
+    def _compare(self, d: PathPoint, e: PathPoint) -> tuple[float, float, float, float]:
         """Two changes, relative to the numbers they change; see `compare`."""
         found: tuple[float, float, float, float] = compare(
             self.point, self.laws.mu, self._scaling, d, e
@@ -222,20 +224,20 @@ class Path:
         held: float = 1.0,
         second: Products | None = None,
         exact: bool = True,
-    ) -> Point:
+    ) -> PathPoint:
         """The change in Newton's step to σ; for the options see `Aim`."""
         aim = Aim(sigma, missed, held, second or self._nothing)
         drive(self.point, self._velocity, self.laws, self._scaling, aim, self._linear)
         dv = self.bodies.respond(self._linear.c, exact)
-        change = Point(*(np.empty_like(x) for x in self.point))
+        change = PathPoint(*(np.empty_like(x) for x in self.point))
         changes(self.point, self.laws, self._scaling, aim, self._linear, dv, change)
         return change
 
-    def _ahead(self, a: float, change: Point) -> Point:
+    def _ahead(self, a: float, change: PathPoint) -> PathPoint:
         """The point after a share ``a`` of a change."""
         return _add(self.point, a, change)
 
-    def _products(self, a: float, change: Point) -> tuple[float, float, float]:
+    def _products(self, a: float, change: PathPoint) -> tuple[float, float, float]:
         """Mean, smallest and geometric mean of the products after a share ``a`` of a change."""
         ahead, scaling = self._ahead(a, change), _unscaled(*self.point.r.shape)
         scale_cones(ahead, self.laws.mu, scaling)
@@ -243,9 +245,9 @@ class Path:
         return found
 
 
-def _add(point: Point, a: float, change: Point) -> Point:
+def _add(point: PathPoint, a: float, change: PathPoint) -> PathPoint:
     """A point moved by a share ``a`` of a change."""
-    return Point(*(x + a * y for x, y in zip(point, change, strict=True)))
+    return PathPoint(*(x + a * y for x, y in zip(point, change, strict=True)))
 
 
 def _unscaled(m: int, dim: int) -> Scaling:
@@ -255,7 +257,7 @@ def _unscaled(m: int, dim: int) -> Scaling:
 
 def _from_nowhere(
     bodies: Response, mu: Floats, push: float, relaxed: bool
-) -> tuple[Point, Floats, Floats]:
+) -> tuple[PathPoint, Floats, Floats]:
     """A start with all pairs alike, and the weights of half-lines and cones."""
     q = bodies.q
     # Only contacts that close tell the scale of the velocities. Bodies far apart are fast by
@@ -265,12 +267,12 @@ def _from_nowhere(
     r, u, tau = np.zeros_like(q), np.maximum(q[:, 0], speed), np.zeros_like(q[:, 1:])
     r[:, 0] = speed * (speed / u)
     gamma = u / np.maximum(mu, SLIPPERY) if relaxed else 2.0 * u
-    return Point(r, u, gamma, tau), r[:, 0] * u, 0.5 * np.maximum(mu, TINY) * r[:, 0] * gamma
+    return PathPoint(r, u, gamma, tau), r[:, 0] * u, 0.5 * np.maximum(mu, TINY) * r[:, 0] * gamma
 
 
 def _near(
     bodies: Response, mu: Floats, scale: Floats, impulse: Floats, push: float
-) -> tuple[Point, Floats, Floats]:
+) -> tuple[PathPoint, Floats, Floats]:
     """A start near given impulses, and the weights of half-lines and cones.
 
     There z = 2c x⁻¹, with c such that γ is the slip or the push.
@@ -286,5 +288,5 @@ def _near(
     slip = np.sqrt(np.einsum("ka,ka->k", velocity[:, 1:], velocity[:, 1:]))
     gamma = np.maximum(slip, speed)
     apart = np.maximum(x0**2 - np.einsum("ka,ka->k", r[:, 1:], r[:, 1:]), TINY)
-    point = Point(r, u, gamma, -(gamma / x0)[:, None] * r[:, 1:])
+    point = PathPoint(r, u, gamma, -(gamma / x0)[:, None] * r[:, 1:])
     return point, r[:, 0] * u, 0.5 * gamma * apart / x0

@@ -22,7 +22,7 @@ from hardgrain.step.loads import pace
 from hardgrain.step.rest import rms_speed
 from hardgrain.step.walls import wall_work
 
-__all__ = ["Moving", "Outcome", "Solved", "World", "account", "clear", "put"]
+__all__ = ["MarchRows", "Moving", "Solved", "World", "account", "clear", "put"]
 
 
 class World(NamedTuple):
@@ -65,7 +65,7 @@ class Solved(NamedTuple):
     residual_rms: float
 
 
-class Outcome(NamedTuple):
+class MarchRows(NamedTuple):
     """Arrays that a march fills, a row for each step."""
 
     reports: Floats  # (steps, fields of StepReport)

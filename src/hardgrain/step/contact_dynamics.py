@@ -45,8 +45,8 @@ from hardgrain.solve.solver import Solver
 from hardgrain.step.account import (
     DISSIPATED,
     SETTLED,
+    MarchRows,
     Moving,
-    Outcome,
     Solved,
     World,
     account,
@@ -163,11 +163,11 @@ class ContactDynamics:
             self._refuse_unfit(state)
         return self._stride(outcome, done, caught)
 
-    def _outcome(self, steps: int) -> Outcome:
+    def _outcome(self, steps: int) -> MarchRows:
         """Room for what a march tells of its steps."""
         dim = self.model.dim
         walls, ns = self.wall_torque.shape
-        return Outcome(
+        return MarchRows(
             reports=np.empty((steps, len(StepReport._fields))),
             paces=np.empty((steps, 2)),
             wall_force=np.empty((steps, walls, dim)),
@@ -234,7 +234,7 @@ class ContactDynamics:
             self.solver.start == "zero",
         )  # fmt: skip
 
-    def _stride(self, outcome: Outcome, done: int, caught: float) -> Stride:
+    def _stride(self, outcome: MarchRows, done: int, caught: float) -> Stride:
         """The first rows of an outcome; caught: what locks took before them [energy]."""
         o, last = outcome, done - 1
         o.reports[0, DISSIPATED] += caught
@@ -271,7 +271,7 @@ class ContactDynamics:
         Solved again, from the impulses found, if they would close a pair that was no candidate.
         """
         with self.seconds.of("detect"):
-            contacts = self.detector.find(state, velocity)
+            contacts = self.detector.find(state, velocity, spin)
         sweeps = 0
         for n in range(ROUNDS):
             if self.solver.start == "zero":
@@ -283,7 +283,9 @@ class ContactDynamics:
             if n == ROUNDS - 1 or not math.isfinite(solution.residual):
                 break
             with self.seconds.of("detect"):
-                more = self.detector.overlooked(state, contacts, solution.velocity, 2**n - 1)
+                more = self.detector.overlooked(
+                    state, contacts, solution.velocity, 2**n - 1, solution.spin
+                )
             if more is None:
                 break
             contacts = more
@@ -303,7 +305,7 @@ class ContactDynamics:
         sweeps that it took; where the bodies were taken to be; whether they stayed there.
         """
         model, dt = self.model, self.dt
-        limit = self.settings.tolerance * float(model.radius.min(initial=math.inf))
+        limit = self.settings.tolerance * 0.5 * float(model.width.min(initial=math.inf))
         before = 0.0 if model.remove_overlaps else np.minimum(contacts.gap, 0.0)
         start, sweeps, position, settled = contacts, 0, state.position, False
         for _ in range(self.settings.iterations):

@@ -66,7 +66,7 @@ class Loads:
         return taken
 
     def pace(self, state: State, velocity: Floats, spin: Floats) -> Pace:
-        """Of a state whose velocities are prescribed; velocity, spin: those without contacts."""
+        """What makes the grains of a state fast; velocity and spin are those without contacts."""
         m, s = self.model, state
         return Pace(
             *pace(

@@ -77,7 +77,7 @@ class Kernels(NamedTuple):
 
     @classmethod
     def like(cls, kind, world, listed, how, moving, last, outcome):
-        """For arguments of `march` like these, and a kind of rows that `RELAXED` knows."""
+        """The kernels of a march with arguments like these; `kind` is one that `RELAXED` knows."""
         rows, feature = last
         x, turned, v, w = moving.position, moving.orientation, moving.velocity, moving.spin
         shapes, place = world.shapes, Place(x, turned, w, v, world.dt)
@@ -99,7 +99,7 @@ class Kernels(NamedTuple):
 
     @staticmethod
     def _turning(world, orientation, spin):
-        """Of bodies that are no balls."""
+        """The two kernels that turn bodies that are no balls, or none where all are."""
         if not len(world.moments):
             return Address(0, 0), Address(0, 0)
         moments, free = world.moments, world.free
@@ -179,7 +179,7 @@ def solve(course, listed, step, moving, free, found, clock):
         began = lap(clock, SOLVE, began)
         if n == ROUNDS - 1 or not math.isfinite(residual):
             break
-        place = Place(moving.position, moving.orientation, moving.spin, v, world.dt)
+        place = Place(moving.position, moving.orientation, w, v, world.dt)
         closes, again = overlooked_at(
             kernels.overlooked, (world.shapes, listed, place, found, 2**n - 1)
         )
@@ -221,7 +221,7 @@ def march(course, listed, pause, step, moving, last, outcome, told):
             kicked(moving.velocity, world.inv_mass, world.force, world.dt),
             kicked(moving.spin, world.inv_inertia, world.torque, world.dt),
         )
-        place = Place(moving.position, moving.orientation, moving.spin, free[0], world.dt)
+        place = Place(moving.position, moving.orientation, free[1], free[0], world.dt)
         found = find_at(kernels.find, (world.shapes, listed, place, rows, feature))
         lap(clock, DETECT, began)
         if found.stale:

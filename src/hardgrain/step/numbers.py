@@ -15,18 +15,18 @@ from hardgrain.kernels import jit
 
 __all__ = ["farthest", "refuse_unfit"]
 
-# [half the least width] how finely the place of a grain must be resolved. Gaps of a packing at rest
-# are right to about 1e-9 radii at the origin; beyond this, rounding opens and closes contacts.
+# [half the width of a grain, its radius if it is round] How finely the place of a grain must be
+# resolved. Gaps of a packing at rest are right to about 1e-9 of it at the origin; beyond this,
+# rounding opens and closes contacts.
 RESOLVED = 1e-6
 LARGEST = 1e150  # of a velocity, spin or angle: its square must be a number
 
 
 def farthest(model: Model) -> Floats:
     """How far from the origin each body may be, shape (nb,) [length]; walls: as small grains."""
-    half = 0.5 * model.width  # the radius of a round grain
-    radius = np.full(model.bodies, float(half.min(initial=np.inf)))
-    radius[: model.n] = half
-    limit: Floats = radius * (RESOLVED / float(np.finfo(np.float64).eps))
+    half = np.full(model.bodies, 0.5 * float(model.width.min(initial=np.inf)))
+    half[: model.n] = 0.5 * model.width
+    limit: Floats = half * (RESOLVED / float(np.finfo(np.float64).eps))
     return limit
 
 
@@ -67,8 +67,8 @@ def refuse_unfit(
     why = "which is not a number or has no square that is one"
     if np.isfinite(row).all() and name == "position":
         why = (
-            f"so far from the origin that its place is rounded by more than {RESOLVED:g} of"
-            f" {'the radius' if model.round else 'half its least width'}; at most"
+            f"so far from the origin that its place is rounded by more than {RESOLVED:g} of the"
+            " radius; at most"
             f" {limit[i]:.2g} is valid"
         )
     raise kind(f"{what} {model.body_name(i)} the {name} ({values}), {why}{more}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-__all__ = ["MOST_STEPS", "ONE_STEP", "Look", "Pause", "look_due"]
+__all__ = ["MOST_STEPS", "ONE_STEP", "NextLook", "Pause", "look_due"]
 
 # [contact updates] Work after which a march pauses in any case, some hundredths of a second, so
 # that Ctrl-C is heard and the progress line lives. If it is smaller, small steps cost more.
@@ -21,7 +21,7 @@ WORK = 1e6
 MOST_STEPS = 1000
 
 
-class Look(NamedTuple):
+class NextLook(NamedTuple):
     """When it is time to look at the contact network again; work is in contact updates."""
 
     since: float  # work since the last look
@@ -41,7 +41,7 @@ class Pause(NamedTuple):
     rest_speed: float = -1.0  # speed below which the grains count as at rest
     rest_steps: int = 0  # how many steps in a row must be that slow
     rested: int = 0  # how many in a row were that slow before
-    look: Look = Look(0.0, 0.0, math.inf, 0.0, math.inf, 0.0, 0.0, 1.0)
+    look: NextLook = NextLook(0.0, 0.0, math.inf, 0.0, math.inf, 0.0, 0.0, 1.0)
     work: float = WORK  # contact updates
     strict: bool = False  # whether a step that misses the solver's criterion ends it
 
@@ -49,7 +49,7 @@ class Pause(NamedTuple):
 ONE_STEP = Pause()
 
 
-def look_due(look: Look, since: float, candidates: float, loaded: float) -> bool:
+def look_due(look: NextLook, since: float, candidates: float, loaded: float) -> bool:
     """Whether so much work since the last look pays for another one."""
     hasty = look.overhead + look.candidate * candidates
     cost = max(look.known, hasty + look.bearing * loaded)

@@ -54,7 +54,7 @@ class Stride:
     def from_arrays(
         cls, reports: Floats, paces: Floats, wall_force: Floats, wall_work: Floats
     ) -> Stride:
-        """Of the rows that a march wrote."""
+        """Make a stride of the rows that a march wrote, one for each step."""
         made = [
             StepReport(*r)._replace(
                 step=int(r[0]), sweeps=int(r[2]), converged=r[3] != 0.0, candidates=int(r[6]),

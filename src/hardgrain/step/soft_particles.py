@@ -290,8 +290,10 @@ def _refuse_laws(model: Model) -> None:
             )
     if (model.carrier != np.arange(model.bodies)).any():
         why.append("nothing may be glued to a wall (leave out glued_to)")
-    if len(model.moments):
+    if len(model.moments) and model.round:
         why.append("scene.grains must have one number as inertia, or none")
+    if not model.round:
+        why.append("scene.grains must be disks or spheres (leave out shape)")
     if model.rule is not None:
         why.append("scene.contact_rule must be left out, since friction goes by materials")
     if model.remove_overlaps:

@@ -32,6 +32,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+# What arguments may be: within these limits no closed form overflows. The coefficients stay below
+# one, where the forces along an array of disks have no limit.
 _COUNT = 0, 1_000_000, "a number from 0 to 1000000"
 _FORCE = 0.0, 1e12, "a number from 0 to 1e12"
 _COEFFICIENT = 0.0, 0.99, "a coefficient of friction from 0 to 0.99"

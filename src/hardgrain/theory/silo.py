@@ -46,6 +46,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+# What arguments may be: squares and products of a few of them are still numbers.
 _POSITIVE: Valid = (1e-300, 1e300, "a positive number")
 _NOT_NEGATIVE: Valid = (0.0, 1e300, "a number that is not negative")
 _VALID: dict[str, Valid] = {

@@ -47,6 +47,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+# What arguments may be: within these limits no closed form overflows.
 _VALID: dict[str, Valid] = {
     "angle": (0.0, 1.57, "an angle from 0 to 1.57, less than a right angle"),
     "mu": (0.0, 1e6, "a coefficient of friction from 0 to 1e6"),

@@ -25,7 +25,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
     DAMPING,
     FAMILIES,
     STIFFNESS,
-    Found,
+    BoundedPacking,
     Setup,
     everything,
     families,
@@ -55,6 +55,7 @@ VARIED: dict[str, dict[str, Any]] = {
     "γ/4": {"damping": 0.25},
     "γ/16": {"damping": 0.0625},
 }  # fmt: skip
+# What the paper gives: the mean normal force R̄, and the distances between families [m̄ g].
 PAPER = {"R": 9.3, "CD-1 to CD-2": 50.0, "CD-1 to MD-2": 75.0, "CD-2 to MD-2": 45.0}
 # The paper's accuracy; that of R is not given and is taken to be about ours.
 PAPER_ERROR = {"R": 0.3, "CD-1 to CD-2": 3.0, "CD-1 to MD-2": 4.0, "CD-2 to MD-2": 3.0}
@@ -93,7 +94,7 @@ _TEXT = (
 
 
 # ---------------------------------------------------------------------- counting
-def _counts(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _counts(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     every = [f for family in FAMILIES for f in found[family]]
     spaces = [f.space for f in every]
     table: dict[str, Any] = {
@@ -220,7 +221,7 @@ def _overlap(p: Packing) -> tuple[float, float]:
     return float(overlap.mean() / p.radius.mean()), float(spring.mean() / p.radius.mean())
 
 
-def _overlaps(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _overlaps(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     overlap = {k: np.array([_overlap(f.packing) for f in found[k]]) for k in ("CD-1", "MD-2")}
     rigid, rigid_error = mean_and_error(overlap["CD-1"][:, 0])
     soft, soft_error = mean_and_error(overlap["MD-2"][:, 0])

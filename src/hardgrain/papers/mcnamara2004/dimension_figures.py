@@ -16,7 +16,7 @@ from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.papers.mcnamara2004.judge import statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     FAMILIES,
-    Found,
+    BoundedPacking,
     Setup,
     everything,
     made,
@@ -72,7 +72,7 @@ def _largest(setup: Setup) -> tuple[Floats, float, float]:
     return largest, distance(cd, md), min(distance(extreme, other) for other in (cd, md))
 
 
-def fig5(outcome: Outcome, found: dict[str, list[Found]], seeds: int) -> Any:
+def fig5(outcome: Outcome, found: dict[str, list[BoundedPacking]], seeds: int) -> Any:
     setups = [f.setup for f in found["CD-1"][:seeds]]
     states = everything(_largest, setups, "extremal states of greatest norm")
     ratio = [apart / far for _, apart, far in states]

@@ -18,7 +18,7 @@ from hardgrain.papers.mcnamara2004.judge import ENOUGH, judged_only, over_packin
 from hardgrain.papers.mcnamara2004.pipeline import (
     FAMILIES,
     Arrays,
-    Found,
+    BoundedPacking,
     families,
 )
 
@@ -56,14 +56,14 @@ _TEXT = (
 )
 
 
-def _local(found: Found) -> Floats:
+def _local(found: BoundedPacking) -> Floats:
     """The ranges δ_R and δ_T of all contacts, shape (m, 2)."""
     width: Floats = (found.bounds.high - found.bounds.low) / found.packing.unit
     return width
 
 
 # ---------------------------------------------------------------------- bounds
-def _bounded(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _bounded(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     every = [f for some in found.values() for f in some]
     outside = [
         np.maximum(f.bounds.low - f.packing.components, f.packing.components - f.bounds.high).max()
@@ -167,7 +167,7 @@ def exponential(fit: TailFit, samples: int) -> Expected | str:
 # ---------------------------------------------------------------------- Fig. 12
 def _fig12(
     outcome: Outcome,
-    found: dict[str, list[Found]],
+    found: dict[str, list[BoundedPacking]],
     states: dict[tuple[Choice, str], list[Arrays]],
 ) -> None:
     some = states["random", "CD-1"]

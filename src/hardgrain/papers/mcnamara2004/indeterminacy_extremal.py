@@ -15,7 +15,7 @@ from hardgrain.papers.fit import Floats, mean_and_error
 from hardgrain.papers.mcnamara2004.judge import over_packings, statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     Arrays,
-    Found,
+    BoundedPacking,
     everything,
     kept,
     measured,
@@ -26,12 +26,13 @@ __all__ = ["EDGES", "ROOM", "extremal_states", "fig8"]
 # Extremal states, by the choice among them. Random vertices are what agrees with the paper.
 SEEDS: dict[Choice, int] = {"random": 60, "vertex": 8, "nearest": 2}
 EDGES = np.arange(0.0, 405.0, 5.0)  # edges of the bins of normal forces [m̄ g]
-ROOM = 10.0
+ROOM = 10.0  # [tolerance of a constraint] sums along chains of contacts may miss by so many
 
+# [m̄ g] Where the main maximum of Fig. 8 lies, read off by eye.
 PEAK = {"CD": 60.0, "MD": 75.0}
 
 
-def _extremal(found: Found, choice: Choice) -> Arrays:
+def _extremal(found: BoundedPacking, choice: Choice) -> Arrays:
     """Figures of the 4M extremal states of a packing, which themselves would take megabytes."""
 
     def make() -> Arrays:
@@ -54,7 +55,7 @@ def _job(job: tuple[Any, str, Choice]) -> None:
 
 
 def extremal_states(
-    quick: bool, found: dict[str, list[Found]]
+    quick: bool, found: dict[str, list[BoundedPacking]]
 ) -> dict[tuple[Choice, str], list[Arrays]]:
     """Extremal states of CD-1 and MD-1, by each choice, for as many seeds as are feasible."""
     chosen = {(c, family): n for c, n in SEEDS.items() for family in ("CD-1", "MD-1")}

@@ -52,7 +52,7 @@ from hardgrain.solve.gauss_seidel import GaussSeidel
 
 __all__ = ["EXPERIMENT"]
 
-MU = 0.3
+MU = 0.3  # coefficient of friction, the paper's [1]
 PRESSURE = 1.0  # pressure of both pistons at λ = 0 [ρ g r]
 NOTHING = 1e-9  # [mean normal force] a smaller weight has vanished
 SLIGHT = 1e-6  # a grain whose contacts all bear less is loose; far above what the solver leaves

@@ -19,8 +19,9 @@ from hardgrain.papers.mcnamara2004.judge import (
     over_packings,
     statement,
 )
-from hardgrain.papers.mcnamara2004.pipeline import FAMILIES, Found, families
+from hardgrain.papers.mcnamara2004.pipeline import FAMILIES, BoundedPacking, families
 
+# The paper's mean distances between families, and their errors [m̄ g].
 PAPER = {
     ("CD-1", "CD-2"): (50.0, 3.0),
     ("CD-1", "MD-2"): (75.0, 4.0),
@@ -36,6 +37,7 @@ DIFFERS: dict[Any, str] = {
 }
 LARGE = 40.0  # a normal force that few contacts have [m̄ g]
 END = 1e-3  # R_* or T_* this near to 0 or 1 is there
+# How a family is drawn: colour, contact dynamics or molecular dynamics, first or second history.
 LINES: dict[str, dict[str, Any]] = {
     f: {"color": HUES[f], "ls": "-" if f[:2] == "CD" else ":", "lw": 2.0 if f[-1] == "1" else 1.0}
     for f in FAMILIES
@@ -67,7 +69,7 @@ _TEXT = (
 )
 
 
-def _distances(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _distances(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     table: dict[str, Any] = {"seed": [f.setup.seed for f in found["CD-1"]]}
     n = len(found["CD-1"])
     apart = {
@@ -95,7 +97,7 @@ def _distances(outcome: Outcome, found: dict[str, list[Found]]) -> None:
     outcome.tables["distances"] = table
 
 
-def _fig11(outcome: Outcome, found: dict[str, list[Found]], quick: bool) -> None:
+def _fig11(outcome: Outcome, found: dict[str, list[BoundedPacking]], quick: bool) -> None:
     edges = np.linspace(0.0, 1.0, 21)
     figure, axes = new_figure(1, 2)
     table: dict[str, Any] = {"low": edges[:-1], "high": edges[1:]}
@@ -238,7 +240,7 @@ def _history(outcome: Outcome, stars: dict[str, Any], force: dict[str, list[Floa
 
 
 # ---------------------------------------------------------------------- Fig. 13
-def _fig13(outcome: Outcome, found: dict[str, list[Found]]) -> None:
+def _fig13(outcome: Outcome, found: dict[str, list[BoundedPacking]]) -> None:
     edges = np.arange(0.0, 125.0, 5.0)
     figure, axes = new_figure(1, 1, width=6.0)
     table: dict[str, Any] = {"low": edges[:-1], "high": edges[1:]}

@@ -53,14 +53,14 @@ from hardgrain.scene.spec import Box, ContactLaw, Grains, Material
 from hardgrain.solve.gauss_seidel import GaussSeidel
 
 __all__ = [
-    "FAMILIES", "Found", "Setup", "everything", "families", "kept", "made", "measured",
+    "FAMILIES", "BoundedPacking", "Setup", "everything", "families", "kept", "made", "measured",
     "soft",
 ]  # fmt: skip
 
 FAMILIES = ("CD-1", "MD-1", "CD-2", "MD-2")
 SEEDS, SEEDS_QUICK = 60, 3  # number of seeds: the paper's, and fewer for the quick version
 
-FRICTION = 0.3
+FRICTION = 0.3  # coefficient of friction, the paper's [1]
 STIFFNESS, DAMPING = 1.2e5, 7.7e4  # [m̄ g/r], [(m̄ g/r) √(r/g)]
 DT = 0.01  # a grain that has fallen all the way moves by a tenth of r in it [√(r/g)]
 STEPS = 100  # steps without motion after which a fall has ended
@@ -254,7 +254,7 @@ def made(setup: Setup, family: str) -> Packing:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BoundedPacking:
     """A packing and the least and greatest of all its forces."""
 
     setup: Setup
@@ -268,7 +268,7 @@ class Found:
         return self.space.packing
 
 
-def measured(setup: Setup, family: str) -> Found:
+def measured(setup: Setup, family: str) -> BoundedPacking:
     """A packing with its bounds, from disk if they were found before."""
     space = ForceSpace(made(setup, family))
 
@@ -280,7 +280,7 @@ def measured(setup: Setup, family: str) -> Found:
     stored = kept(setup, family, "bounds", make)
     programs, pivots, dimension = (int(k) for k in stored["counts"])
     bounds = Bounds(stored["low"], stored["high"], programs, pivots)
-    return Found(setup, family, space, bounds, dimension)
+    return BoundedPacking(setup, family, space, bounds, dimension)
 
 
 def everything(f: Callable[[A], B], items: Sequence[A], what: str) -> list[B]:
@@ -302,7 +302,7 @@ def _both(job: tuple[Setup, str]) -> None:
 
 
 @cache
-def families(quick: bool) -> dict[str, list[Found]]:
+def families(quick: bool) -> dict[str, list[BoundedPacking]]:
     """All packings of the paper, family by family and seed by seed, with their bounds."""
     setups = [Setup(seed) for seed in range(SEEDS_QUICK if quick else SEEDS)]
     everything(partial(made, family="CD-1"), setups, "packings CD-1")

@@ -17,7 +17,7 @@ from hardgrain.papers.mcnamara2004.indeterminacy_extremal import ROOM
 from hardgrain.papers.mcnamara2004.judge import statement
 from hardgrain.papers.mcnamara2004.pipeline import (
     Arrays,
-    Found,
+    BoundedPacking,
     Setup,
     everything,
     families,
@@ -25,6 +25,7 @@ from hardgrain.papers.mcnamara2004.pipeline import (
     measured,
 )
 
+# The paper's radii r of the set of forces, and their errors [m̄ g].
 PAPER = {"CD-1": (33.0, 1.4), "CD-2": (34.0, 1.3), "MD-1": (41.0, 1.7), "MD-2": (40.0, 1.5)}
 SCATTER = 12.0  # scatter of r between packings, in all families [m̄ g]
 STATES, UNIFORM = 500, 1000  # states of each packing; the paper has 500 of the first kind
@@ -81,7 +82,7 @@ def _sampled(job: tuple[Setup, str, int, int]) -> Arrays:
     return kept(setup, family, f"sample {perturbed} {uniform} {TOLERANCE}", make)
 
 
-def _numbers(found: Found, perturbed: int, uniform: int) -> Arrays:
+def _numbers(found: BoundedPacking, perturbed: int, uniform: int) -> Arrays:
     """Figures of both samples."""
     space, p = found.space, found.packing
     seed = found.setup.seed

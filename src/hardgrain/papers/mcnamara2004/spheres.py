@@ -27,8 +27,8 @@ from hardgrain.parallel import pmap
 __all__ = ["EXPERIMENT"]
 
 MU = 0.3  # the paper's coefficient of friction
-FACES = 8
-PYRAMIDS = (4, 6, 8, 12, 16, 24)
+FACES = 8  # faces of the pyramids that stand for cones where nothing else is said
+PYRAMIDS = (4, 6, 8, 12, 16, 24)  # faces for which bounds are compared
 MANY = 8  # faces from which the gap is fitted: with fewer the next order, 1/k⁴, is not small
 
 

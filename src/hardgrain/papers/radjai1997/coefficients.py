@@ -14,7 +14,7 @@ from hardgrain.papers.radjai1997.exact.solution import ArraySolution
 from hardgrain.papers.radjai1997.scene import BLOCK_MASS, contact_dynamics, scene
 from hardgrain.theory import array as theory
 
-SIZE, DRIVE, BRAKE, BLOCK = 30, 4.0, 0.01, 0.01
+SIZE, DRIVE, BRAKE, BLOCK = 30, 4.0, 0.01, 0.01  # disks, N_L, N_0 [m g] and µ'' of Fig. 12
 MU, PLANE = 0.01, 0.1  # the coefficient that is not varied: µ in (b), µ' in (a)
 POINTS = 150  # number of points of the curve (a)
 PLATEAU = 0.0684253596228  # value of the plateau of (b), by an independent program

@@ -43,9 +43,10 @@ __all__ = [
 FIG10 = (0.01, 0.3, 0.3, 0.01)
 FIG3 = (0.01, 0.1, 0.2, 0.001)
 FIG9 = (0.01, 0.04, 0.1, 0.001)
-SIZE, INERTIA = 5, 0.5
+SIZE, INERTIA = 5, 0.5  # number of disks, and moment of inertia of each [m r²]
 PRINTED = 1.05  # the paper's v̇; as a driving force it lies in the window
 
+# Drives N_L [m g] within the window in which forces are not unique, and on both sides of it.
 INSIDE, OUTSIDE = (1.05, 1.1, 1.2, 1.3, 1.4), (1.0, 1.6)
 BEST = 1.2  # drive at which v̇ has nearly its widest range
 SLIDING = (10.0, 100.0, 1000.0)  # γ_s [m √(g/r)]

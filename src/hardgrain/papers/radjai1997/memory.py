@@ -26,7 +26,7 @@ from hardgrain.parallel import pmap
 
 __all__ = ["bookkeeping", "figure", "velocities"]
 
-PARTICLES = FIG3[0]
+PARTICLES = FIG3[0]  # number of disks
 VELOCITIES = (0.0, 0.25, 0.5, 0.75, 1.0, 2.0)  # v at the start, if all have the same
 
 

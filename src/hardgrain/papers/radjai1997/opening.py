@@ -21,6 +21,7 @@ from hardgrain.parallel import pmap
 from hardgrain.theory import array as theory
 
 Case = tuple[float, float, float, float]  # N_0, µ, µ', µ''
+# The paper's arrays: number of disks, and the coefficients.
 ARRAYS: dict[str, tuple[int, Case]] = {
     "Fig. 3": (10, (0.01, 0.1, 0.2, 0.001)),
     "Fig. 9": (30, (0.01, 0.04, 0.1, 0.001)),

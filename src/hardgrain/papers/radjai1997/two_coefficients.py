@@ -28,7 +28,7 @@ __all__ = ["ALPHA", "WINDOWS", "again", "figure", "spread", "static", "two_coeff
 
 PARTICLES, DRIVE, BRAKE, MU, MU_PLANE, _ = FIG3
 ALPHA = 3.0  # µ_s/µ_d of Fig. 4c
-ALPHAS = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
+ALPHAS = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)  # µ_s/µ_d that are compared
 WINDOWS = (1.0, 1.1, 1.2, 1.5, 2.0, 3.0)  # α for which all contact states are gone through
 
 

@@ -16,7 +16,7 @@ from hardgrain.papers.unger2002.row import mode_amplitude, relaxation_rates, wav
 from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
-SWEEPS = (10, 20, 40, 80)
+SWEEPS = (10, 20, 40, 80)  # N_I, each twice the one before
 GROUPS = 10  # groups of seeds; leaving out one after the other gives the errors (jackknife)
 SHARES = (0.01, 0.05, 0.10)  # deviations of ω up to which (18) is said to hold
 

@@ -24,8 +24,8 @@ from hardgrain.papers.unger2002.row import (
 from hardgrain.parallel import pmap
 from hardgrain.theory import chain as theory
 
-SWEEPS = 40
-PARTICLES = 50
+SWEEPS = 40  # N_I of Fig. 4
+PARTICLES = 50  # number of disks of its chain
 ZETA_HALF = -1.4603545088095868  # Riemann's ζ(½)
 
 

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 DT = 0.01  # a step in which the piston pushes a free grain by 10⁻⁴, and sound moves it by far less
-FRICTION = 0.05
+FRICTION = 0.05  # coefficient of friction, the paper's [1]
 LOOSE = {2: 0.55, 3: 0.36}  # packing fraction at the start: about what deposition reaches
 SLENDER = {2: 0.8, 3: 0.7}  # width of the box [grains^(1/dim)]
 
@@ -62,11 +62,11 @@ OVERLOAD = 1.02
 # velocities are set to zero. A packing at rest stays so; one that is not falls again.
 QUIET, ROUND = 100, 300  # steps without motion of the piston; then, steps of the first round
 STILL = 1e-18  # kinetic energy per grain that a round ends with in a packing at rest
-MOST_STEPS = 100_000
+MOST_STEPS = 100_000  # [steps] a packing that is not at rest by then counts as failed
 
 JUMP = 1e-4  # rise of the force, so small that no contact slides or opens; see `piston`
 SPEED = 1e-7  # speed that is given to the grains, small for the same reason
-MOST_SWEEPS = 100_000
+MOST_SWEEPS = 100_000  # [sweeps] a relaxation that takes longer counts as failed
 
 
 @dataclass(frozen=True)

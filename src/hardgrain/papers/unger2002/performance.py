@@ -22,9 +22,9 @@ from hardgrain.theory import chain as theory
 
 __all__ = ["EXPERIMENT"]
 
-SWEEPS = 40
-CHAIN = 50
-QUICK = {"2D": (64, 6)}  # grains, seeds
+SWEEPS = 40  # N_I of the chain
+CHAIN = 50  # number of its disks, as in Fig. 4
+QUICK = {"2D": (64, 6)}  # grains and seeds by dimension, in quick runs and in full ones
 FULL = {"2D": (256, 12), "3D": (250, 12)}
 
 

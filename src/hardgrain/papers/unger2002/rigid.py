@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT"]
 
-TOLERANCE = 1e-8
+TOLERANCE = 1e-8  # residual of the rigid solver: far below all that is measured here
 PARTICLES, FORCE = 50, 0.05  # the chain and the force of Fig. 4
-SWEEPS = 40
+SWEEPS = 40  # N_I of the sweeps that it is compared with, as in Fig. 4
 MORE = 1.0  # loads that are added to a chain at rest
 JUMP = 1e-2  # relative rise of the piston's force; the packings have borne twice as much before
 
@@ -44,7 +44,7 @@ _SOLVERS: dict[str, RigidSolver | GaussSeidel] = {
 
 
 @dataclass(frozen=True)
-class Motion:
+class LoadedMotion:
     """Motion of the last disk of a chain, or of a piston, in the direction of its load."""
 
     velocity: Floats  # (steps,)
@@ -58,7 +58,7 @@ class Motion:
         return int(np.count_nonzero(np.diff(sign)))
 
 
-def _follow(sim: Simulation, body: int, axis: int, steps: int) -> Motion:
+def _follow(sim: Simulation, body: int, axis: int, steps: int) -> LoadedMotion:
     """Follow the motion against the axis, which is the direction of the load."""
     velocity, overlap, residual = np.empty(steps), 0.0, 0.0
     before = _gaps(sim)
@@ -71,7 +71,7 @@ def _follow(sim: Simulation, body: int, axis: int, steps: int) -> Motion:
         fresh = [-gap for pair, gap in now.items() if pair not in before]
         overlap = max([overlap, *made, *fresh])
     mean = 2.0 * float(sim.model.radius.mean())
-    return Motion(velocity, sim.dt * np.cumsum(velocity), overlap / mean, residual)
+    return LoadedMotion(velocity, sim.dt * np.cumsum(velocity), overlap / mean, residual)
 
 
 def _gaps(sim: Simulation) -> dict[tuple[int, int], float]:
@@ -81,20 +81,20 @@ def _gaps(sim: Simulation) -> dict[tuple[int, int], float]:
     return dict(zip(pairs, np.minimum(c.gap, 0.0).tolist(), strict=True))
 
 
-def _impact(name: str, steps: int) -> Motion:
+def _impact(name: str, steps: int) -> LoadedMotion:
     """The chain of Fig. 4, one diameter from its wall."""
     sim = Simulation(row(PARTICLES, FORCE, gap=1.0), dt=1.0, solver=_SOLVERS[name])
     return _follow(sim, PARTICLES - 1, 0, steps)
 
 
-def _load(name: str, steps: int) -> Motion:
+def _load(name: str, steps: int) -> LoadedMotion:
     """A chain at rest whose load grows."""
     rest = at_rest(PARTICLES, SWEEPS, force=(1.0 + MORE) * LOAD)
     sim = Simulation(rest.scenario.scene, dt=1.0, solver=_SOLVERS[name], start=rest.state)
     return _follow(sim, PARTICLES - 1, 0, steps)
 
 
-def _pressed(job: tuple[int, int, int]) -> dict[str, Motion]:
+def _pressed(job: tuple[int, int, int]) -> dict[str, LoadedMotion]:
     """A packing at rest whose piston is loaded a little more."""
     seed, grains, steps = job
     excited = struck(prepared(seed, grains), JUMP)
@@ -156,7 +156,7 @@ _ROW = "n ε V: what the solver leaves to n contacts in a row"
 _STEPS = "the same, if all steps add up"
 
 
-def _of_impact(found: dict[str, Motion]) -> list[Claim]:
+def _of_impact(found: dict[str, LoadedMotion]) -> list[Claim]:
     """The chain of Fig. 4, from the step after it has closed its last gap."""
     rigid, soft = found["rigid"], found["sweeps"]
     steps = rigid.velocity.size
@@ -167,7 +167,7 @@ def _of_impact(found: dict[str, Motion]) -> list[Claim]:
     row = PARTICLES * max(TOLERANCE, rigid.residual)
     # The impulse of the impact is that of all disks; afterwards the force gives F dt to each.
     impact, rest = row * PARTICLES * speed, row * FORCE
-    reversals = {name: Motion(v, v, 0.0).reversals(impact) for name, v in late.items()}
+    reversals = {name: LoadedMotion(v, v, 0.0).reversals(impact) for name, v in late.items()}
     return [
         _nothing(
             f"{what}largest speed of the last disk afterwards [speed of the impact]",
@@ -200,7 +200,7 @@ def _of_impact(found: dict[str, Motion]) -> list[Claim]:
     ]
 
 
-def _of_load(found: dict[str, Motion]) -> list[Claim]:
+def _of_load(found: dict[str, LoadedMotion]) -> list[Claim]:
     """A chain at rest, twice as much load."""
     rigid, soft = found["rigid"], found["sweeps"]
     steps, force = rigid.velocity.size, (1.0 + MORE) * LOAD
@@ -224,7 +224,7 @@ def _of_load(found: dict[str, Motion]) -> list[Claim]:
     ]
 
 
-def _of_piston(packings: list[dict[str, Motion]], grains: int) -> list[Claim]:
+def _of_piston(packings: list[dict[str, LoadedMotion]], grains: int) -> list[Claim]:
     """Disks at rest, a percent more on their piston; the worst of all packings."""
 
     def worst(name: str, of: str) -> float:
@@ -277,7 +277,7 @@ _TEXT = (
 )
 
 
-def _figure(every: dict[str, dict[str, Motion]]) -> Figure:
+def _figure(every: dict[str, dict[str, LoadedMotion]]) -> Figure:
     figure, axes = new_figure(1, 3, width=3.9)
     labels: dict[str, Any] = {
         "impact": (f"{PARTICLES} disks hit a wall", "last disk, beyond its place [d]", 1.0),

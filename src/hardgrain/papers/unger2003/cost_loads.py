@@ -77,6 +77,7 @@ def _balanced(sim: Simulation) -> bool:
     return sim.quiet(0.01, 20) and sim.report is not None and sim.report.residual < 1e-6
 
 
+# Columns of grains with side walls, or periodic instead: width [d] and friction.
 COLUMN = {"width": 10.0, "friction": 0.3}
 COLUMNS = ("walls", "without")
 

@@ -92,6 +92,7 @@ def situation(name: str) -> Situation:
     return make[name]()
 
 
+# [d] Diameters: a spread that keeps disks from crystallising, with a mean of one.
 SIZE = Uniform(min=2.0 / 3.0, max=4.0 / 3.0)
 TIGHT = GaussSeidel(stop="residual", tolerance=1e-3, sweeps=MOST)  # solver for what comes before
 
@@ -153,7 +154,7 @@ def _biaxial() -> Situation:
 
 # ---------------------------------------------------------------------- runs
 @dataclass(frozen=True)
-class Point:
+class CostPoint:
     """What a rule costs and yields in a situation."""
 
     sweeps: float  # mean number of sweeps over all steps
@@ -163,14 +164,14 @@ class Point:
     capped: int  # steps that reached `MOST` sweeps
 
 
-def measure(job: tuple[Situation, Rule, int]) -> Point:
+def measure(job: tuple[Situation, Rule, int]) -> CostPoint:
     """Run a situation with a rule; the seed decides on the order of sweeps alone."""
     case, rule, seed = job
     sim = Simulation(case.scene, dt=case.dt, seed=SEED, start=case.state)
     # A grain weighs about π/4, and the pressure puts a force of one on it: both of order one.
     engine = ContactDynamics(sim.model, rule.solver(force=1.0), case.dt, seed)
     reports = [engine.advance(sim.state) for _ in range(case.steps)]
-    return Point(
+    return CostPoint(
         float(np.mean([r.sweeps for r in reports])),
         float(np.mean([r.mean_overlap for r in reports[case.steps // 2 :]])),
         engine.seconds["solve"] / case.steps,

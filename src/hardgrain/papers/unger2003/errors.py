@@ -46,9 +46,9 @@ ROOM = 1.0  # distance of the disk's centre from that of the circle
 TIME = 1.0  # at speed 1 the disk moves by one radian
 Geometry = Literal["start", "end"]
 GEOMETRIES: tuple[Geometry, ...] = ("start", "end")
-STEPS = (16, 32, 64, 128, 256)
-CHAIN = 30
-SWEEPS = (20, 40, 80)
+STEPS = (16, 32, 64, 128, 256)  # numbers of steps in that time, for the order in dt
+CHAIN = 30  # number of disks of the chain in which sweeps leave an error
+SWEEPS = (20, 40, 80)  # N_I of these
 
 
 # ---------------------------------------------------------------------- turning normals

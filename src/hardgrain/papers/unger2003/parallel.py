@@ -19,8 +19,8 @@ from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT"]
 
-CHAIN = 20
-QUICK = {"2D": (64, 6)}  # grains, seeds
+CHAIN = 20  # number of disks of the chain
+QUICK = {"2D": (64, 6)}  # grains and seeds by dimension, in quick runs and in full ones
 FULL = {"2D": (256, 12), "3D": (250, 12)}
 
 

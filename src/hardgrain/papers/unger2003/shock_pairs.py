@@ -29,9 +29,9 @@ __all__ = [
     "to_rounding",
 ]
 
-DT = 0.05
-MU = 0.4
-GRAVITY = (0.3, -0.2, -1.0)
+DT = 0.05  # length of the step; grains have a size and a speed of about one
+MU = 0.4  # coefficient of friction: some pairs stick, others slide
+GRAVITY = (0.3, -0.2, -1.0)  # along no axis, so that no component vanishes by chance
 APART = 10.0  # distance from pair to pair; diameters and speeds of grains are about one
 ONE = GaussSeidel(sweeps=1)  # each pair is solved by one update
 ROUNDING = 1e-11  # relative: some ten operations, on places of the order of 10³

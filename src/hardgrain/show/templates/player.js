@@ -10,7 +10,7 @@
   let at = 0;
   for (const frame of film.frames) {  // where its arrays begin, see player.py
     frame.at = at;
-    at += 9 * frame.n + 9 * frame.m;
+    at += (9 + (film.turning || 0)) * frame.n + 9 * frame.m;
   }
 
   function arrays(frame) {
@@ -26,6 +26,7 @@
       place: take(Uint16Array, 2 * n), number: take(Uint16Array, n),
       ends: take(Uint16Array, 4 * m), third: take(Uint8Array, n),
       speed: take(Uint8Array, n), pressure: take(Uint8Array, n), force: take(Uint8Array, m),
+      turn: film.shapes && (film.flat ? take(Uint16Array, n) : take(Int8Array, 4 * n)),
     };
   }
 
@@ -35,6 +36,73 @@
     const ground = dark.matches ? 22 : 255, part = 0.6 * depth / 255;
     const mix = (i) => Math.round(parseInt(hex.slice(i, i + 2), 16) * (1 - part) + ground * part);
     return `rgb(${mix(1)},${mix(3)},${mix(5)})`;
+  }
+
+  // A convex part as it is seen: the hull of its corners, drawn with a round pen as wide as its
+  // rounding. Corners are counted two or three numbers each, after the radius.
+  function hull(points) {
+    points.sort((p, q) => p[0] - q[0] || p[1] - q[1]);
+    const right = (o, a, b) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]) <= 0;
+    const half = (list) => {
+      const found = [];
+      for (const p of list) {
+        while (found.length > 1 && right(found.at(-2), found.at(-1), p)) found.pop();
+        found.push(p);
+      }
+      return found.slice(0, -1);
+    };
+    return points.length < 3 ? points : half(points).concat(half(points.reverse()));
+  }
+
+  function turned(a, i) {  // rows of the matrix that takes a corner into the picture
+    if (film.flat) {
+      const angle = a.turn[i] / 65536 * 2 * Math.PI, c = Math.cos(angle), s = Math.sin(angle);
+      return [[c, -s], [s, c]];
+    }
+    const q = a.turn.slice(4 * i, 4 * i + 4), long = Math.hypot(...q);
+    const [qx, qy, qz, qw] = Array.from(q, (v) => v / long);
+    return [
+      [1 - 2 * (qy * qy + qz * qz), 2 * (qx * qy - qz * qw), 2 * (qx * qz + qy * qw)],
+      [2 * (qx * qz - qy * qw), 2 * (qy * qz + qx * qw), 1 - 2 * (qx * qx + qy * qy)],
+      [2 * (qx * qy + qz * qw), 1 - 2 * (qx * qx + qz * qz), 2 * (qy * qz - qx * qw)],  // depth
+    ];
+  }
+
+  function solid(g, a, i, cx, cy, scale, rim) {  // fillStyle and strokeStyle are face and rim
+    const number = a.number[i], unit = film.size[number] * scale, rows = turned(a, i);
+    const dim = film.flat ? 2 : 3, face = g.fillStyle, ink = g.strokeStyle;
+    const parts = film.shapes[film.shape[number]].map(([radius, ...numbers]) => {
+      const corners = [];
+      let depth = 0;
+      for (let k = 0; k < numbers.length; k += dim) {
+        const along = rows.map((row) => row.reduce((sum, v, j) => sum + v * numbers[k + j], 0));
+        corners.push([cx + unit * along[0], cy - unit * along[1]]);
+        depth += (along[2] || 0) / numbers.length;
+      }
+      return { radius: radius * unit, corners: hull(corners), depth };
+    });
+    const paint = ({ radius, corners }, colour, more) => {
+      g.beginPath();
+      for (const [px, py] of corners) g.lineTo(px, py);
+      if (corners.length === 1) g.lineTo(corners[0][0] + 1e-3, corners[0][1]);
+      g.closePath();
+      g.fillStyle = g.strokeStyle = colour;
+      const pen = 2 * (radius + more);
+      g.lineWidth = Math.max(pen, 1e-3);
+      if (pen > 0) g.stroke();
+      g.fill();
+    };
+    g.lineJoin = "round";
+    if (film.flat) {  // all rims first, so that none is seen where two parts overlap
+      for (const part of parts) paint(part, ink, rim / 2);
+      for (const part of parts) paint(part, face, -rim / 2);
+    } else {
+      parts.sort((p, q) => q.depth - p.depth);
+      for (const part of parts) {
+        paint(part, ink, rim / 2);
+        paint(part, face, -rim / 2);
+      }
+    }
   }
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -48,14 +116,19 @@
     const by = colour.value;
     g.clearRect(0, 0, canvas.width, canvas.height);
     g.lineCap = "round";
-    g.lineWidth = Math.max(0.5, 0.04 * film.radius[0] * scale);
+    const rim = Math.max(0.5, 0.04 * film.radius[0] * scale);
+    g.lineWidth = rim;
     for (let i = 0; i < frame.n; i++) {
       const r = film.radius[a.number[i]] * scale, cx = x(a.place[2 * i]), cy = y(a.place[2 * i + 1]);
       const face = by === "plain" ? film.grain : map("grains", a[by][i]);
-      g.beginPath();
-      g.arc(cx, cy, r, 0, 2 * Math.PI);
       g.fillStyle = film.flat ? face : fade(face, a.third[i]);
       g.strokeStyle = film.flat ? film.rim : fade(film.rim, a.third[i]);
+      if (film.shapes) {
+        solid(g, a, i, cx, cy, scale, rim);
+        continue;
+      }
+      g.beginPath();
+      g.arc(cx, cy, r, 0, 2 * Math.PI);
       g.fill();
       if (film.flat) {  // a mark that shows how it turns
         const turn = a.third[i] / 255 * 2 * Math.PI;

@@ -46,10 +46,10 @@ POINTS = 250_000  # [grains] more are always drawn as points,
 NEAR = 20_000  # [grains] except for so many next to the camera
 MARKED = 50_000  # [grains] if there are more, none gets a mark
 FLAT, DEEP = 0.12, 0.6  # field of view in 2D, nearly parallel, and in 3D [rad]
-WALL, PICKED = (40, 44, 50), (190, 0, 90)
+WALL, PICKED = (40, 44, 50), (190, 0, 90)  # colours of walls and of what was picked
 FAR = 50.0 * SIDE  # half the side of the sheet that takes drags in 2D
 LAYER = 4e-3  # distance between the layers of discs, marks, lines and the picked thing in 2D
-NONE = np.array([1.0, 0.0, 0.0, 0.0])
+NONE = np.array([1.0, 0.0, 0.0, 0.0])  # a quaternion (w, x, y, z) that does not turn
 
 
 def light(scene: viser.SceneApi, flat: bool) -> None:

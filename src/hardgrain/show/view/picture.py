@@ -27,7 +27,7 @@ MOST = 60_000  # [lines] only the strongest are drawn; more would hide one anoth
 WIDEST = 0.32  # [mean diameter] width of the strongest lines
 STRONG = 0.99  # quantile of the forces from which on lines have that width
 FORCE_MAP = ("inferno_r", (0.22, 0.95))  # the part of the map that is seen on pale grains
-TENSION = (0, 114, 178)
+TENSION = (0, 114, 178)  # colour of pulling contacts, blue beside the warm colours of the map
 
 
 @dataclass(frozen=True, eq=False)

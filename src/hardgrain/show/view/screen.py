@@ -19,7 +19,9 @@ __all__ = ["BRIGHT", "seen", "sent"]
 
 Bytes = NDArray[np.uint8]
 
+# How much brighter than needed the light is. If it is smaller, bright colours cannot be reached.
 BRIGHT = 2.0
+# The matrices and the curve of three.js (ACESFilmicToneMapping); they change only with it.
 INTO = np.array(
     [[0.59719, 0.35458, 0.04823], [0.076, 0.90834, 0.01566], [0.0284, 0.13383, 0.83777]]
 )

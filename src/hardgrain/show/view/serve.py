@@ -24,7 +24,7 @@ from hardgrain.show.view.page import Page
 
 __all__ = ["HOST", "PORT", "Viewer"]
 
-HOST, PORT = "127.0.0.1", 8080
+HOST, PORT = "127.0.0.1", 8080  # by default the pages can be opened on this machine only
 TRIED = 50  # [ports] how many are tried, from PORT on, if the user asks for none
 
 

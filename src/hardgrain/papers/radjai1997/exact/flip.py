@@ -22,7 +22,7 @@ from hardgrain.papers.radjai1997.exact.array import (
 
 __all__ = ["flip"]
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # [largest unknown] a sign within it is not trusted
 
 
 def flip(

@@ -24,6 +24,7 @@ from hardgrain.papers.radjai1997.exact.array import HELD, STICKS, Array, Floats,
 
 __all__ = ["Polytope", "all_states", "with_states"]
 
+# The finest tolerances that HiGHS offers.
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 # Tolerance of the bounds in the search over all states. With exact bounds HiGHS, which searches to

@@ -32,7 +32,7 @@ from hardgrain.papers.radjai1997.exact.indeterminacy import with_states
 
 __all__ = ["Stretch", "at_rest", "complementary", "trace", "traced"]
 
-_ATTEMPTS = 20
+_ATTEMPTS = 20  # directions d that are tried before a problem counts as unsolved
 _AGAIN = 5  # [attempts] further ones, to find a solution without a pull
 _ACCURACY = 1e-9  # [largest unknown] accuracy that a solution must have
 _WEIGHT = 1e-15  # [weight of a disk] rounding that remains if all unknowns vanish

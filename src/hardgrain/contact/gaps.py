@@ -1,0 +1,28 @@
+"""Gaps of given pairs of bodies, whatever their shapes."""
+
+from __future__ import annotations
+
+from hardgrain.contact.pairs import wall_geometry
+from hardgrain.contact.points import Figures, shaped_points
+from hardgrain.core.model import Floats, Ints, Model, Rows, State
+from hardgrain.cpu.contacts import candidates
+from hardgrain.point.given import Sites
+
+__all__ = ["gaps"]
+
+
+def gaps(
+    model: Model, state: State, first: Ints, second: Ints, reach: Floats
+) -> tuple[Rows, Floats]:
+    """Gaps of pairs that are below the sum of their reaches, and which pair each is of.
+
+    first, second: shape (p,); reach: shape (nb,). Each contact point of a pair has its own.
+    """
+    walls, x = wall_geometry(model, state), state.position
+    if model.round:
+        sites = Sites(x, model.radius, model.periodic, walls)
+        index, _, gap = candidates(first, second, sites, reach)
+        return index, gap
+    figures, turned = Figures.of(model), state.orientation
+    found = shaped_points(first, second, reach, x, turned, model.periodic, walls, figures)
+    return found[0], found[3]
