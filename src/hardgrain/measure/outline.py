@@ -30,7 +30,7 @@ __all__ = [
 
 # [sides] Sides of the polygon, or corners of the polyhedron, that stand for a full circle or ball
 # of a rounded part, by dimension. Polytopes are as large as the shape, so that only the place of
-# what is cut off is rounded; with 64 sides by 10⁻⁵ of the grain, with fewer by more.
+# what is cut off is rounded, by up to 10⁻⁵ of the grain in 2D and 10⁻⁴ in 3D; with fewer by more.
 SIDES = {2: 64, 3: 256}
 Index = NDArray[np.intp]
 
@@ -102,9 +102,9 @@ def spans(model: Model, orientation: Floats) -> tuple[Floats, Floats]:
     return below, np.maximum.reduceat(c.place + r, c.start, axis=0)
 
 
-def round_sides(dim: int) -> Floats:
-    """Unit vectors in all directions, evenly spread, shape (SIDES, dim)."""
-    k = np.arange(SIDES[dim]) + 0.5
+def round_sides(dim: int, count: int | None = None) -> Floats:
+    """Unit vectors in all directions, evenly spread, shape (count or SIDES, dim)."""
+    k = np.arange(SIDES[dim] if count is None else count) + 0.5
     if dim == 2:
         angle = 2.0 * np.pi / k.size * k
         return np.column_stack([np.cos(angle), np.sin(angle)])
