@@ -145,7 +145,7 @@ def find_contact(snap: Snapshot, pair: tuple[int, int]) -> int | None:
 
 
 def contact_arm(snap: Snapshot, k: int) -> Floats:
-    """From the centre of its first body to a contact, in 2D or 3D; of faces, the centre of force."""
+    """From the centre of its first body to a contact; of faces, to the centre of force."""
     c = snap.contacts
     if snap.model.round:
         arm: Floats = snap.radius[c.first[k]] * c.normal[k]
