@@ -184,9 +184,7 @@ class Layout:
     order: bool  # whether grains are held in another order than that of their numbers
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
     moments: bool = False  # whether some grains have unequal moments of inertia
-    shapes: bool = (
-        False  # whether some grains are not round; contacts then keep their feature and arms
-    )
+    shapes: bool = False  # whether some grains are not round; contacts then keep feature and arms
 
     @classmethod
     def of(
