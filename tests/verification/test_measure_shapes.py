@@ -12,14 +12,16 @@ from scipy.spatial.transform import Rotation
 
 import hardgrain as hg
 from hardgrain.core.solids import ROUND_GRAINS
+from hardgrain.forces import force_space
 from hardgrain.measure.catalogue import measure
 from hardgrain.measure.cut import area, in_disk
 from hardgrain.measure.fabric import fabric
 from hardgrain.measure.force_statistics import force_distribution
 from hardgrain.measure.orientation import alignment, fold_of, orientation_order
-from hardgrain.measure.overlaps import overlaps
+from hardgrain.measure.overlaps import overlaps, worst_overlap_now
 from hardgrain.measure.region import Ball, Block, Tube, content, natural_region
 from hardgrain.measure.resultants import KINDS, resultants, seen
+from hardgrain.measure.snapshot import snapshot
 from hardgrain.measure.stress import grain_stress, stress_tensor
 from hardgrain.measure.structure import contact_numbers, coordination, isostaticity, rattlers
 from hardgrain.measure.surface import surface
@@ -426,3 +428,80 @@ def test_cells_of_a_small_square_on_the_side_of_a_large_one():
     found = cells(shaped([[0.5, 1.0], [2.0, 1.0]], own, walls=[box])).volume
     # the sides are drawn in by 0.02, which moves two borders of the length 0.7 by less than that
     assert found == pytest.approx([1.75, 4.25], abs=0.02)
+
+
+# ---------------------------------------------------------------------- as scenes have them
+def pentagons() -> hg.Simulation:
+    """Twelve pentagons that come to rest in a box."""
+    grains = hg.Grains(
+        count=12,
+        shape="pentagon",
+        diameter=hg.Uniform(min=0.6, max=1.0),
+        place=hg.Loose(min=[0.0, 0.0], max=[4.0, 8.0]),
+    )
+    scene = hg.Scene(
+        gravity=[0.0, -1.0],
+        grains=[grains],
+        walls=[hg.Box(min=[0.0, 0.0], max=[4.0, 8.0])],
+        contacts=[hg.ContactLaw(friction=0.5)],
+    )
+    sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(sweeps=50))
+    for _ in range(1200):
+        sim.step()
+    return sim
+
+
+def test_pentagons_that_settled():
+    """The floor bears their weight; stress, resultants and possible forces agree on it."""
+    sim = pentagons()
+    snap = snapshot(sim)
+    assert snap.volume.sum() == pytest.approx(
+        sum(2.5 * math.sin(0.4 * math.pi) * r**2 for r in snap.radius)
+    )
+    found, weight = resultants(snap), float(snap.mass.sum())
+    floors = snap.n + snap.model.wall_names.index("bottom")
+    # at rest up to what a residual of sweeps leaves
+    assert -found.force[found.second == floors, 1].sum() == pytest.approx(weight, rel=1e-2)
+    assert found.points.sum() >= len(snap.contacts) > found.first.size == len(seen(snap).contacts)
+    assert (found.kind == 2).any()
+    assert coordination(snap, by="point") > coordination(snap)
+    lowest = [[0.0, 0.0], [4.0, 0.05]]
+    sigma = stress_tensor(snap, region=lowest, kinetic=False)
+    assert 4.0 * sigma[1, 1] == pytest.approx(weight, rel=2e-2)
+    space = force_space(sim)
+    assert not space.packing.round
+    assert space.within == space.contacts - space.pairs  # in 2D one for each face of two points
+    assert space.nullity >= space.expected
+    worst, *_ = worst_overlap_now(snap)
+    assert worst < 1e-2
+    inside = content(snap, Block(np.zeros(2), np.array([4.0, 8.0])))
+    assert inside == pytest.approx(snap.volume, abs=1e-2)  # but for what overlaps the walls
+    assert cells(snap).volume.sum() == pytest.approx(32.0, rel=1e-9)
+    assert orientation_order(snap)[1] == 5
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_worst_overlap_is_found_anew(dim):
+    """Boxes of width 1 that are in each other by 0.1, side to side, and in the floor by 0.2."""
+    shape = "square" if dim == 2 else "cube"
+    side = math.sqrt(dim)  # the diameter of the circle or sphere around it
+    place = hg.At(positions=[[0.0] * (dim - 1) + [5.0], [0.9] + [0.0] * (dim - 2) + [5.3]])
+    scene = hg.Scene(
+        dimension=dim,
+        grains=[hg.Grains(shape=shape, diameter=side, place=place)],
+        walls=[floor(dim)],
+        allow_overlaps=True,
+    )
+    snap = snapshot(hg.Simulation(scene, dt=0.01))
+    straight = snap.state.orientation.copy()
+    straight[: snap.n] = 0.0 if dim == 2 else [0.0, 0.0, 0.0, 1.0]
+    snap = replace(snap, state=replace(snap.state, orientation=straight))
+    worst, first, second = worst_overlap_now(snap)
+    assert (worst, first, second) == (pytest.approx(0.1, abs=1e-9), 0, 1)
+    lower = snap.state.position.copy()
+    lower[1, -1] = 0.3
+    low = replace(snap, state=replace(snap.state, position=lower))
+    assert worst_overlap_now(low) == (pytest.approx(0.2, abs=1e-9), 1, 2)
+    lower[1, -1] = 2.0
+    assert worst_overlap_now(low) == (0.0, -1, -1)
+    assert float(measure(snap, "overlaps-now").worst[0]) == pytest.approx(0.1)

@@ -16,6 +16,7 @@ from scipy.spatial import ConvexHull
 
 from hardgrain.core.model import Floats, Model
 from hardgrain.core.solids import Solids
+from hardgrain.scene import grain_shape
 
 __all__ = [
     "Corners",
@@ -46,17 +47,8 @@ def equivalent_radius(model: Model) -> Floats:
 
 def frames(model: Model, orientation: Floats) -> Floats:
     """(n, dim, dim) matrices that turn vectors of each grain's own frame into the world's."""
-    if model.dim == 2:
-        angle = orientation[: model.n, 0]
-        c, s = np.cos(angle), np.sin(angle)
-        return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], axis=1)
-    x, y, z, w = orientation[: model.n].T
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], axis=1)
+    turn: Floats = grain_shape.frames(orientation[: model.n])[:, : model.dim, : model.dim]
+    return turn
 
 
 class Corners(NamedTuple):
