@@ -20,7 +20,7 @@ from hardgrain.scene.grain_shape import frames, grain_shapes
 from hardgrain.scene.grain_surface import grain_surfaces
 from hardgrain.show import plane
 from hardgrain.show.colour import fields_of, grain_field
-from hardgrain.show.contact_lines import force_lines, resultants
+from hardgrain.show.contact_lines import force_lines, whole_contacts
 from hardgrain.show.movie import Film
 from hardgrain.show.network import draw_network
 from hardgrain.show.network_look import Shade
@@ -128,7 +128,7 @@ def test_points_with_other_normals_are_other_contacts() -> None:
     c = snap.contacts
     turned = replace(c, normal=np.array([[0.0, 1.0], [1.0, 0.0]]))
     apart = replace(snap, state=replace(snap.state, contacts=turned))
-    assert len(resultants(apart).first) == 2
+    assert len(whole_contacts(apart).first) == 2
     none = replace(snap, state=replace(snap.state, contacts=Contacts.none(2)))
     assert len(force_lines(none).first) == 0
 

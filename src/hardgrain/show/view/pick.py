@@ -12,7 +12,7 @@ from hardgrain.measure.structure import contact_numbers
 from hardgrain.scene.grain_outline import outlines_2d
 from hardgrain.scene.grain_shape import grain_shapes
 from hardgrain.scene.grain_surface import grain_surfaces
-from hardgrain.show.contact_lines import resultants
+from hardgrain.show.contact_lines import whole_contacts
 from hardgrain.show.view.picture import ForceNetwork, centres
 
 __all__ = [
@@ -150,7 +150,7 @@ def contact_arm(snap: Snapshot, k: int) -> Floats:
     if snap.model.round:
         arm: Floats = snap.radius[c.first[k]] * c.normal[k]
         return arm
-    r = resultants(snap)
+    r = whole_contacts(snap)
     same = (r.first == c.first[k]) & (r.second == c.second[k])
     arm = r.arm[np.flatnonzero(same)[0]]
     return arm

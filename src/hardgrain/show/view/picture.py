@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats, Ints
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.show.colour import Bytes, as_bytes
-from hardgrain.show.contact_lines import resultants
+from hardgrain.show.contact_lines import whole_contacts
 from hardgrain.show.style import colour_map
 
 __all__ = [
@@ -130,7 +130,7 @@ def force_network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> F
 
 def _bent_network(snap: Snapshot, threshold: float, most: int) -> ForceNetwork:
     """The same by way of the contacts, for grains that are not round; face contacts as wholes."""
-    r = resultants(snap)
+    r = whole_contacts(snap)
     bears = np.flatnonzero(r.normal_force != 0.0)
     if not bears.size:
         return no_force_network()
