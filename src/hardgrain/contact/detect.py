@@ -18,6 +18,7 @@ from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.contacts import candidates
+from hardgrain.cpu.mesh import inside
 from hardgrain.errors import INTACT, InputError, RunError
 from hardgrain.point.given import Sites
 from hardgrain.scene.place import worst_overlap
@@ -168,6 +169,7 @@ def refuse_overlaps(
     if gap.size and -gap.min() > overlap:
         worst = index[gap.argmin()]
         overlap, i, j = -float(gap.min()), int(first[worst]), int(second[worst])
+    _refuse_inside(model, state, new, free)
     if i < 0 or overlap <= ALLOWED * model.width[i]:
         return
     at = ", ".join(f"{coordinate:g}" for coordinate in x[i])
@@ -177,3 +179,25 @@ def refuse_overlaps(
         f" {overlap / model.width[i]:.2g} of its {'diameter' if model.round else 'width'}; move"
         " them apart, or set scene.allow_overlaps = true"
     )
+
+
+def _refuse_inside(
+    model: Model, state: State, new: NDArray[np.bool_], free: NDArray[np.bool_]
+) -> None:
+    """Refuse grains on the solid side of a closed mesh, so deep that they may not touch it."""
+    if not model.meshes.one_sided.any():
+        return
+    n = model.n
+    x = state.position[:n]
+    wall = inside(x, model.periodic, wall_geometry(model, state), model.meshes)
+    bad = np.flatnonzero((wall >= 0) & free[:n] & (new[:n] | new[n + wall]))
+    if bad.size:
+        i = int(bad[0])
+        at = ", ".join(f"{coordinate:g}" for coordinate in x[i])
+        where = "outside" if model.meshes.hollow[wall[i]] else "inside"
+        other = "outside" if where == "inside" else "inside"
+        raise InputError(
+            f"{model.body_name(i)} at ({at}) lies {where} of the closed mesh"
+            f" {model.wall_names[wall[i]]!r}, whose {other} is free for grains; move it, give"
+            f" side = '{where}' for the mesh, or set scene.allow_overlaps = true"
+        )

@@ -18,7 +18,7 @@ from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pair
 from hardgrain.contact.shapes import Listed
 from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE, Floats
 from hardgrain.core.model import Model, State
-from hardgrain.core.wall_kinds import Walls
+from hardgrain.core.wall_kinds import MESH, Walls
 from hardgrain.errors import RunError
 from hardgrain.kernels import jit
 
@@ -79,11 +79,13 @@ def wall_geometry(model: Model, state: State) -> Walls:
 
 
 @jit
-def turning_speed(position, spin, kind, offset, axis):  # type: ignore[no-untyped-def]
+def turning_speed(position, spin, walls, offset):  # type: ignore[no-untyped-def]
     """Bound on the speed that turning gives to a wall's surface where grains can be, (w,).
 
-    A drum that turns about its own axis, and a plane about its normal, stay where they are.
+    A drum that turns about its own axis, and a plane about its normal, stay where they are. No
+    point of a mesh is faster than a corner of its box.
     """
+    kind, axis = walls.kind, walls.axis
     w, dim = offset.shape
     n = position.shape[0] - w
     found = np.zeros(w)
@@ -97,6 +99,13 @@ def turning_speed(position, spin, kind, offset, axis):  # type: ignore[no-untype
     spread, middle = extent(position, n)
     for k in range(w):
         if found[k] == 0.0:
+            continue
+        if kind[k] == MESH:
+            far, box = 0.0, walls.size[k] ** 2
+            for a in range(dim):
+                far += offset[k, a] ** 2
+                box += axis[k, a] ** 2 + walls.side[k, a] ** 2
+            found[k] *= math.sqrt(far) + math.sqrt(box)
             continue
         stays = kind[k] == INSIDE or kind[k] == OUTSIDE
         away = 0.0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.addresses import Address, address_of, by_address
+from hardgrain.core.meshes import Meshes
 from hardgrain.core.model import Ints, Model
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import Walls
@@ -23,6 +24,7 @@ class Figures(NamedTuple):
 
     solids: Solids  # of grains, and of walls after them; empty where all grains are round
     number: Ints  # (n,) of grains throughout a run, whatever their rows
+    meshes: Meshes  # of walls
     features: int  # contact points that two parts can have in the course of time
     kernel: Address  # of `shaped_points`; none where all grains are round
 
@@ -30,9 +32,9 @@ class Figures(NamedTuple):
     def of(cls, model: Model) -> Figures:
         """Those of a model; the narrow phase is compiled if there is need of it."""
         if model.round:
-            return cls(model.solids, model.id, 0, Address(0, 0))
+            return cls(model.solids, model.id, model.meshes, 0, Address(0, 0))
         solids = with_wall_shapes(model.solids, model.dim)
-        figures = cls(solids, model.id, features(solids), Address(0, 0))
+        figures = cls(solids, model.id, model.meshes, features(solids), Address(0, 0))
         x, none = np.zeros((model.bodies, model.dim)), np.zeros(0, np.int32)
         turned, flat = np.zeros((model.bodies, 1 if model.dim == 2 else 4)), x[model.n :]
         walls = Walls(model.wall_kind, flat, flat, model.wall_size, flat)
@@ -49,7 +51,7 @@ def shaped_points(first, second, reach, position, orientation, periodic, walls, 
     """
     bodies = ShapedBodies(
         position, figures.number, periodic, walls, figures.solids,
-        placed(figures.solids, orientation, walls), figures.features,
+        placed(figures.solids, orientation, walls), figures.features, figures.meshes,
     )  # fmt: skip
     return contact_points(first, second, bodies, reach)
 

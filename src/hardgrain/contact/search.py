@@ -84,7 +84,7 @@ def find(shapes, listed, place, old, feature):  # type: ignore[no-untyped-def]
         position, place.orientation, shapes.wall_offset, shapes.wall_axis, shapes.wall_side
     )
     walls = Walls(shapes.wall_kind, point, axis, shapes.wall_size, side)
-    turning = turning_speed(position, place.spin, shapes.wall_kind, shapes.wall_offset, axis)
+    turning = turning_speed(position, place.spin, walls, shapes.wall_offset)
     for w in range(turning.size):
         listed.turned[w] += dt * turning[w]
     speed = speeds(place, shapes, turning)

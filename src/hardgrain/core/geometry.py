@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardgrain.core.wall_kinds import (
     DISK,
     INSIDE,
+    MESH,
     OUTSIDE,
     PLANE,
     RECTANGLE,
@@ -168,12 +169,27 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
             nx, ny, nz = qx / d, qy / d, qz / d
         return d - radius, nx, ny, nz
 
+    @jit
+    def box_gap(
+        r: Vector, radius: float, a: Vector, b: Vector, c: float
+    ) -> tuple[float, float, float, float]:
+        (x, y, z), (ax, ay, az), (bx, by, bz) = r, a, b
+        p, q = math.sqrt(ax * ax + ay * ay + az * az), math.sqrt(bx * bx + by * by + bz * bz)
+        ax, ay, az, bx, by, bz = ax / p, ay / p, az / p, bx / q, by / q, bz / q
+        cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        u, v, w = x * ax + y * ay + z * az, x * bx + y * by + z * bz, x * cx + y * cy + z * cz
+        u, v, w = u - min(max(u, -p), p), v - min(max(v, -q), q), w - min(max(w, -c), c)
+        x, y, z = u * ax + v * bx + w * cx, u * ay + v * by + w * cy, u * az + v * bz + w * cz
+        d, nx, ny, nz = direction(-x, -y, -z, ax, ay)
+        return d - radius, nx, ny, nz
+
     # With r = (x, y, z) the grain's centre relative to `point` and a the axis,
     #   plane:     gap = r·a − R,                   n = −a
     #   segment:   q = s a − r, s = r·a / a² held to [0, 1]; gap = |q| − R, n = q / |q|
     #   cylinder:  p = r − (r·a) a;  inside:  gap = size − |p| − R, n = p / |p|
     #                                outside: gap = |p| − size − R, n = −p / |p|
     #   flat:      q = nearest point − r;  gap = |q| − R, n = q / |q|
+    #   mesh:      the same for the box around it, which says no more than which grains are near
     # In periodic scenes a segment is taken at the image whose midpoint is nearest to the grain's
     # centre; flat walls and cylinders likewise, by their point or axis. A plane contains its
     # periodic directions and needs no image.
@@ -202,6 +218,10 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
                 s = min(max((x * ax + y * ay + z * az) / a2, 0.0), 1.0)
             d, nx, ny, nz = direction(s * ax - x, s * ay - y, s * az - z, ax, ay)
             return d - radius, nx, ny, nz
+
+        if kind == MESH:
+            x, y, z = min_image(x, lx), min_image(y, ly), min_image(z, lz)
+            return box_gap((x, y, z), radius, a, b, size)
 
         if kind >= RECTANGLE:
             mx = my = mz = 0.0

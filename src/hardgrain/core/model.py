@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardgrain.core.brief import brief
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.lawtable import N_PARAMETERS
+from hardgrain.core.meshes import NO_MESHES, Meshes
 from hardgrain.core.solids import ROUND_GRAINS, Solids
 
 Floats = NDArray[np.float64]
@@ -20,19 +21,9 @@ Ints = NDArray[np.int32]
 Rows = NDArray[np.integer[Any]]  # of arrays
 
 __all__ = [
-    "ContactRows",
-    "Contacts",
-    "Drive",
-    "Floats",
-    "Ints",
-    "Lock",
-    "Model",
-    "Pressure",
-    "Rows",
-    "State",
-    "contact_key",
-    "some_bodies",
-]
+    "ContactRows", "Contacts", "Drive", "Floats", "Ints", "Lock", "Model", "Pressure", "Rows",
+    "State", "contact_key", "some_bodies",
+]  # fmt: skip
 
 VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
 MOVING = "position", "velocity", "spin", "orientation"  # arrays of a state, a row for each body
@@ -110,7 +101,9 @@ class Model:
     # (nb, 3) principal moments of inertia about the axes that `State.orientation` turns, zero for
     # walls; (0, 3) where all grains are balls, whose three moments are equal
     moments: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    solids: Solids = ROUND_GRAINS  # shapes of grains; empty where all are disks or balls
+    # shapes of grains; empty where all are disks or balls and no wall is a mesh
+    solids: Solids = ROUND_GRAINS
+    meshes: Meshes = NO_MESHES  # walls that are meshes
     # (materials, materials) which of scene.contacts holds for a pair, −1: the default
     law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     # (n,) number that a grain keeps throughout a run, whatever its row; the rows, unless given
@@ -156,7 +149,7 @@ class Model:
 
     @property
     def round(self) -> bool:
-        """Whether all grains are disks or balls."""
+        """Whether all grains are disks or balls that touch no mesh, and have no row of shapes."""
         return not self.solids.shape.size
 
     @property

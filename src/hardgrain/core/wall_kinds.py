@@ -12,12 +12,16 @@ OUTSIDE    solid cylinder      the same                            the same
 RECTANGLE  flat (3D)           a corner                            first side from there [length]
 TRIANGLE   flat (3D)           a corner                            first side from there [length]
 DISK       flat (3D)           centre                              normal, as long as the radius
+MESH       triangles (3D)      middle of their box                 half its first side [length]
 =========  ==================  ==================================  ================
 
 and side (w, dim), the second side of a rectangle or triangle from its corner [length]; size (w,),
 the radius of a cylinder, or of the round hole in the middle of a rectangle or disk [length]. What
 does not apply is zero. A circle in 2D is a cylinder along z. Segments and the flat walls of 3D have
 no thickness and two faces.
+
+Of a mesh these rows hold a box around it: side is half of its second side, size half the length of
+the third one. Its triangles are in `hardgrain.core.meshes`.
 
 Run files hold these numbers: a new kind goes to the end.
 """
@@ -28,12 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "DISK", "FLAT", "INSIDE", "KINDS", "OUTSIDE", "PLANE", "RECTANGLE", "ROUND", "SEGMENT",
-    "TRIANGLE", "Walls",
+    "DISK", "FLAT", "INSIDE", "KINDS", "MESH", "OUTSIDE", "PLANE", "RECTANGLE", "ROUND",
+    "SEGMENT", "TRIANGLE", "Walls",
 ]  # fmt: skip
 
-KINDS = 7  # number of kinds; run files hold them as numbers, so new ones come last
-PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK = range(KINDS)
+KINDS = 8  # number of kinds; run files hold them as numbers, so new ones come last
+PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK, MESH = range(KINDS)
 
 ROUND = (INSIDE, OUTSIDE)  # cylinders, and circles in 2D
 FLAT = (RECTANGLE, TRIANGLE, DISK)  # walls of 3D that have an edge

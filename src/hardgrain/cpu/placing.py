@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.solids import Solids
-from hardgrain.core.wall_kinds import OUTSIDE, RECTANGLE, SEGMENT, TRIANGLE
+from hardgrain.core.wall_kinds import MESH, OUTSIDE, RECTANGLE, SEGMENT, TRIANGLE
 from hardgrain.kernels import jit, scalar
 from hardgrain.law.rotation import make_rotation
 from hardgrain.point.placed import Placed, Room
@@ -111,7 +111,7 @@ def rows_of(solids, walls):
             kind = walls.kind[i - n]
             if kind == SEGMENT:
                 shape[i] = shapes + LINE
-            elif kind == TRIANGLE:
+            elif kind in (TRIANGLE, MESH):
                 shape[i] = shapes + THREE
             elif kind == RECTANGLE and walls.size[i - n] == 0.0:
                 shape[i] = shapes + FOUR
@@ -234,7 +234,7 @@ def placed(solids, orientation, walls):
             at = solids.face_normal[first + f - row]
             normal[f, 0], normal[f, 1], normal[f, 2] = turned(orientation, i, at[0], at[1], at[2])
     for i in range(n, bodies):
-        if shape[i] >= 0:
+        if shape[i] >= 0 and walls.kind[i - n] != MESH:
             at, body = (corner_start[i], face_start[i]), (corner, normal, centre)
             bound[i] = place_wall(walls, i - n, at, body, 2.0 * longest)
             if walls.kind[i - n] == OUTSIDE:

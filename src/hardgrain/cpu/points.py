@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from hardgrain.core.geometry import make_min_image
-from hardgrain.core.wall_kinds import INSIDE, OUTSIDE, PLANE
+from hardgrain.core.wall_kinds import INSIDE, MESH, OUTSIDE, PLANE
+from hardgrain.cpu.mesh import gathered, mesh_points
 from hardgrain.cpu.placing import room_for
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.parts import make_parts
@@ -100,6 +101,7 @@ def contact_points(first, second, bodies, reach):
     solids, placed = bodies.solids, bodies.placed
     room = room_for(solids, dim)
     most = room.gap.size
+    many = gathered(16 if bodies.meshes.item.size > 0 else 1, most)
     size = first.size + most
     index, feature = np.empty(size, np.int64), np.empty(size, np.int32)
     table = np.empty((size, 1 + 3 * dim))
@@ -111,15 +113,23 @@ def contact_points(first, second, bodies, reach):
         if j < n and bodies.number[i] > bodies.number[j]:
             a, b, swapped = j, i, True
         apart, parts = (0.0, 0.0, 0.0), 1
-        if placed.shape[b] >= 0:
+        mesh = j >= n and bodies.walls.kind[j - n] == MESH
+        if mesh:
+            parts = bodies.meshes.triangle_start[j - n + 1] - bodies.meshes.triangle_start[j - n]
+        elif placed.shape[b] >= 0:
             apart = between(bodies, a, b)
             around = placed.bound[a] + placed.bound[b] + limit
             if apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2 >= around * around:
                 continue
             parts = placed.ball_start[b + 1] - placed.ball_start[b]
         for p in range(placed.ball_start[a + 1] - placed.ball_start[a]):
-            for q in range(parts):
-                points = found(bodies, room, (a, p), (b, q), apart, limit)
+            for q in range(1 if mesh else parts):
+                here = room
+                if mesh:  # the names of its points hold the triangle
+                    points, many = mesh_points(bodies, room, many, (a, p), b, limit)
+                    here = many.room
+                else:
+                    points = found(bodies, room, (a, p), (b, q), apart, limit)
                 if m + points > size:
                     size = 2 * size + points
                     index, feature = longer(index, size), longer(feature, size)
@@ -127,10 +137,10 @@ def contact_points(first, second, bodies, reach):
                     wide[:m] = table[:m]
                     table = wide
                 for s in range(points):
-                    point = room.kept[s]
+                    point = here.kept[s]
                     index[m] = k
-                    feature[m] = (p * parts + q) * bodies.features + room.feature[point]
-                    write(bodies, room, point, (i, j, swapped), apart, (table, m))
+                    feature[m] = (p * parts + q) * bodies.features + here.feature[point]
+                    write(bodies, here, point, (i, j, swapped), apart, (table, m))
                     m += 1
     table = table[:m]
     return (

@@ -33,7 +33,7 @@ class Surfaces:
 def wall_surfaces(snap: Snapshot) -> Surfaces:
     """The surfaces of all walls of a snapshot."""
     low, high = _bounds(snap)
-    parts = [wall.surface(low, high) for wall in WallShape.all(snap.walls)]
+    parts = [wall.surface(low, high) for wall in WallShape.all(snap.walls, snap.model.meshes)]
     starts = np.cumsum([0, *(len(part.points) for part in parts)])
     cells = [start + cell for start, part in zip(starts, parts) for cell in part.cells]
     return Surfaces(
@@ -49,7 +49,7 @@ def _bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     period, (low, high) = snap.model.periodic, snap.box
     low, high = np.where(period > 0.0, (snap.low, snap.low + period), (low, high))
     middle, corners = 0.5 * (low + high), np.array(list(product(*zip(low, high))))
-    for wall in WallShape.all(snap.walls):
+    for wall in WallShape.all(snap.walls, snap.model.meshes):
         point, axis = wall.point, wall.axis
         if wall.kind == PLANE:
             seen = corners - np.outer((corners - point) @ axis, axis)

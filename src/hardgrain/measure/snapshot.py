@@ -23,6 +23,7 @@ from hardgrain.contact.pairs import wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.brief import brief
+from hardgrain.core.meshes import NO_MESHES
 from hardgrain.core.model import Contacts, Floats, Ints, Model, Rows, State
 from hardgrain.core.solids import ROUND_GRAINS
 from hardgrain.core.wall_kinds import Walls
@@ -31,6 +32,7 @@ from hardgrain.measure import outline
 from hardgrain.scene.contact_rule import as_stored
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.shape_table import stored_solids
+from hardgrain.scene.wall_rows import stored_meshes
 
 __all__ = ["Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots"]
 
@@ -347,11 +349,14 @@ def model_of(run: Run) -> Model:
     """All grains that a run ever has, and its walls; without drives and pressures."""
     held = dict(run.model)
     rule = as_stored if len(held["named_laws"]) else None
-    shape, solids = held.pop("shape"), ROUND_GRAINS
+    shape, solids, meshes = held.pop("shape"), ROUND_GRAINS, NO_MESHES
+    names = tuple(run.wall_names)
     if shape.size:
         with understood():
-            solids = stored_solids(json.loads(run.header["scenario"]), shape, held["radius"])
-    return Model(**held, solids=solids, wall_names=tuple(run.wall_names), rule=rule)
+            scenario = json.loads(run.header["scenario"])
+            solids = stored_solids(scenario, shape, held["radius"])
+            meshes = stored_meshes(scenario["scene"]["walls"], names)
+    return Model(**held, solids=solids, meshes=meshes, wall_names=names, rule=rule)
 
 
 def _only(whole: Callable[[], Model], grains: Rows) -> Model:

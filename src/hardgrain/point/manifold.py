@@ -369,5 +369,6 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
         return left_over
 
     return SimpleNamespace(
-        put=put, points_2d=points_2d, points_3d=points_3d, four_of=four_of, corner_name=corner_name
-    )
+        put=put, points_2d=points_2d, points_3d=points_3d, four_of=four_of,
+        corner_name=corner_name, face_points=face_points,
+    )  # fmt: skip

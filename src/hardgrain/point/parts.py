@@ -222,5 +222,5 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         cores_of=cores_of, alone=alone, apart_by=apart_by, part_points=part_points,
-        wall_points=wall_points, normal_of=normal_of, only_point=only_point,
+        wall_points=wall_points, normal_of=normal_of, only_point=only_point, by_name=by_name,
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Shapes as they stand in space, and the records that the narrow phase of shapes works with.
 
 A wall that has an edge, or is round and solid, is a convex core too: it has a row of `Placed`
-behind those of the grains. Its centre is that of its core, not the point that it turns about.
+behind those of the grains. Its centre is that of its core, not the point that it turns about. The
+core of a mesh is one triangle, whichever is looked at (`hardgrain.cpu.mesh`).
 
 This file is part of what kernels are compiled from: a change of a record compiles them anew.
 """
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.meshes import NO_MESHES, Meshes
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import Walls
 
@@ -47,6 +49,7 @@ class ShapedBodies(NamedTuple):
     solids: Solids  # with the shapes of walls at the end, see `hardgrain.cpu.placing`
     placed: Placed
     features: int  # how many local features a pair of parts can have
+    meshes: Meshes = NO_MESHES  # those that walls are
 
 
 class Room(NamedTuple):

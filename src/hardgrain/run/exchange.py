@@ -19,12 +19,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.neighbours import find_wall_pairs
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.core.model import Floats, Ints, Model, Rows, State
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.errors import InputError
 from hardgrain.run.curve import along_curve
+from hardgrain.scene._deposit import cut
+from hardgrain.scene.obstacles import Obstacles
 from hardgrain.scene.place import Deposit
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Grains
@@ -250,7 +251,7 @@ class _Room:
     ) -> None:
         n = model.n
         self.periodic = model.periodic
-        self.walls = wall_geometry(model, state)
+        self.walls = Obstacles(wall_geometry(model, state), model.meshes)
         new = np.array(places).reshape(-1, model.dim)
         self.x = np.concatenate([state.position[:n][stay], new])
         self.r = np.concatenate([model.radius[stay], radius])
@@ -258,11 +259,8 @@ class _Room:
     def free(self, points: Floats, radius: float) -> Floats | None:
         """The first of the points (m, dim) at which a grain overlaps nothing."""
         slim = radius * (1.0 - ROUNDING)
-        none = np.zeros(self.walls[0].size)
         each = np.full(len(points), slim)
-        cut, _ = find_wall_pairs(points, each, self.periodic, self.walls, none)
-        blocked = np.zeros(len(points), bool)
-        blocked[cut] = True
+        blocked = cut(np.ascontiguousarray(points), each, self.periodic, self.walls)
         for k in np.flatnonzero(~blocked):
             away = self.x - points[k]
             away -= self.periodic * np.round(away / np.where(self.periodic > 0, self.periodic, 1.0))

@@ -15,6 +15,7 @@ from hardgrain.run.stop import Stop
 from hardgrain.scene._base import Count, FileName, Flag, Name, Positive, Spec, Whole
 from hardgrain.scene.explain import explain
 from hardgrain.scene.scene import Scene
+from hardgrain.scene.spec import MeshWall
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
@@ -123,6 +124,12 @@ class Scenario(Spec):
                     raise ValueError(
                         f"engine.geometry is 'end', but scene.grains[{k}] has a shape; contact"
                         " points of such grains are those at the start of a step, so give 'start'"
+                    )
+            for k, wall in enumerate(self.scene.walls):
+                if isinstance(wall, MeshWall):
+                    raise ValueError(
+                        f"engine.geometry is 'end', but scene.walls[{k}] is a mesh; contact points"
+                        " with it are those at the start of a step, so give 'start'"
                     )
         return self
 

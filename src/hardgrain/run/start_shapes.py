@@ -28,8 +28,8 @@ def take_shapes(
     for g, k in pairs:
         if sets[k].shape is None and old.scene.grains[g].shape is not None:
             sets[k] = sets[k].model_copy(update={"shape": old.scene.grains[g].shape})
-    former = shape_table(old.scene.grains, old.scene.dimension, old.seed)
-    table = shape_table(sets, scene.dimension, seed)
+    former = shape_table(old.scene.grains, old.scene.dimension, old.seed, round_too=True)
+    table = shape_table(sets, scene.dimension, seed, round_too=True)
     assert former is not None
     assert table is not None
     rows = grains.shape.copy()

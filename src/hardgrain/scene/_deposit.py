@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.geometry import Floats, wall_gap
-from hardgrain.core.wall_kinds import Walls
+from hardgrain.core.wall_kinds import MESH
+from hardgrain.cpu.mesh import is_cut
 from hardgrain.kernels import device, jit
+from hardgrain.scene.obstacles import Obstacles
 
 Longs = NDArray[np.int64]
 
@@ -208,16 +210,20 @@ def _search(
 
 
 @device
-def _is_cut(x: Floats, i: int, r: float, period: Floats, walls: Walls) -> bool:
+def _is_cut(x: Floats, i: int, r: float, period: Floats, obstacles: Obstacles) -> bool:
     """Whether any wall cuts grain i, which has radius r."""
-    for w in range(walls.kind.shape[0]):  # noqa: SIM110 (compiled functions know no generators)
-        if wall_gap(x, i, r, period, walls, w)[0] < 0.0:
+    walls = obstacles.walls
+    for w in range(walls.kind.shape[0]):
+        if walls.kind[w] == MESH:
+            if is_cut((x, i, r), period, walls, w, obstacles.meshes):
+                return True
+        elif wall_gap(x, i, r, period, walls, w)[0] < 0.0:
             return True
     return False
 
 
 @jit
-def cut(x: Floats, radius: Floats, period: Floats, walls: Walls) -> NDArray[np.bool_]:
+def cut(x: Floats, radius: Floats, period: Floats, walls: Obstacles) -> NDArray[np.bool_]:
     """Which grains a wall cuts, shape (m,)."""
     found = np.zeros(x.shape[0], np.bool_)
     for i in range(x.shape[0]):
@@ -231,7 +237,7 @@ def deposit(
     radius: Floats,
     room: Room,
     cells: CellTable,
-    walls: Walls,
+    walls: Obstacles,
     rng: np.random.Generator,
     start: int,
     most: int,
@@ -250,7 +256,7 @@ def deposit(
             for a in range(x.shape[1]):
                 margin = inset[a] * radius[i]
                 x[i, a] = low[a] + margin + rng.random() * (high[a] - low[a] - 2.0 * margin)
-            done += 10 + walls.kind.shape[0]  # a try by itself costs as much as ten looks
+            done += 10 + walls.walls.kind.shape[0]  # a try by itself costs as much as ten looks
             if _is_cut(x, i, radius[i] * AIR, period, walls):
                 continue
             worst, _, work = _search(cells, x, radius, period, i, radius[i] * AIR, 0.0)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
+from hardgrain.scene.obstacles import Obstacles
 
 if TYPE_CHECKING:
     from hardgrain.scene.place import Grid
@@ -69,7 +69,7 @@ def on_grid(
     radius: Floats,
     rng: np.random.Generator,
     periodic: Floats,
-    walls: Walls,
+    walls: Obstacles,
 ) -> tuple[Floats, Floats]:
     """Positions (count, dim) on a grid in the region from low to high, and their radii."""
     spacing = 2.0 * float(radius.max()) * (1.0 + grid.spacing)
@@ -116,7 +116,7 @@ def loosely(
     radius: Floats,
     rng: np.random.Generator,
     periodic: Floats,
-    walls: Walls,
+    walls: Obstacles,
 ) -> tuple[Floats, Floats]:
     """Positions (count, dim) at random in cells of the region from low to high, and their radii."""
     length, count = high - low, len(radius)
@@ -161,9 +161,9 @@ def loosely(
     return x, radius
 
 
-def _cut(x: Floats, radius: Floats, periodic: Floats, walls: Walls) -> NDArray[np.bool_]:
+def _cut(x: Floats, radius: Floats, periodic: Floats, walls: Obstacles) -> NDArray[np.bool_]:
     """Which grains a wall cuts by more than rounding, shape (count,)."""
-    if not walls.kind.size:
+    if not walls.walls.kind.size:
         return np.zeros(len(x), bool)
     from hardgrain.scene import _deposit as kernel
 

@@ -11,7 +11,7 @@ from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.scene.polytope import hull
 
-__all__ = ["convex_corners"]
+__all__ = ["convex_corners", "read_surface"]
 
 _KINDS = (".stl", ".obj", ".ply")
 
@@ -20,8 +20,8 @@ _KINDS = (".stl", ".obj", ".ply")
 _DENT = 1e-5
 
 
-def convex_corners(file: str) -> NDArray[np.float64]:
-    """Corners (k, 3) of a closed convex surface."""
+def read_surface(file: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Corners (k, 3) and triangles (t, 3) of a surface; corners at the same place are one."""
     path = Path(file)
     if path.suffix.lower() not in _KINDS:
         raise InputError(f"file is {file!r}; a mesh is read from {', '.join(_KINDS)} files")
@@ -31,11 +31,17 @@ def convex_corners(file: str) -> NDArray[np.float64]:
     try:
         mesh = trimesh.load(path, force="mesh")
         mesh.merge_vertices(merge_tex=True, merge_norm=True)
-        x, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces)
+        x, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64)
     except Exception as error:
         raise InputError(f"file is {file!r}, which cannot be read as a mesh ({error})") from None
     if len(faces) == 0 or not np.isfinite(x).all():
         raise InputError(f"file is {file!r}, which holds no surface of finite size")
+    return x, faces
+
+
+def convex_corners(file: str) -> NDArray[np.float64]:
+    """Corners (k, 3) of a closed convex surface."""
+    x, faces = read_surface(file)
     edge = np.sort(np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     edges, many = np.unique(edge, axis=0, return_counts=True)
     if (many != 2).any():

@@ -13,6 +13,7 @@ from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
 from hardgrain.scene._base import Finite, NotNegative, Numbers, Share, Spec, Whole, plain
 from hardgrain.scene.cells import SLACK, loosely, on_grid
+from hardgrain.scene.obstacles import Obstacles
 
 __all__ = [
     "At", "Deposit", "Grid", "Loose", "Placement", "Voronoi", "entrances", "place", "worst_overlap",
@@ -121,7 +122,7 @@ def place(
     periodic: Floats,
     taken_position: Floats,
     taken_radius: Floats,
-    walls: Walls | None = None,
+    walls: Obstacles | Walls | None = None,
 ) -> tuple[Floats, Floats]:
     """Positions, shape (count, dim), and the radii (count,) in the order of the positions.
 
@@ -132,8 +133,9 @@ def place(
     if isinstance(placement, At):
         return _points(placement, len(radius), dim), radius
     if walls is None:
-        flat = np.zeros((0, dim))
-        walls = Walls(np.zeros(0, np.int32), flat, flat, np.zeros(0), flat)
+        walls = Obstacles.none(dim)
+    elif isinstance(walls, Walls):
+        walls = Obstacles(walls)
     for name, corner in (("min", placement.min), ("max", placement.max)):
         if len(corner) != dim:
             raise InputError(
@@ -210,7 +212,7 @@ def _deposited(
     periodic: Floats,
     taken_position: Floats,
     taken_radius: Floats,
-    walls: Walls,
+    walls: Obstacles,
 ) -> tuple[Floats, Floats]:
     from hardgrain.scene import _deposit as kernel
 

@@ -35,6 +35,7 @@ from hardgrain.scene._checks import (
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
+from hardgrain.scene.obstacles import Obstacles
 from hardgrain.scene.place import Voronoi, entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.scene_checks import (
@@ -47,6 +48,7 @@ from hardgrain.scene.scene_checks import (
 from hardgrain.scene.shape_table import shape_table
 from hardgrain.scene.shaped import (
     cells_at,
+    check_names,
     check_shapes,
     in_order_of,
     orientations_of,
@@ -112,8 +114,9 @@ class Scene(Spec):
         """
         dim, ns = self.dimension, spins(self.dimension)
         periodic = self._periods()
-        walls = WallRows(self.walls, dim, periodic, list(self.materials)).geometry()
-        table = shape_table(self.grains, dim, seed)
+        rows = WallRows(self.walls, dim, periodic, list(self.materials))
+        walls = Obstacles(rows.geometry(), rows.meshes())
+        table = shape_table(self.grains, dim, seed, rows.any_mesh)
         position, radius = np.zeros((0, dim)), np.zeros(0)
         velocity, spin, group = np.zeros((0, dim)), np.zeros((0, ns)), np.zeros(0, np.int32)
         if start is not None:
@@ -181,11 +184,12 @@ class Scene(Spec):
         g = self.place_grains(seed) if grains is None else grains
         walls = WallRows(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
-        solids = solids_of(self.grains, dim, seed, g)
+        solids = solids_of(self.grains, dim, seed, g, walls.any_mesh)
         check_periods(periodic, g.radius)
         check_images(periodic, g.radius, walls.rows)
         check_holes(g.radius, walls.rows)
         check_shapes(self.grains, g.radius, g.group, walls.rows)
+        check_names(solids, walls.rows)
 
         material = np.zeros(n + w, np.int32)
         inv_mass, inv_inertia = np.zeros((n + w, dim)), np.zeros((n + w, ns))
@@ -255,7 +259,8 @@ class Scene(Spec):
         if glued.size:
             check_rolling(laws.table, laws.entries, "where anything is glued to a wall")
         if solids.shape.size:
-            check_rolling(laws.table, laws.entries, "where grains have a shape")
+            where = "a wall is a mesh" if walls.any_mesh else "grains have a shape"
+            check_rolling(laws.table, laws.entries, f"where {where}")
         balls = bool((moments == moments[:, :1]).all())
         lean = (
             balls
@@ -274,6 +279,7 @@ class Scene(Spec):
             inertia=inertia,
             moments=moments[: 0 if balls else n + w] if dim == 3 else np.zeros((0, 3)),
             solids=solids,
+            meshes=walls.meshes(),
             material=material,
             group=g.group,
             laws=laws.pairs,

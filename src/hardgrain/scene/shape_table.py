@@ -124,9 +124,11 @@ def _starts(counts: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
-def shape_table(sets: Sequence[Grains], dim: int, seed: int) -> ShapeTable | None:
-    """The table of a scene; None if all its grains are round."""
-    if not any(spec.shaped for spec in sets):
+def shape_table(
+    sets: Sequence[Grains], dim: int, seed: int, round_too: bool = False
+) -> ShapeTable | None:
+    """The table of a scene; None if all its grains are round, unless it is wanted then too."""
+    if not round_too and not any(spec.shaped for spec in sets):
         return None
     solids: list[Solid] = []
     first, count = [], []
@@ -153,7 +155,7 @@ def stored_solids(scenario: Mapping[str, Any], rows: Ints, radius: Floats) -> So
         Grains(**{name: one.get(name) for name in ("count", "shape", "place")})
         for one in scene["grains"]
     ]
-    table = shape_table(sets, scene["dimension"], scenario["seed"])
+    table = shape_table(sets, scene["dimension"], scenario["seed"], round_too=True)
     if table is None or rows.max() >= len(table.solid):
         raise ValueError("shape")
     return table.solids(rows, radius)

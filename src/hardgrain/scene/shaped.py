@@ -9,7 +9,7 @@ import numpy as np
 
 from hardgrain.core.model import Floats, Ints
 from hardgrain.core.solids import ROUND_GRAINS, Solids
-from hardgrain.core.wall_kinds import DISK, RECTANGLE
+from hardgrain.core.wall_kinds import DISK, MESH, RECTANGLE
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import orientations, spin_vector
 from hardgrain.scene.place import At, Voronoi
@@ -22,11 +22,17 @@ from hardgrain.scene.walls import WallRow
 if TYPE_CHECKING:
     from hardgrain.scene.scene import GrainArrays
 
-__all__ = ["cells_at", "check_shapes", "in_order_of", "orientations_of", "sizes_of", "solids_of"]
+__all__ = [
+    "cells_at", "check_names", "check_shapes", "in_order_of", "orientations_of", "sizes_of",
+    "solids_of",
+]  # fmt: skip
 
 # [1] Grains, or the room that they are given, are never so much larger than a shape that is meant
 # so: lengths were written in two units. Silt among boulders would need a larger number.
 _UNITS = 1000.0
+# [diameter] The same for meshes: a silo in millimetres with grains in metres is 1e5 grains long, a
+# chute in metres with grains in millimetres a hundredth of one.
+_LEAST, _MOST = 0.1, 2e4
 
 
 def sizes_of(
@@ -90,13 +96,46 @@ def orientations_of(spec: Grains, n: int, dim: int, at: str, rng: np.random.Gene
     return np.asarray(Rotation.from_rotvec(turned).as_quat())
 
 
-def solids_of(sets: Sequence[Grains], dim: int, seed: int, grains: GrainArrays) -> Solids:
-    """The shapes of all grains as flat arrays; none, if all are round."""
-    table = shape_table(sets, dim, seed)
+def solids_of(
+    sets: Sequence[Grains], dim: int, seed: int, grains: GrainArrays, meshes: bool = False
+) -> Solids:
+    """The shapes of all grains as flat arrays; none, if all are round and no wall is a mesh.
+
+    Contact points with meshes are found where those of shapes are, so that balls have one there.
+    """
+    table = shape_table(sets, dim, seed, meshes)
     if table is None:
         return ROUND_GRAINS
     rows = table.guess(grains.group) if grains.shape is None else grains.shape
     return table.solids(rows, grains.radius)
+
+
+def _check_units(wall: WallRow, radius: Floats) -> None:
+    """Refuse a mesh that is far larger or smaller than grains at it can be."""
+    if not radius.size or wall.mesh is None:
+        return
+    size, diameter = 2.0 * float(wall.mesh.half.max()), 2.0 * float(np.median(radius))
+    if not _LEAST < size / diameter < _MOST:
+        raise InputError(
+            f"{wall.at} is a mesh {size:g} long, and grains have a diameter of {diameter:g}; write"
+            " all lengths in the same unit, or give scale"
+        )
+
+
+def check_names(solids: Solids, walls: Sequence[WallRow]) -> None:
+    """Refuse meshes with so many triangles that contact points run out of numbers."""
+    if not any(wall.mesh is not None for wall in walls):
+        return
+    from hardgrain.cpu.placing import features
+
+    parts, most = int(np.diff(solids.part_start).max()), features(solids)
+    for wall in walls:
+        if wall.mesh is not None and parts * most * len(wall.mesh.triangle) >= 2**31:
+            raise InputError(
+                f"{wall.at} is a mesh of {len(wall.mesh.triangle)} triangles, too many for grains"
+                f" of {parts} part(s) with up to {round(most**0.5) - 1} corners; at most"
+                f" {(2**31 - 1) // (parts * most)} can be told apart, so give a coarser one"
+            )
 
 
 def check_shapes(
@@ -104,15 +143,19 @@ def check_shapes(
 ) -> None:
     """Refuse walls that shapes cannot touch, and lengths in different units."""
     shaped = [k for k, spec in enumerate(sets) if spec.shaped]
-    if not shaped:
+    meshes = [wall for wall in walls if wall.kind == MESH]
+    if not shaped and not meshes:
         return
+    where = "where grains have a shape" if shaped else "where a wall is a mesh"
     for wall in walls:
         if wall.kind == DISK or (wall.kind == RECTANGLE and wall.size > 0.0):
             what = "is a disk" if wall.kind == DISK else "has a round hole"
             raise InputError(
                 f"{wall.at} {what}, whose round edge only spheres can touch; build it of triangles"
-                " or rectangles where grains have a shape"
+                f" or rectangles {where}"
             )
+    for wall in meshes:
+        _check_units(wall, radius)
     middle = {k: float(np.median(radius[group == k])) for k in np.unique(group).tolist()}
     for k in shaped:
         for other, size in middle.items():

@@ -42,6 +42,9 @@ def check_images(periodic: Floats, radius: Floats, walls: Sequence[WallRow]) -> 
                 if wall.kind == RECTANGLE:
                     ends = np.append(ends, wall.axis[k] + wall.side[k])
                 width = float(np.ptp(ends)) + room
+            elif wall.mesh is not None:
+                half = wall.mesh.half
+                width = 2.0 * float(np.linalg.norm(half) if wall.turns else half[k]) + room
             elif wall.kind == DISK:
                 radius_k = math.sqrt(max(float(wall.axis @ wall.axis) - along**2, 0.0))
                 width = 2.0 * radius_k + room

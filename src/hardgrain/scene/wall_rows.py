@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from hardgrain.core.meshes import Meshes
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import (
     DISK,
     INSIDE,
+    MESH,
     OUTSIDE,
     PLANE,
     RECTANGLE,
@@ -19,18 +21,21 @@ from hardgrain.core.wall_kinds import (
 )  # fmt: skip
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import AXES, text, unit, vector
-from hardgrain.scene.spec import Cylinder, Disk, Plane, Rectangle, Segment, Triangle
-from hardgrain.scene.wall_shape import WallShape
+from hardgrain.scene.mesh_table import MeshTable, mesh_table, meshes_of
+from hardgrain.scene.spec import Cylinder, Disk, MeshWall, Plane, Rectangle, Segment, Triangle
+from hardgrain.scene.wall_shape import Triangles, WallShape
 
-__all__ = ["Simple", "shape_of"]
+__all__ = ["Simple", "shape_of", "stored_meshes", "table_of"]
 
-Simple = Plane | Segment | Rectangle | Triangle | Disk | Cylinder
+Simple = Plane | Segment | Rectangle | Triangle | Disk | Cylinder | MeshWall
 
 _RIGHT = 1e-9  # [rad] error of a right angle that is only rounding
 
 
 def shape_of(wall: Simple, dim: int, periodic: Floats, at: str) -> WallShape:
     """The row of a wall that stands at the place ``at`` of a scenario."""
+    if dim == 2 and isinstance(wall, MeshWall):
+        raise InputError(f"{at} is a mesh; meshes exist only in 3D, in 2D use segments")
     if dim == 2 and isinstance(wall, Rectangle | Triangle | Disk):
         raise InputError(
             f"{at} is a {wall.kind}; flat walls that end exist only in 3D, in 2D use a segment"
@@ -43,6 +48,18 @@ def shape_of(wall: Simple, dim: int, periodic: Floats, at: str) -> WallShape:
             " leave out this wall or the period"
         )
     return shape
+
+
+def stored_meshes(walls: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Meshes:
+    """The meshes of a run, from the walls of its scenario as a file holds it, and their names."""
+    tables: list[MeshTable | None] = [None] * len(names)
+    for k, wall in enumerate(walls):
+        if wall["kind"] == "mesh":
+            held = ("kind", "file", "scale", "turn", "move", "side", "surface")
+            spec = MeshWall(**{name: wall[name] for name in held if name in wall})
+            at = names.index(wall.get("name") or f"mesh{k}")
+            tables[at] = table_of(spec, f"scene.walls[{k}]")
+    return meshes_of(tables)
 
 
 def _plane(wall: Plane, dim: int, at: str) -> WallShape:
@@ -106,6 +123,25 @@ def _rectangle(wall: Rectangle, dim: int, at: str) -> WallShape:
     return WallShape(RECTANGLE, corner, a, wall.hole, b)
 
 
+def table_of(wall: MeshWall, at: str) -> MeshTable:
+    """The triangles of a wall that is a mesh."""
+    assert wall.surface is not None
+    turn, move = (vector(v, 3, f"{at}.{n}") for v, n in ((wall.turn, "turn"), (wall.move, "move")))
+    try:
+        return mesh_table(
+            wall.surface, wall.scale, tuple(turn.tolist()), tuple(move.tolist()), wall.side
+        )
+    except InputError as error:
+        raise InputError(f"{at}.{error}") from None
+
+
+def _mesh(wall: MeshWall, dim: int, at: str) -> WallShape:
+    table = table_of(wall, at)
+    x, y, z = table.half.tolist()
+    own = Triangles(table.corner, table.triangle, table.normal)
+    return WallShape(MESH, table.middle, np.array([x, 0.0, 0.0]), z, np.array([0.0, y, 0.0]), own)
+
+
 def _need_an_area(a: Floats, b: Floats, at: str, kind: str) -> None:
     area = float(np.linalg.norm(np.cross(a, b)))
     if area <= _RIGHT * float(np.linalg.norm(a)) * float(np.linalg.norm(b)):
@@ -119,4 +155,5 @@ _SHAPES: dict[type, Callable[[Any, int, str], WallShape]] = {
     Rectangle: _rectangle,
     Triangle: _triangle,
     Disk: _disk,
+    MeshWall: _mesh,
 }

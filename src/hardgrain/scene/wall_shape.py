@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.meshes import NO_MESHES, Meshes
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import DISK, FLAT, PLANE, ROUND, SEGMENT, TRIANGLE
 
@@ -40,6 +41,36 @@ class WallSurface:
         return np.vstack([np.zeros((0, 3), np.int64), *fans])
 
 
+class Triangles(NamedTuple):
+    """The triangles of a mesh in the frame of its wall, see `hardgrain.core.meshes`."""
+
+    corner: Floats  # (c, 3)
+    triangle: NDArray[np.integer[Any]]  # (t, 3)
+    normal: Floats  # (t, 3)
+
+    @classmethod
+    def of(cls, meshes: Meshes, w: int) -> Triangles | None:
+        """Those of wall w; None if it is no mesh."""
+        if not meshes.one_sided.size:
+            return None
+        c, d = meshes.corner_start[w : w + 2]
+        t, u = meshes.triangle_start[w : w + 2]
+        if t == u:
+            return None
+        return cls(meshes.corner[c:d], meshes.triangle[t:u] - c, meshes.normal[t:u])
+
+    def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Corners of all edges (e, 2), and the first and last triangle at each (e, 2)."""
+        ends = np.stack([self.triangle, np.roll(self.triangle, -1, axis=1)], axis=-1)
+        ends = np.sort(ends.reshape(-1, 2), axis=1)
+        edge, at = np.unique(ends, axis=0, return_inverse=True)
+        owner = np.full((len(edge), 2), -1)
+        each = np.arange(len(ends)) // 3
+        owner[at.ravel()[::-1], 0] = each[::-1]
+        owner[at.ravel(), 1] = each
+        return edge, owner
+
+
 class WallShape(NamedTuple):
     """One wall where it is; the fields are explained in `hardgrain.core.wall_kinds`."""
 
@@ -48,11 +79,13 @@ class WallShape(NamedTuple):
     axis: Floats
     size: float
     side: Floats
+    mesh: Triangles | None = None
 
     @classmethod
-    def all(cls, walls: tuple[Any, ...]) -> list[WallShape]:
-        """The walls that arrays of their fields describe."""
-        return [cls(*row) for row in zip(*walls, strict=True)]
+    def all(cls, walls: tuple[Any, ...], meshes: Meshes = NO_MESHES) -> list[WallShape]:
+        """The walls that arrays of their fields describe, and their triangles."""
+        found = [cls(*row) for row in zip(*walls, strict=True)]
+        return [wall._replace(mesh=Triangles.of(meshes, w)) for w, wall in enumerate(found)]
 
     @property
     def dim(self) -> int:
@@ -68,14 +101,43 @@ class WallShape(NamedTuple):
         if self.kind in ROUND:
             across = np.sqrt(np.maximum(1.0 - self.axis**2, 0.0)) if self.dim == 3 else 1.0
             return np.array([self.point - self.size * across, self.point + self.size * across])
+        if self.mesh is not None:
+            return self.corners()
         return self.rims()[0]
+
+    def corners(self) -> Floats:
+        """Corners of a mesh where they are, shape (c, 3)."""
+        assert self.mesh is not None
+        found: Floats = self.point + self.mesh.corner @ self._axes()
+        return found
+
+    def _axes(self) -> Floats:
+        """Axes of a mesh as rows, which its box tells."""
+        first, second = (v / np.linalg.norm(v) for v in (self.axis, self.side))
+        return np.array([first, second, np.cross(first, second)])
+
+    def outline(self, along: Floats, sharp: float = 0.5) -> Floats:
+        """Edges of a mesh that are seen along a direction, shape (e, 2, 3).
+
+        They are its rims, its edges of an angle above ``sharp`` [rad], and those where it turns
+        away from the eye.
+        """
+        assert self.mesh is not None
+        edge, owner = self.mesh.edges()
+        normal = self.mesh.normal @ self._axes()
+        one, two = normal[owner[:, 0]], normal[owner[:, 1]]
+        away = (one @ along > 1e-9) != (two @ along > 1e-9)
+        bent = np.abs(np.einsum("ka,ka->k", one, two)) < np.cos(sharp)
+        drawn = away | bent | (owner[:, 0] == owner[:, 1])
+        found: Floats = self.corners()[edge[drawn]]
+        return found
 
     def rims(self, edges: int = EDGES) -> list[Floats]:
         """The outer rim (k, dim), and that of a hole, corner facing corner.
 
         A segment has its two ends, a circle ``edges`` corners; walls without an end have none.
         """
-        kind, point, axis, size, side = self
+        kind, point, axis, size, side, _ = self
         if kind == SEGMENT:
             return [np.array([point, point + axis])]
         if kind in ROUND and self.dim == 2:
@@ -102,6 +164,8 @@ class WallShape(NamedTuple):
         if self.kind == PLANE:
             corners = _cut(self.point, self.axis, low, high)
             return WallSurface(corners, [np.arange(len(corners))] if len(corners) else [])
+        if self.mesh is not None:
+            return WallSurface(self.corners(), list(np.asarray(self.mesh.triangle, np.int64)))
         if self.kind in ROUND and self.dim == 3:
             along = (_corners(low, high) - self.point) @ self.axis
             ring = self.point + self.size * circle(np.array(_across(self.axis)), edges)

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.meshes import Meshes
 from hardgrain.core.model import FORCE, SPIN, VELOCITY, Drive, Floats, Lock, Pressure
 from hardgrain.core.wall_kinds import PLANE, Walls
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import AXES, as_spin, components, material_number, spins, text
 from hardgrain.scene._checks import vector as checked
 from hardgrain.scene.drive import compile_function, is_constant
-from hardgrain.scene.spec import Piston, Plane, Wall
+from hardgrain.scene.mesh_table import MeshTable, meshes_of
+from hardgrain.scene.spec import MeshWall, Piston, Plane, Wall
 from hardgrain.scene.wall_parts import parts, scaled
-from hardgrain.scene.wall_rows import Simple, shape_of
+from hardgrain.scene.wall_rows import Simple, shape_of, table_of
 
 __all__ = ["WallRow", "WallRows"]
 
@@ -38,6 +40,7 @@ class WallRow:
     pivot: Floats
     size: float = 0.0
     side: Floats = field(default_factory=lambda: np.zeros(0))
+    mesh: MeshTable | None = None  # its triangles
     free: list[int] = field(default_factory=list)  # axes along which forces move it
     mass: float = 0.0
     drives: list[Drive] = field(default_factory=list)
@@ -86,6 +89,15 @@ class WallRows:
             np.array([row.side for row in rows]) if rows else none,
         )
 
+    def meshes(self) -> Meshes:
+        """The triangles of the walls that are meshes."""
+        return meshes_of([row.mesh for row in self.rows])
+
+    @property
+    def any_mesh(self) -> bool:
+        """Whether a wall is a mesh."""
+        return any(row.mesh is not None for row in self.rows)
+
     def carrier(self, name: str, at: str) -> int:
         """The number of the wall that something is glued to, by its name."""
         if name not in self.number:
@@ -100,7 +112,7 @@ class WallRows:
 
     # ------------------------------------------------------------------ one wall
     def _row(self, wall: Simple, at: str, k: int) -> WallRow:
-        kind, point, axis, size, side = shape_of(wall, self.dim, self.periodic, at)
+        kind, point, axis, size, side, _ = shape_of(wall, self.dim, self.periodic, at)
         row = WallRow(
             name=wall.name or f"{wall.kind}{k}",
             at=at,
@@ -111,6 +123,7 @@ class WallRows:
             pivot=point if wall.pivot is None else checked(wall.pivot, self.dim, f"{at}.pivot"),
             size=size,
             side=side,
+            mesh=table_of(wall, at) if isinstance(wall, MeshWall) else None,
             piston=wall.piston if isinstance(wall, Plane) else None,
             glued_to=wall.glued_to,
         )

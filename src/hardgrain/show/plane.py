@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats
-from hardgrain.core.wall_kinds import FLAT, INSIDE, PLANE, ROUND, SEGMENT
+from hardgrain.core.wall_kinds import FLAT, INSIDE, MESH, PLANE, ROUND, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.grain_outline import Outlines, outlines_2d, seen_3d
 from hardgrain.scene.wall_shape import WallShape
@@ -137,7 +137,7 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     keep = list(plane_of(snap))
     low, high = (corner[keep] for corner in _filled(snap, keep))
     reach = 0.25 * (high - low).max()
-    for wall in WallShape.all(snap.walls):
+    for wall in WallShape.all(snap.walls, snap.model.meshes):
         corners = wall.ends()[:, keep]
         if wall.kind in ROUND and not _seen_as_circle(wall):
             continue
@@ -175,13 +175,15 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
     """Outlines of the walls in a view; planes are bands that leave the view at both ends."""
     keep = list(plane_of(snap))
     shapes: list[Shape] = []
-    for wall in WallShape.all(snap.walls):
+    for wall in WallShape.all(snap.walls, snap.model.meshes):
         if wall.kind == PLANE:
             shapes += _band(wall, low, high, BAND * snap.diameter, keep)
         elif wall.kind == SEGMENT:
             shapes += wall.rims()
         elif wall.kind in FLAT:
             shapes += _flat([rim[:, keep] for rim in wall.rims()])
+        elif wall.kind == MESH:
+            shapes += list(wall.outline(np.array([0.0, 1.0, 0.0]))[:, :, keep])
         elif _seen_as_circle(wall):
             shapes.append(Circle(wall.point[keep], float(wall.size), bool(wall.kind == INSIDE)))
     return shapes

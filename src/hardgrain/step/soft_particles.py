@@ -107,9 +107,7 @@ class SoftParticleDynamics:
             geometry = wall_geometry(model, state)
             force, torque = self._loads.at(state)
             bodies, walls = self._pack(state, geometry, force, torque)
-            turning = turning_speed(
-                state.position, state.spin, model.wall_kind, model.wall_offset, geometry[2]
-            )
+            turning = turning_speed(state.position, state.spin, geometry, model.wall_offset)
             free_velocity = state.velocity + dt * model.inv_mass * force
             free_spin = state.spin + dt * model.inv_inertia * torque
             pace = self._loads.pace(state, free_velocity, free_spin)

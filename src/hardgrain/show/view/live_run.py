@@ -123,7 +123,7 @@ class LiveRun:
         box = np.array([np.quantile(x, share, axis=0) for x in ends])
         reach = float(self._everyone.radius.max())
         low, high = box[:, 0].min(axis=0) - reach, box[:, 1].max(axis=0) + reach
-        for wall in WallShape.all(self._first.walls):
+        for wall in WallShape.all(self._first.walls, self._first.model.meshes):
             seen = wall.ends()
             low, high = np.min([low, *seen], axis=0), np.max([high, *seen], axis=0)
         period, begin = self._first.model.periodic, self._first.low
