@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trimesh
+from scipy.spatial.transform import Rotation
 
 import hardgrain as hg
 from hardgrain.contact.detect import refuse_overlaps
@@ -86,6 +87,44 @@ def test_the_nearest_point_is_that_of_trimesh(name: str, tmp_path: Path) -> None
     assert looked > 200
 
 
+@pytest.mark.parametrize("name", ["ball", "cube"])
+def test_a_corner_that_sticks_out_is_met_from_all_sides(name: str, tmp_path: Path) -> None:
+    """Over the top of an irregular pyramid, along any normal between those of its faces.
+
+    Its place has no short decimals, so that rounding errors are as anywhere.
+    """
+    rng = np.random.default_rng(8)
+    angle = np.sort(rng.uniform(0.0, 0.9, 7)) + np.arange(7) * 2.0 * np.pi / 7.0
+    top = rng.normal(size=3)
+    foot = np.column_stack([np.cos(angle), np.sin(angle), rng.uniform(-0.9, -0.7, 7)])
+    k = np.arange(7)
+    faces = np.stack([np.zeros(7, int), 1 + k, 1 + (k + 1) % 7], axis=1)
+    mesh = trimesh.Trimesh(np.vstack([top, top + 3.0 * foot]), faces, process=False)
+    mesh.export(tmp_path / "pyramid.ply")
+    top = trimesh.load(tmp_path / "pyramid.ply", process=False).vertices[0]
+    lean = 0.3 * rng.normal(size=(500, 2)).clip(-1.0, 1.0)
+    out = np.column_stack([lean, np.ones(500)])
+    out /= np.linalg.norm(out, axis=1)[:, None]
+    apart = rng.uniform(1e-3, 0.1, 500)
+    grain: dict[str, Any] = {"diameter": 1.0}
+    place = hg.At(positions=(top + (0.5 + apart)[:, None] * out).tolist())
+    if name == "cube":
+        across = np.cross([0.0, 0.0, 1.0], out)
+        sine = np.linalg.norm(across, axis=1)[:, None]
+        turn = Rotation.from_rotvec(across / sine * np.arcsin(sine))
+        twist = Rotation.from_rotvec(rng.uniform(0.0, 6.0, (500, 1)) * [0.0, 0.0, 1.0])
+        turned = (turn * twist).as_rotvec().tolist()
+        grain = {"shape": {"kind": "box", "sides": [1.0, 1.0, 1.0]}}
+        place = place.changed(orientations=turned)
+    made = scene(tmp_path / "pyramid.ply", [[0.0, 0.0, 0.0]]).changed(
+        grains=[hg.Grains(place=place, **grain)]
+    )
+    index, _, normal, gap, _, _, _ = contacts(made, 0.2)
+    assert index.tolist() == list(range(500))
+    np.testing.assert_allclose(gap, apart, atol=1e-12)
+    np.testing.assert_allclose(normal, -out, atol=1e-9)
+
+
 def test_the_word_of_a_mesh_gives_it_back_and_is_short() -> None:
     """Ten thousand triangles fit into a quarter of a megabyte."""
     mesh = trimesh.creation.icosphere(subdivisions=5)
@@ -111,7 +150,8 @@ def test_a_run_needs_the_file_only_once(tmp_path: Path) -> None:
     with RunFile(whole) as a, RunFile(half) as b:
         assert np.array_equal(a[-1].position, b[-1].position)
         assert np.array_equal(a.contacts(-1).impulse, b.contacts(-1).impulse)
-    snap = snapshot(whole, -1)
+    with RunFile(whole) as run:
+        snap = snapshot(run, -1)
     assert snap.model.meshes.triangle.shape == (12, 3)
     assert len(snap.contacts) == 2
     surface = wall_surfaces(snap)

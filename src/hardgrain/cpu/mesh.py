@@ -16,7 +16,7 @@ from hardgrain.point.mesh import HELD, make_mesh
 from hardgrain.point.parts import make_parts
 from hardgrain.point.placed import Cores, Room
 
-__all__ = ["Gathered", "gathered", "inside", "is_cut", "mesh_points"]
+__all__ = ["Gathered", "gathered", "inside", "is_cut", "mesh_points", "near_part"]
 
 min_image = make_min_image(scalar)
 _mesh, _parts = make_mesh(scalar), make_parts(scalar)
@@ -286,35 +286,34 @@ def at_most_four(cores, many, found):
     return left
 
 
-@jit
-def mesh_points(bodies, room, many, one, j, limit):
-    """Contact points of part ``one`` (body, part) and the mesh of body j; how many, and the memory.
+@scalar
+def near_part(bodies, rows, one, j, limit):
+    """Write the triangles of body j within a limit of part ``one`` (body, part); how many.
 
-    They are in the room of what has been gathered, with names that hold the triangle; the points on
-    the wall are relative to the first body's centre.
+    Those for which there is no room are not written.
     """
-    placed, position, meshes = bodies.placed, bodies.position, bodies.meshes
-    (i, p), w, ball = one, j - bodies.number.size, bodies.placed.ball
-    row = placed.ball_start[i] + p
+    placed, position = bodies.placed, bodies.position
+    i, w = one[0], j - bodies.number.size
+    row, ball = placed.ball_start[i] + one[1], placed.ball
     frame = frame_of(
         bodies.walls, w, bodies.periodic, position[i, 0], position[i, 1], position[i, 2]
     )
-    x, y, z = to_mesh(frame, ball[row], True)
-    around = (x, y, z, ball[row, 3] + limit)
-    if around[3] <= 0.0:
-        return 0, many
-    count = triangles_near(meshes, w, around, many.triangle)
-    if count > many.triangle.size:
-        many = gathered(2 * count, room.gap.size)
-        count = triangles_near(meshes, w, around, many.triangle)
-    if count == 0:
-        return 0, many
-    first = bodies.solids.part_start[placed.shape[i]] + p
+    x, y, z = to_mesh(frame, (ball[row, 0], ball[row, 1], ball[row, 2]), True)
+    reach = ball[row, 3] + limit
+    return triangles_near(bodies.meshes, w, (x, y, z, reach), rows) if reach > 0.0 else 0
+
+
+@scalar
+def mesh_points(bodies, room, many, one, j, limit, count):
+    """Contact points of part ``one`` (body, part) and the triangles near it; how many.
+
+    They are in the room of what is gathered, with names that hold the triangle; the points on the
+    wall are relative to the first body's centre.
+    """
+    first = bodies.solids.part_start[bodies.placed.shape[one[0]]] + one[1]
     if bodies.solids.corner_start[first + 1] - bodies.solids.corner_start[first] == 1:
-        found = ball_points(bodies, many, one, w, limit, count)
-    else:
-        found = core_points(bodies, room, many, one, j, limit, count)
-    return found, many
+        return ball_points(bodies, many, one, j - bodies.number.size, limit, count)
+    return core_points(bodies, room, many, one, j, limit, count)
 
 
 # A straight way out of a closed mesh crosses it an odd number of times from inside.

@@ -8,7 +8,7 @@ import numpy as np
 
 from hardgrain.core.geometry import make_min_image
 from hardgrain.core.wall_kinds import INSIDE, MESH, OUTSIDE, PLANE
-from hardgrain.cpu.mesh import gathered, mesh_points
+from hardgrain.cpu.mesh import gathered, mesh_points, near_part
 from hardgrain.cpu.placing import room_for
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.parts import make_parts
@@ -124,10 +124,14 @@ def contact_points(first, second, bodies, reach):
             parts = placed.ball_start[b + 1] - placed.ball_start[b]
         for p in range(placed.ball_start[a + 1] - placed.ball_start[a]):
             for q in range(1 if mesh else parts):
-                here = room
-                if mesh:  # the names of its points hold the triangle
-                    points, many = mesh_points(bodies, room, many, (a, p), b, limit)
-                    here = many.room
+                if mesh:
+                    near = near_part(bodies, many.triangle, (a, p), b, limit)
+                    if near == 0:
+                        continue
+                    if near > many.triangle.size:
+                        many = gathered(2 * near, most)
+                        near = near_part(bodies, many.triangle, (a, p), b, limit)
+                    points = mesh_points(bodies, room, many, (a, p), b, limit, near)
                 else:
                     points = found(bodies, room, (a, p), (b, q), apart, limit)
                 if m + points > size:
@@ -136,11 +140,15 @@ def contact_points(first, second, bodies, reach):
                     wide = np.empty((size, 1 + 3 * dim))
                     wide[:m] = table[:m]
                     table = wide
+                pair, names = (i, j, swapped), (p * parts + q) * bodies.features
                 for s in range(points):
-                    point = here.kept[s]
                     index[m] = k
-                    feature[m] = (p * parts + q) * bodies.features + here.feature[point]
-                    write(bodies, here, point, (i, j, swapped), apart, (table, m))
+                    if mesh:
+                        feature[m] = names + many.room.feature[many.room.kept[s]]
+                        write(bodies, many.room, many.room.kept[s], pair, apart, (table, m))
+                    else:
+                        feature[m] = names + room.feature[room.kept[s]]
+                        write(bodies, room, room.kept[s], pair, apart, (table, m))
                     m += 1
     table = table[:m]
     return (

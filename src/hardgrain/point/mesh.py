@@ -104,19 +104,23 @@ def make_mesh(jit: Callable[..., Any]) -> SimpleNamespace:
         """
         (x, y, z), (u, v, w) = p, n
         c, triangle, (rows, count) = meshes.corner, meshes.triangle, near
-        out = 0.0
+        normal, out = meshes.normal, 0.0
         for s in range(count):
             t = rows[s]
+            i = triangle[t, 0]
+            h = normal[t, 0] * (x - c[i, 0]) + normal[t, 1] * (y - c[i, 1])
+            if abs(h + normal[t, 2] * (z - c[i, 2])) > slack:
+                continue
             qx, qy, qz, _ = nearest(meshes, t, x, y, z)
             if (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2 > slack * slack:
                 continue
             for k in range(3):
                 i = triangle[t, k]
                 dx, dy, dz = c[i, 0] - qx, c[i, 1] - qy, c[i, 2] - qz
-                rise = u * dx + v * dy + w * dz
-                if rise > 0.0 and rise * rise > TILT * TILT * (dx * dx + dy * dy + dz * dz):
+                rise, far = u * dx + v * dy + w * dz, dx * dx + dy * dy + dz * dz
+                # where p is this corner, rise and far are rounding
+                if rise > 0.0 and rise * rise > TILT * TILT * (far + slack * slack):
                     return False
-            normal = meshes.normal
             out += u * normal[t, 0] + v * normal[t, 1] + w * normal[t, 2]
         return out > 0.0 or not one_sided
 

@@ -51,7 +51,7 @@ class MeshTable:
 
 
 def as_text(corner: Floats, triangle: Longs) -> str:
-    """Corners (c, 3) and triangles (t, 3) as one word, a tenth as long as a list of numbers."""
+    """Corners (c, 3) and triangles (t, 3) as one word, shorter than a list of numbers by half."""
     head = np.array([len(corner), len(triangle)], "<i4").tobytes()
     rows = np.ascontiguousarray(triangle, "<i4").tobytes()
     body = head + np.ascontiguousarray(corner, "<f8").tobytes() + rows
