@@ -9,10 +9,10 @@ moment about the centre gives the radius r at which it acts,
 
     r N = M + S,        and the joint can bear it if        r_i ≤ r ≤ r_e.
 
-The arch stands if some H and M satisfy this in all joints. The thinnest one turns about five hinges:
-the force is at the outer edge at the crown and the springings, where H r_e = M and W r_e = M + S, and
-at the inner edge at a joint of the haunches, where r_i N = M + S. The latter is an equation for t.
-Of all joints the one that asks for the largest t decides.
+The arch stands if some H and M satisfy this in all joints. The thinnest one turns about five
+hinges: the force is at the outer edge at the crown and the springings, where H r_e = M and
+W r_e = M + S, and at the inner edge at a joint of the haunches, where r_i N = M + S. The latter is
+an equation for t. Of all joints the one that asks for the largest t decides.
 
 A stone whose inner and outer sides are straight has corners on both circles. With the angle δ that
 it spans its area is sin δ (r_e² − r_i²)/2, and its centre lies at the radius
@@ -80,7 +80,7 @@ def _excess(thickness: float, angle: float, joint: float) -> float:
     inner, outer = 1.0 - 0.5 * thickness, 1.0 + 0.5 * thickness
     density = math.sin(angle) / angle if angle else 1.0  # area over that between the circles
     centre = centre_of_stone(thickness, angle)
-    # Sums of sin over the middles of stones are (1 − cos φ)/(2 sin(δ/2)), δ of them in all for δ → 0.
+    # δ Σ sin over the middles of all stones up to φ is this times 1 − cos φ, the integral.
     sums = 0.5 * angle / math.sin(0.5 * angle) if angle else 1.0
 
     def weight(phi: float) -> float:
