@@ -7,12 +7,12 @@ the foot and k² the moment of inertia over the mass,
     p = 1 + r_x (r_x + s µ r_y)/k²,        s = ±1 the sense of sliding.
 
 For large µ the torque of friction turns the foot into the ground more than N lifts it: p < 0. If
-also q < 0, no N ≥ 0 gives a ≥ 0, and the equations for accelerations have no solution (Painlevé 1895).
+also q < 0, no N ≥ 0 gives a ≥ 0: there is no acceleration that obeys all laws (Painlevé 1895).
 
 Time stepping does not ask for accelerations. Over a step, impulses and velocities at its end must
-obey Signorini's and Coulomb's laws, and these have a solution: the foot is stopped by an impulse that
-does not shrink with the step. It is an impact without a collision (Lecornu 1905; Stewart 2000), the
-limit of a very stiff ground.
+obey Signorini's and Coulomb's laws, and these have a solution: the foot is stopped by an impulse
+that does not shrink with the step. It is an impact without a collision (Lecornu 1905; Stewart
+2000), the limit of a very stiff ground.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def test_where_none_exist_an_impulse_stops_the_foot(dt: float) -> None:
 def test_no_energy_is_created_until_it_lies() -> None:
     """It is stopped, jumps, lands and falls over: energy only falls, but for the order of dt².
 
-    The step solves at the geometry of its start: a corner about which the rod turns by ω dt sinks in
-    or lifts by (ω dt)² L/2, which is worth m g times as much.
+    The step solves at the geometry of its start: a corner about which the rod turns by ω dt sinks
+    in or lifts by (ω dt)² L/2, which is worth m g times as much.
     """
     dt = 1e-3
     sim = rod(MUCH, -1.0, dt)

@@ -1,8 +1,8 @@
 """Two grains of any shape collide: what is conserved is conserved to rounding.
 
 Pairs are drawn at random, well apart, and thrown at each other. Without gravity and walls nothing
-acts on them but their contact. Nearly all touch at one point, since drawn orientations have no faces
-in common; some lie so nearly flat that a second point closes within the same step.
+acts on them but their contact. Nearly all touch at one point, since drawn orientations have no
+faces in common; some lie so nearly flat that a second point closes within the same step.
 """
 
 from __future__ import annotations
