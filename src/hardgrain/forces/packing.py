@@ -224,7 +224,8 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
     try:  # loads are those at the middle of the step whose impulses the contacts hold
         before = replace(state, step=max(state.step - 1, 0))
         loads = Loads(snap.whole, snap.dt)
-        external, model = np.hstack(loads.at(before)), loads.now(before)
+        external = np.hstack(loads.at(before))
+        model = snap.whole.at((before.step + 0.5) * snap.dt)  # what its locks leave free
     except InputError:  # they were Python functions
         external, model = np.full((snap.model.bodies, 3 * snap.dim - 3), np.nan), snap.model
     contacts = carried(model, state.position, snap.candidates)
