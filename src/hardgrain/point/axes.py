@@ -77,7 +77,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def facing(cores, part, x, y, z):
         """Like `flattest`, among the faces that reach as far along (x, y, z) as the part does."""
-        c, n, rim, start = cores.corner, cores.normal, cores.solids.rim, cores.solids.rim_start
+        c, n, rim, start = cores.corner, cores.normal, cores.outline.rim, cores.outline.rim_start
         best, most = flattest(n, part.face, part.face_end, x, y, z)
         if best < 0:
             return best, most
@@ -102,8 +102,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def edge_of(cores, part, e):
         """Vector along an edge, and the row of the corner where it begins."""
-        i = cores.solids.edge[e, 0] + part.to_corner
-        j = cores.solids.edge[e, 1] + part.to_corner
+        i = cores.outline.edge[e, 0] + part.to_corner
+        j = cores.outline.edge[e, 1] + part.to_corner
         c = cores.corner
         return c[j, 0] - c[i, 0], c[j, 1] - c[i, 1], c[j, 2] - c[i, 2], i
 
@@ -197,7 +197,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         cross if C and D are on different sides of the plane of A and B, and A and B on different
         sides of that of C and D, and both arcs are on the same half of the sphere.
         """
-        faces, n, a, b = cores.solids.edge_face, cores.normal, cores.a, cores.b
+        faces, n, a, b = cores.outline.edge_face, cores.normal, cores.a, cores.b
         if faces[e, 0] < 0 or faces[e, 1] < 0 or faces[f, 0] < 0 or faces[f, 1] < 0:
             return -1
         i, j = faces[e, 0] + a.to_face, faces[e, 1] + a.to_face
@@ -226,7 +226,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         best, bx, by, bz, whose = -math.inf, 1.0, 0.0, 0.0, 0
         for f in range(a.face, a.face_end):
             x, y, z = n[f, 0], n[f, 1], n[f, 2]
-            i = cores.solids.rim[cores.solids.rim_start[f - a.to_face]] + a.to_corner
+            i = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner
             top = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z
             j = highest(c, b.corner, b.corner_end, -x, -y, -z)
             s = (c[j, 0] + dx) * x + (c[j, 1] + dy) * y + (c[j, 2] + dz) * z - top
@@ -234,7 +234,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 best, bx, by, bz, whose = s, x, y, z, 1
         for f in range(b.face, b.face_end):
             x, y, z = -n[f, 0], -n[f, 1], -n[f, 2]
-            i = cores.solids.rim[cores.solids.rim_start[f - b.to_face]] + b.to_corner
+            i = cores.outline.rim[cores.outline.rim_start[f - b.to_face]] + b.to_corner
             low = (c[i, 0] + dx) * x + (c[i, 1] + dy) * y + (c[i, 2] + dz) * z
             j = highest(c, a.corner, a.corner_end, x, y, z)
             s = low - (c[j, 0] * x + c[j, 1] * y + c[j, 2] * z)
@@ -249,7 +249,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     def edge_axis(cores, axis):
         """Like `face_axis`, among pairs of edges that are better than ``axis``, and the edges."""
         c, a, b = cores.corner, cores.a, cores.b
-        ends = cores.solids.edge
+        ends = cores.outline.edge
         dx, dy, dz = cores.apart
         tie = BETTER * cores.extent
         best, bx, by, bz, _ = axis
@@ -284,8 +284,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 if sine <= PARALLEL:
                     continue
                 if crosses == 1 and sine > SLANT:
-                    k = cores.solids.edge_face[e, 0] + a.to_face
-                    l = cores.solids.edge_face[e, 1] + a.to_face
+                    k = cores.outline.edge_face[e, 0] + a.to_face
+                    l = cores.outline.edge_face[e, 1] + a.to_face
                     n = cores.normal
                     u, v, w = n[k, 0] + n[l, 0], n[k, 1] + n[l, 1], n[k, 2] + n[l, 2]
                     if x * u + y * v + z * w < 0.0:
