@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import OUTSIDE, RECTANGLE, SEGMENT, TRIANGLE
-from hardgrain.kernels import jit, scalar
+from hardgrain.kernels import device, jit, scalar
 from hardgrain.law.rotation import make_rotation
 from hardgrain.point.placed import Placed, Room
 
@@ -125,7 +125,7 @@ def rows_of(solids, walls):
     return shape, corner_start, face_start
 
 
-@jit
+@device
 def balls(solids, shape, size, corner_start, corner):
     """Where the parts of each body begin, and a ball around each, see `Placed`."""
     start = np.zeros(shape.size + 1, np.int32)
@@ -155,7 +155,7 @@ def balls(solids, shape, size, corner_start, corner):
     return start, ball
 
 
-@jit
+@scalar
 def turned(orientation, i, x, y, z):
     """A vector of a body as it is in space."""
     if orientation.shape[1] == 1:
@@ -168,7 +168,7 @@ def turned(orientation, i, x, y, z):
 # The core of a wall is given by its corners about the middle of their box. A cylinder's axis is as
 # long as the largest grain on either side of the point beside the grain, which is found anew for
 # each grain: there no grain can reach its ends.
-@jit
+@scalar
 def place_wall(walls, w, at, body, longest):
     """Write the corners and faces of a wall's core, ``at``: its first rows; its bound."""
     corner, normal, centre = body
