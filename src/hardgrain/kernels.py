@@ -267,9 +267,9 @@ def inlined(function: F) -> F:
 
 
 # A kernel is linked with a copy of every kernel that it calls. The process that compiles both would
-# run the one compiled apart, which was there first; later ones, which load the caller from disk, run
-# its copy, which the compiler may have arranged and rounded otherwise. So each kernel of ours keeps
-# its copies to itself: the first run and all later ones have the same bits.
+# run the one compiled apart, which was there first; those that load the caller from disk run its
+# copy, which the compiler may have arranged and rounded otherwise. So each kernel of ours keeps its
+# copies to itself: the first run and all later ones have the same bits.
 class _Nesting(event.Listener):  # type: ignore[misc]
     """Whether the functions being compiled, each for the one before it, are kernels of ours."""
 
