@@ -89,7 +89,8 @@ def room_for(solids, dim):
         most = max(most, solids.corner_start[p + 1] - solids.corner_start[p])
     size = 2 * most + 2
     return Room(
-        np.empty((4, 3)), np.empty(4), np.empty((4, 2), np.int32), np.empty((2, most)),
+        np.empty((4, 3)), np.empty(4), np.empty((4, 2), np.int32), np.empty(3),
+        np.empty((2, most)),
         np.empty((2, size, 3)), np.empty((2, size, 2), np.int32), np.empty((1, dim)),
         np.empty(size), np.empty((size, 3)), np.empty((size, 3)), np.empty((size, 3)),
         np.empty(size, np.int32), np.empty(size, np.int32),
@@ -173,38 +174,34 @@ def place_wall(walls, w, at, body, longest):
     corner, normal, centre = body
     c, f = at
     dim, kind = walls.point.shape[1], walls.kind[w]
-    p, a, b, m = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
-    p[:dim], a[:dim], b[:dim] = walls.point[w], walls.axis[w], walls.side[w]
-    if kind == OUTSIDE:
-        centre[w] = p
-        if dim == 3:
-            corner[c], corner[c + 1] = longest * a, -longest * a
-        else:
-            corner[c] = 0.0
-        return walls.size[w]
-    if kind == SEGMENT:
-        m[:] = 0.5 * a
-        corner[c], corner[c + 1] = -m, a - m
-        normal[f, 0], normal[f, 1], normal[f, 2] = a[1], -a[0], 0.0
-        last = 2
-    else:
-        m[:] = 0.5 * (a + b)
-        corner[c], corner[c + 1] = -m, a - m
+    corners = 2 if kind == SEGMENT else (3 if kind == TRIANGLE else 4)
+    for x in range(dim):
+        a, b = walls.axis[w, x], walls.side[w, x]
+        if kind == OUTSIDE:
+            centre[w, x] = walls.point[w, x]
+            if dim == 3:
+                corner[c, x], corner[c + 1, x] = longest * a, -longest * a
+            continue
+        middle = 0.5 * (a + b)
+        centre[w, x] = walls.point[w, x] + middle
+        corner[c, x], corner[c + 1, x] = -middle, a - middle
         if kind == TRIANGLE:
-            corner[c + 2] = b - m
-            last = 3
-        else:
-            corner[c + 2], corner[c + 3] = a + b - m, b - m
-            last = 4
-        normal[f, 0] = a[1] * b[2] - a[2] * b[1]
-        normal[f, 1] = a[2] * b[0] - a[0] * b[2]
-        normal[f, 2] = a[0] * b[1] - a[1] * b[0]
-    length = math.sqrt(normal[f, 0] ** 2 + normal[f, 1] ** 2 + normal[f, 2] ** 2)
-    normal[f] /= length
-    normal[f + 1] = -normal[f]
-    centre[w] = p + m
+            corner[c + 2, x] = b - middle
+        elif kind == RECTANGLE:
+            corner[c + 2, x], corner[c + 3, x] = middle, b - middle
+    if kind == OUTSIDE:
+        return walls.size[w]
+    ax, ay, az = walls.axis[w, 0], walls.axis[w, 1], 0.0
+    bx, by, bz = 0.0, 0.0, 1.0  # a segment is a wall along z
+    if dim == 3:
+        az = walls.axis[w, 2]
+        bx, by, bz = walls.side[w, 0], walls.side[w, 1], walls.side[w, 2]
+    x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    r = 1.0 / math.sqrt(x * x + y * y + z * z)
+    normal[f, 0], normal[f, 1], normal[f, 2] = x * r, y * r, z * r
+    normal[f + 1, 0], normal[f + 1, 1], normal[f + 1, 2] = -x * r, -y * r, -z * r
     bound = 0.0
-    for k in range(c, c + last):
+    for k in range(c, c + corners):
         bound = max(bound, math.sqrt(corner[k, 0] ** 2 + corner[k, 1] ** 2 + corner[k, 2] ** 2))
     return bound
 

@@ -34,6 +34,8 @@ ROUNDING = 1e-14
 # [extent] Cores that are closer touch: their features say more than the direction of v, whose error
 # is 1e-4 there. Below it the distance itself may be lost, as the separation along a face differs.
 TOUCH = 1e-10
+# [extent] Above this distance the direction of v is good enough in any case.
+CLEAR = 1e-4
 # [extent] By so much an axis must be better than one that was tried before: a face later than
 # another face, an edge pair later than a face. Rounding would else change the axis from step to
 # step. The overlap is too large by at most so much.
@@ -105,6 +107,25 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         c = cores.corner
         return c[j, 0] - c[i, 0], c[j, 1] - c[i, 1], c[j, 2] - c[i, 2], i
 
+    # The cross product of nearly parallel edges is wrong by a small angle in any direction. Made
+    # perpendicular to one edge first, and again, it is perpendicular to both to rounding.
+    @jit
+    def across(ex, ey, ez, fx, fy, fz):
+        """Unit vector perpendicular to two vectors, and the squared sine of their angle."""
+        ee, ff = ex * ex + ey * ey + ez * ez, fx * fx + fy * fy + fz * fz
+        gx, gy, gz, size = fx, fy, fz, 0.0
+        for _ in range(2):
+            t = (gx * ex + gy * ey + gz * ez) / ee
+            gx, gy, gz = gx - t * ex, gy - t * ey, gz - t * ez
+            if size == 0.0:
+                size = (gx * gx + gy * gy + gz * gz) / ff
+        x, y, z = cross(ex, ey, ez, gx, gy, gz)
+        square = x * x + y * y + z * z
+        if square == 0.0:
+            return 1.0, 0.0, 0.0, 0.0
+        r = 1.0 / math.sqrt(square)
+        return x * r, y * r, z * r, size
+
     # The distance is at most |v| and at least the separation along any axis. So the first axis
     # whose separation is |v| to rounding is right; if there is none, the best of all is taken.
     @jit
@@ -114,23 +135,24 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         enough = length - ROUNDING * cores.extent
         a, b, normal, c = cores.a, cores.b, cores.normal, cores.corner
         best, bx, by, bz = -math.inf, x, y, z
-        for side in range(2):
-            part, sign = (a, 1.0) if side == 0 else (b, -1.0)
-            f, _ = flattest(normal, part.face, part.face_end, sign * x, sign * y, sign * z)
-            if f < 0:
-                continue
-            u, v, w = sign * normal[f, 0], sign * normal[f, 1], sign * normal[f, 2]
-            if (u - x) ** 2 + (v - y) ** 2 + (w - z) ** 2 <= error * error:
-                s = separation(cores, u, v, w)
-                if s > best:
-                    best, bx, by, bz = s, u, v, w
-                if best >= enough:
-                    return best, bx, by, bz
-        s = separation(cores, x, y, z)
-        if s > best:
-            best, bx, by, bz = s, x, y, z
-        if best >= enough:
-            return best, bx, by, bz
+        # a face of each part, the direction of v, and the one with the largest lower bound
+        for trial in range(4):
+            u, v, w = x, y, z
+            if trial < 2:
+                part, sign = (a, 1.0) if trial == 0 else (b, -1.0)
+                f, _ = flattest(normal, part.face, part.face_end, sign * x, sign * y, sign * z)
+                if f < 0:
+                    continue
+                u, v, w = sign * normal[f, 0], sign * normal[f, 1], sign * normal[f, 2]
+                if (u - x) ** 2 + (v - y) ** 2 + (w - z) ** 2 > error * error:
+                    continue
+            elif trial == 3:
+                u, v, w = cores.room.best[0], cores.room.best[1], cores.room.best[2]
+            s = separation(cores, u, v, w)
+            if s > best:
+                best, bx, by, bz = s, u, v, w
+            if best >= enough:
+                return best, bx, by, bz
         # edges that lie at the height of contact, perpendicular to the normal
         slack = error * cores.extent
         first = True
@@ -149,18 +171,18 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 r = 1.0 / math.sqrt(square)
                 fx, fy, fz = fx * r, fy * r, fz * r
                 for pair in range(1 if first else 2):
-                    t = x * fx + y * fy + z * fz
-                    u, v, w = x - t * fx, y - t * fy, z - t * fz
-                    if pair == 1:
-                        u, v, w = cross(ex, ey, ez, fx, fy, fz)
+                    if pair == 0:
+                        t = x * fx + y * fy + z * fz
+                        u, v, w = x - t * fx, y - t * fy, z - t * fz
+                        r = math.sqrt(u * u + v * v + w * w)
+                        u, v, w = u / r, v / r, w / r
+                    else:
+                        u, v, w, _ = across(ex, ey, ez, fx, fy, fz)
                         if u * x + v * y + w * z < 0.0:
                             u, v, w = -u, -v, -w
-                    r = math.sqrt(u * u + v * v + w * w)
-                    if r > 0.0:
-                        u, v, w = u / r, v / r, w / r
-                        s = separation(cores, u, v, w)
-                        if s > best:
-                            best, bx, by, bz = s, u, v, w
+                    s = separation(cores, u, v, w)
+                    if s > best:
+                        best, bx, by, bz = s, u, v, w
                 if first:
                     first, ex, ey, ez = False, fx, fy, fz
                 if best >= enough:
@@ -258,14 +280,10 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 if crosses == 0:
                     continue
                 fx, fy, fz, q = edge_of(cores, b, f)
-                x, y, z = cross(ex, ey, ez, fx, fy, fz)
-                square = x * x + y * y + z * z
-                size = (ex * ex + ey * ey + ez * ez) * (fx * fx + fy * fy + fz * fz)
-                if square <= PARALLEL * size:
+                x, y, z, sine = across(ex, ey, ez, fx, fy, fz)
+                if sine <= PARALLEL:
                     continue
-                r = 1.0 / math.sqrt(square)
-                x, y, z = x * r, y * r, z * r
-                if crosses == 1 and square > SLANT * size:
+                if crosses == 1 and sine > SLANT:
                     k = cores.solids.edge_face[e, 0] + a.to_face
                     l = cores.solids.edge_face[e, 1] + a.to_face
                     n = cores.normal
@@ -275,9 +293,12 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                     s = x * (c[q, 0] + dx - c[p, 0]) + y * (c[q, 1] + dy - c[p, 1])
                     s += z * (c[q, 2] + dz - c[p, 2])
                 else:
-                    s, t = separation(cores, x, y, z), separation(cores, -x, -y, -z)
-                    if t > s + tie:
-                        s, x, y, z = t, -x, -y, -z
+                    u, v, w, s = x, y, z, -math.inf
+                    for _ in range(2):
+                        t = separation(cores, u, v, w)
+                        if t > s + tie:
+                            s, x, y, z = t, u, v, w
+                        u, v, w = -u, -v, -w
                 if s > best + tie:
                     best, bx, by, bz, be, bf = s, x, y, z, e, f
         return best, bx, by, bz, be, bf

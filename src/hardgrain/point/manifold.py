@@ -114,10 +114,10 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
             if not first:
                 gap = -gap
             if gap < limit:
-                if first:
-                    put(cores, count, n, gap, name, (rx, ry, rz), (kx, ky, kz))
-                else:
-                    put(cores, count, n, gap, name, (kx, ky, kz), (rx, ry, rz))
+                one, two = (rx, ry, rz), (kx, ky, kz)
+                if not first:
+                    one, two = two, one
+                put(cores, count, n, gap, name, one, two)
                 count += 1
         return count
 
@@ -296,10 +296,10 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
                 t = sign * gap
                 on = (px - t * x, py - t * y, pz - t * z)
                 name = cores.room.label[now, k, 0]
-                if first:
-                    put(cores, found, n, gap, name, on, (px, py, pz))
-                else:
-                    put(cores, found, n, gap, name, (px, py, pz), on)
+                one, two = on, (px, py, pz)
+                if not first:
+                    one, two = two, one
+                put(cores, found, n, gap, name, one, two)
                 found += 1
         return found
 

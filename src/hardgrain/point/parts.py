@@ -6,6 +6,7 @@ points. Planes and hollow cylinders have no corners: there each corner of a part
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from typing import Any
 
 from hardgrain.core.geometry import make_wall_gap
 from hardgrain.core.wall_kinds import PLANE
-from hardgrain.point.axes import BETTER, TOUCH, make_axes
+from hardgrain.point.axes import BETTER, CLEAR, TOUCH, make_axes
 from hardgrain.point.distance import make_distance
 from hardgrain.point.manifold import make_manifold
 from hardgrain.point.placed import Cores, Part
@@ -95,13 +96,17 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         m, x, y, z, length = distance(cores, limit)
         if m == 0:
             return length, x, y, z, 0, -1, -1, 0
+        gap = -math.inf
         if m < 4 and length > TOUCH * cores.extent:
             gap, x, y, z = made_exact(cores, x, y, z, length)
-            return gap, x, y, z, m, -1, -1, 0
+            if gap >= length - BETTER * cores.extent or length > CLEAR * cores.extent:
+                return gap, x, y, z, m, -1, -1, 0
         best, u, v, w, whose = face_axis(cores)
         e = f = -1
         if solid and length - best > BETTER * cores.extent:
             best, u, v, w, e, f = edge_axis(cores, (best, u, v, w, whose))
+        if gap >= best and gap > -math.inf:
+            return gap, x, y, z, m, -1, -1, 0
         if whose == 0 and e < 0:
             if m < 4:
                 u, v, w = x, y, z
@@ -115,11 +120,11 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         """The point of parts that meet in one: where they are nearest, or deepest."""
         corner, (x, y, z), (dx, dy, dz) = cores.corner, n, cores.apart
         e, f, whose = edges
-        if e >= 0:
-            ax, ay, az, bx, by, bz = nearest_of_lines(cores, e, f)
-            bx, by, bz = bx + dx, by + dy, bz + dz
-        elif m < 4 and whose == 0:
-            ax, ay, az, bx, by, bz = witnesses(cores, m)
+        if m < 4 or e >= 0:
+            if m < 4:
+                ax, ay, az, bx, by, bz = witnesses(cores, m)
+            else:
+                ax, ay, az, bx, by, bz = nearest_of_lines(cores, e, f)
             bx, by, bz = bx + dx, by + dy, bz + dz
         else:
             a, b = cores.a, cores.b

@@ -55,6 +55,7 @@ class Room(NamedTuple):
     simplex: Floats  # (4, 3) points of the difference of two cores
     weight: Floats  # (4,) of each of them in the point that is nearest to the origin
     pick: Ints  # (4, 2) rows of the corners that it is the difference of
+    best: Floats  # (3,) direction along which the cores are known to be farthest apart
     height: Floats  # (2, K) of the corners of both parts along the normal
     polygon: Floats  # (2, 2 K + 2, 3) a face before and after it is cut by a plane
     label: Ints  # (2, 2 K + 2, 2) its corners: a side or corner of either body
