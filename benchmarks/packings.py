@@ -164,17 +164,22 @@ def _tiled(
     )
     floor = _floor(kind, origin.size, [side * tile for tile in tiles])
     large, start = floor.build(1, grains)
-    start.contacts = engine(large, 1, "sequential").detector.find(start, start.velocity)
-    start.contacts.impulse[:] = _copied(model, state, np.append(origin, n), start.contacts)
+    start.contacts = _found(large, start)
+    old = _found(model, state)
+    start.contacts.impulse[:] = _copied(old, model.bodies, np.append(origin, n), start.contacts)
     return large, start
 
 
-def _copied(model: Model, state: State, origin: Ints, new: Contacts) -> Floats:
+def _found(model: Model, state: State) -> Contacts:
+    """The contacts of a state with their arms, which run files do not hold, and its impulses."""
+    return engine(model, 1, "sequential").detector.find(state, state.velocity)
+
+
+def _copied(old: Contacts, bodies: int, origin: Ints, new: Contacts) -> Floats:
     """Impulses of the contacts that the given ones are copies of; zero where there is none.
 
     Two grains may have several contacts, of which that with the same arm is meant.
     """
-    old, bodies = state.contacts, model.bodies
     i, j = origin[new.first], origin[new.second]
     key = old.first.astype(np.int64) * bodies + old.second
     sought = np.minimum(i, j) * bodies + np.maximum(i, j)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def pymunk_of(model: Model, state: State) -> Peer:
         grain.friction = math.sqrt(FRICTION)  # pymunk multiplies the two
         space.add(body, grain)
     outline = _outline(model, state)
-    for a, b in zip(outline[:-1], outline[1:], strict=True):
+    for a, b in pairwise(outline):
         wall = pymunk.Segment(space.static_body, a, b, 0.0)
         wall.friction = math.sqrt(FRICTION)
         space.add(wall)
@@ -113,7 +114,7 @@ def box2d_of(model: Model, state: State) -> Peer:
         body.CreateFixture(shape=shape, density=float(model.mass[i]) / area, friction=FRICTION)
     ground = world.CreateStaticBody()
     outline = _outline(model, state)
-    for a, b in zip(outline[:-1], outline[1:], strict=True):
+    for a, b in pairwise(outline):
         ground.CreateFixture(shape=box2d.b2EdgeShape(vertices=[a, b]), friction=FRICTION)
     number = [10]
 
@@ -200,10 +201,11 @@ def mujoco_of(model: Model, state: State, solver: str) -> Peer:
         f'<geom type="plane" size="0 0 1" pos="{_words(point)}" zaxis="{_words(normal)}"/>'
         for point, normal in planes
     ]
+    turned = np.roll(state.orientation[: model.n], 1, axis=1)  # MuJoCo has w first
     world += [
-        f'<body pos="{_words(state.position[i])}" quat="{_words(np.roll(state.orientation[i], 1))}">'
+        f'<body pos="{_words(x)}" quat="{_words(q)}">'
         f'<freejoint/><geom type="box" size="{half}" density="{density:.17g}"/></body>'
-        for i in range(model.n)
+        for x, q in zip(state.position[: model.n], turned, strict=True)
     ]
     text = (
         f'<mujoco><option timestep="{DT}" gravity="{_words(model.gravity)}" solver="{solver}"/>'

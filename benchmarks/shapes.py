@@ -130,7 +130,8 @@ def _full_path(count: int, quick: bool) -> Figure:
         target="≤ 1.5",
         detail=f"{1e9 * cost['boxes']:.3g} and {1e9 * cost['spheres']:.3g} ns;"
         f" whole step of {sweeps} sweeps {whole[0] / whole[1]:.2f} ×, {1e9 * whole[0]:.3g} and"
-        f" {1e9 * whole[1]:.3g} ns a point and sweep; {sizes['boxes']} and {sizes['spheres']} points",
+        f" {1e9 * whole[1]:.3g} ns a point and sweep;"
+        f" {sizes['boxes']} and {sizes['spheres']} points",
     )
 
 

@@ -217,30 +217,80 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         t = n[j, 0] * qx + n[j, 1] * qy + n[j, 2] * qz
         return 1 if s * t < 0.0 and c * t > 0.0 else 0
 
+    # The corner of one part that is nearest on the best axis so far shows of most other faces of the
+    # other part, at the cost of one corner, that they are no better.
     @jit
-    def face_axis(cores):
-        """Best axis among faces: its separation, the axis, whether it is of a (1), b (2) or none"""
+    def face_axis(cores, limit):
+        """Best axis among faces: separation, axis, whether it is of a (1), b (2) or none, its row.
+
+        The search ends with the first axis along which the parts are ``limit`` apart.
+        """
         c, n, a, b = cores.corner, cores.normal, cores.a, cores.b
         dx, dy, dz = cores.apart
         tie = BETTER * cores.extent
-        best, bx, by, bz, whose = -math.inf, 1.0, 0.0, 0.0, 0
+        best, bx, by, bz, whose, face = -math.inf, 1.0, 0.0, 0.0, 0, -1
+        near, own = b.corner, a.corner
         for f in range(a.face, a.face_end):
             x, y, z = n[f, 0], n[f, 1], n[f, 2]
             i = cores.solids.rim[cores.solids.rim_start[f - a.to_face]] + a.to_corner
-            top = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z
+            low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z - (dx * x + dy * y + dz * z)
+            if c[near, 0] * x + c[near, 1] * y + c[near, 2] * z - low <= best + tie:
+                continue
             j = highest(c, b.corner, b.corner_end, -x, -y, -z)
-            s = (c[j, 0] + dx) * x + (c[j, 1] + dy) * y + (c[j, 2] + dz) * z - top
+            s = c[j, 0] * x + c[j, 1] * y + c[j, 2] * z - low
             if s > best + tie:
-                best, bx, by, bz, whose = s, x, y, z, 1
+                best, bx, by, bz, whose, face, near, own = s, x, y, z, 1, f, j, i
+                if best >= limit:
+                    return best, bx, by, bz, whose, face
         for f in range(b.face, b.face_end):
             x, y, z = -n[f, 0], -n[f, 1], -n[f, 2]
             i = cores.solids.rim[cores.solids.rim_start[f - b.to_face]] + b.to_corner
-            low = (c[i, 0] + dx) * x + (c[i, 1] + dy) * y + (c[i, 2] + dz) * z
+            low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + (dx * x + dy * y + dz * z)
+            if low - (c[own, 0] * x + c[own, 1] * y + c[own, 2] * z) <= best + tie:
+                continue
             j = highest(c, a.corner, a.corner_end, x, y, z)
             s = low - (c[j, 0] * x + c[j, 1] * y + c[j, 2] * z)
             if s > best + tie:
-                best, bx, by, bz, whose = s, x, y, z, 2
-        return best, bx, by, bz, whose
+                best, bx, by, bz, whose, face, own = s, x, y, z, 2, f, j
+                if best >= limit:
+                    return best, bx, by, bz, whose, face
+        return best, bx, by, bz, whose, face
+
+    # A corner of the other part that is nearest to the plane of a face, and above the face itself,
+    # is as far from the face as the separation says, which the distance can never be below.
+    @jit
+    def above_face(cores, axis, solid):
+        """Whether the separation along the axis of a face is the distance of cores apart.
+
+        axis: what `face_axis` gave; solid: whether it is in 3D.
+        """
+        gap, x, y, z, whose, face = axis
+        c, rim, start = cores.corner, cores.solids.rim, cores.solids.rim_start
+        part, other, sign = (cores.a, cores.b, 1.0) if whose == 1 else (cores.b, cores.a, -1.0)
+        x, y, z = sign * x, sign * y, sign * z
+        dx, dy, dz = cores.apart
+        dx, dy, dz = sign * dx, sign * dy, sign * dz
+        at, end = start[face - part.to_face], start[face - part.to_face + 1]
+        i = rim[at] + part.to_corner
+        high = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + gap + BETTER * cores.extent
+        for q in range(other.corner, other.corner_end):
+            px, py, pz = c[q, 0] + dx, c[q, 1] + dy, c[q, 2] + dz
+            if px * x + py * y + pz * z > high:
+                continue
+            above = True
+            for k in range(at, end):
+                i = rim[k] + part.to_corner
+                j = rim[k + 1 if k + 1 < end else at] + part.to_corner
+                ex, ey, ez = c[j, 0] - c[i, 0], c[j, 1] - c[i, 1], c[j, 2] - c[i, 2]
+                if solid:
+                    ex, ey, ez = cross(x, y, z, ex, ey, ez)  # inwards; in 2D to the other end
+                t = ex * (px - c[i, 0]) + ey * (py - c[i, 1]) + ez * (pz - c[i, 2])
+                if t < 0.0:
+                    above = False
+                    break
+            if above:
+                return True
+        return False
 
     # Edges at which the cores overlap least touch once the cores are moved apart by that depth,
     # along the axis of the edges. So both of them reach into the layer in which the cores overlap
@@ -252,7 +302,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         ends = cores.solids.edge
         dx, dy, dz = cores.apart
         tie = BETTER * cores.extent
-        best, bx, by, bz, _ = axis
+        best, bx, by, bz = axis
         be, bf, any_axis = -1, -1, best > -math.inf
         i = highest(c, a.corner, a.corner_end, bx, by, bz)
         top = c[i, 0] * bx + c[i, 1] * by + c[i, 2] * bz
@@ -351,6 +401,6 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         separation=separation, flattest=flattest, facing=facing, made_exact=made_exact,
-        face_axis=face_axis, edge_axis=edge_axis, any_normal=any_normal,
+        face_axis=face_axis, above_face=above_face, edge_axis=edge_axis, any_normal=any_normal,
         nearest_of_lines=nearest_of_lines, edge_of=edge_of,
     )  # fmt: skip
