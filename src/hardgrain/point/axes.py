@@ -12,9 +12,8 @@ others cost θ²|v|. So n is made exactly perpendicular to what is perpendicular
 face, two edges, or one edge. What is left is an error of second order.
 
 Cores that touch or overlap. All faces are tried, then all pairs of edges that span a face of the
-difference, which they do if the arcs of normals of both edges cross on the sphere (Gregorius, GDC
-2013). An edge that is not between two faces, or whose faces are back to back, has no such arc; its
-pairs are tried with all corners.
+difference (`arcs`). An edge that is not between two faces, or whose faces are back to back, has no
+arc of normals; its pairs are tried with all corners.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from hardgrain.point.arcs import make_arcs
 from hardgrain.point.distance import make_distance
 from hardgrain.point.frame import make_frame
 
@@ -51,7 +51,8 @@ SLANT = 1e-8
 def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the search for the normal with ``jit``."""
     cross, tangent = make_frame(jit).cross, make_frame(jit).tangent
-    highest = make_distance(jit).highest
+    highest, arcs = make_distance(jit).highest, make_arcs(jit)
+    arc_of, arcs_cross = arcs.arc_of, arcs.arcs_cross
 
     @jit
     def separation(cores, x, y, z):
@@ -77,7 +78,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def facing(cores, part, x, y, z):
         """Like `flattest`, among the faces that reach as far along (x, y, z) as the part does."""
-        c, n, rim, start = cores.corner, cores.normal, cores.solids.rim, cores.solids.rim_start
+        c, n, rim, start = cores.corner, cores.normal, cores.outline.rim, cores.outline.rim_start
         best, most = flattest(n, part.face, part.face_end, x, y, z)
         if best < 0:
             return best, most
@@ -102,8 +103,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def edge_of(cores, part, e):
         """Vector along an edge, and the row of the corner where it begins."""
-        i = cores.solids.edge[e, 0] + part.to_corner
-        j = cores.solids.edge[e, 1] + part.to_corner
+        i = cores.outline.edge[e, 0] + part.to_corner
+        j = cores.outline.edge[e, 1] + part.to_corner
         c = cores.corner
         return c[j, 0] - c[i, 0], c[j, 1] - c[i, 1], c[j, 2] - c[i, 2], i
 
@@ -189,36 +190,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                     return best, bx, by, bz
         return best, bx, by, bz
 
-    @jit
-    def arcs_cross(cores, e, f):
-        """Whether edges e of a and f of b span a face of the difference: 1, 0, or −1: unknown.
-
-        With normals A, B of the faces at e and C, D of those at f, turned round, the arcs AB and CD
-        cross if C and D are on different sides of the plane of A and B, and A and B on different
-        sides of that of C and D, and both arcs are on the same half of the sphere.
-        """
-        faces, n, a, b = cores.solids.edge_face, cores.normal, cores.a, cores.b
-        if faces[e, 0] < 0 or faces[e, 1] < 0 or faces[f, 0] < 0 or faces[f, 1] < 0:
-            return -1
-        i, j = faces[e, 0] + a.to_face, faces[e, 1] + a.to_face
-        k, l = faces[f, 0] + b.to_face, faces[f, 1] + b.to_face
-        px, py, pz = cross(n[j, 0], n[j, 1], n[j, 2], n[i, 0], n[i, 1], n[i, 2])
-        qx, qy, qz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
-        # faces back to back
-        if n[i, 0] * n[j, 0] + n[i, 1] * n[j, 1] + n[i, 2] * n[j, 2] < -0.999999:
-            return -1
-        if n[k, 0] * n[l, 0] + n[k, 1] * n[l, 1] + n[k, 2] * n[l, 2] < -0.999999:
-            return -1
-        c = -(n[k, 0] * px + n[k, 1] * py + n[k, 2] * pz)
-        d = -(n[l, 0] * px + n[l, 1] * py + n[l, 2] * pz)
-        if c * d >= 0.0:
-            return 0
-        s = n[i, 0] * qx + n[i, 1] * qy + n[i, 2] * qz
-        t = n[j, 0] * qx + n[j, 1] * qy + n[j, 2] * qz
-        return 1 if s * t < 0.0 and c * t > 0.0 else 0
-
-    # The corner of one part that is nearest on the best axis so far shows of most other faces of the
-    # other part, at the cost of one corner, that they are no better.
+    # The corner of one part that is nearest on the best axis so far shows of most other faces of
+    # the other part, at the cost of one corner, that they are no better.
     @jit
     def face_axis(cores, limit):
         """Best axis among faces: separation, axis, whether it is of a (1), b (2) or none, its row.
@@ -232,7 +205,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         near, own = b.corner, a.corner
         for f in range(a.face, a.face_end):
             x, y, z = n[f, 0], n[f, 1], n[f, 2]
-            i = cores.solids.rim[cores.solids.rim_start[f - a.to_face]] + a.to_corner
+            i = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner
             low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z - (dx * x + dy * y + dz * z)
             if c[near, 0] * x + c[near, 1] * y + c[near, 2] * z - low <= best + tie:
                 continue
@@ -244,7 +217,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                     return best, bx, by, bz, whose, face
         for f in range(b.face, b.face_end):
             x, y, z = -n[f, 0], -n[f, 1], -n[f, 2]
-            i = cores.solids.rim[cores.solids.rim_start[f - b.to_face]] + b.to_corner
+            i = cores.outline.rim[cores.outline.rim_start[f - b.to_face]] + b.to_corner
             low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + (dx * x + dy * y + dz * z)
             if low - (c[own, 0] * x + c[own, 1] * y + c[own, 2] * z) <= best + tie:
                 continue
@@ -265,7 +238,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         axis: what `face_axis` gave; solid: whether it is in 3D.
         """
         gap, x, y, z, whose, face = axis
-        c, rim, start = cores.corner, cores.solids.rim, cores.solids.rim_start
+        c, rim, start = cores.corner, cores.outline.rim, cores.outline.rim_start
         part, other, sign = (cores.a, cores.b, 1.0) if whose == 1 else (cores.b, cores.a, -1.0)
         x, y, z = sign * x, sign * y, sign * z
         dx, dy, dz = cores.apart
@@ -299,7 +272,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     def edge_axis(cores, axis):
         """Like `face_axis`, among pairs of edges that are better than ``axis``, and the edges."""
         c, a, b = cores.corner, cores.a, cores.b
-        ends = cores.solids.edge
+        ends = cores.outline.edge
         dx, dy, dz = cores.apart
         tie = BETTER * cores.extent
         best, bx, by, bz = axis
@@ -322,11 +295,15 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
             if any_axis and h[0, i] < low and h[0, j] < low:
                 continue
             ex, ey, ez, p = edge_of(cores, a, e)
+            one, px, py, pz, n = arc_of(cores, a, e), 0.0, 0.0, 0.0, cores.normal
+            if one[0] >= 0:
+                k, l = one
+                px, py, pz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
             for f in range(b.edge, b.edge_end):
                 k, l = ends[f, 0] + b.to_corner - b.corner, ends[f, 1] + b.to_corner - b.corner
                 if any_axis and h[1, k] > high and h[1, l] > high:
                     continue
-                crosses = arcs_cross(cores, e, f)
+                crosses = arcs_cross(cores, one, arc_of(cores, b, f), px, py, pz)
                 if crosses == 0:
                     continue
                 fx, fy, fz, q = edge_of(cores, b, f)
@@ -334,9 +311,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 if sine <= PARALLEL:
                     continue
                 if crosses == 1 and sine > SLANT:
-                    k = cores.solids.edge_face[e, 0] + a.to_face
-                    l = cores.solids.edge_face[e, 1] + a.to_face
-                    n = cores.normal
+                    k, l = one
                     u, v, w = n[k, 0] + n[l, 0], n[k, 1] + n[l, 1], n[k, 2] + n[l, 2]
                     if x * u + y * v + z * w < 0.0:
                         x, y, z = -x, -y, -z

@@ -1,4 +1,9 @@
-"""Contacts with a full effective-mass matrix and every law in 3D; see `full_2d`."""
+"""Contacts with a full effective-mass matrix and every law in 3D; see `full_2d`.
+
+The tangents t and s of a contact are the axes of S = W_tt − W_tn W_nt/W_nn (`law.coupled`). With
+its eigenvalues λ and r = P_n + (W_nt P_t + W_ns P_s)/W_nn the product of W with an impulse then is
+(W_nn r, λ_t P_t + W_nt r, λ_s P_s + W_ns r), and an update that sticks divides by nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hardgrain.law.contact import make_contact
-from hardgrain.law.coupled import make_coupled
+from hardgrain.law.coupled import BLOCKED, make_coupled
 from hardgrain.law.rolling import make_rolling
 from hardgrain.point.frame import make_frame
 from hardgrain.point.inertia import TENSOR, make_inertia
@@ -21,7 +26,7 @@ class Full3D(NamedTuple):
 
     first: np.ndarray  # (m,) uint32
     second: np.ndarray  # (m,) uint32
-    c: np.ndarray  # (m, 50): see the columns below
+    c: np.ndarray  # (m, 56): see the columns below; a multiple of 8, which are a cache line
     b: np.ndarray  # (bodies, 15): v ω  1/m (3) I⁻¹ (xx yy zz yz zx xy)
 
 
@@ -29,16 +34,19 @@ class Full3D(NamedTuple):
 P, LN, LT = 0, 3, 4
 E = 7  # n, t, s: three rows of three
 A1, A2 = 16, 25  # l_i × e and l_j × e for e = n, t, s
-W = 34  # nn nt ns tt ts ss
-B = 40  # biases along n, t, s
-MUS, MUD, COH, ROLL, TORS, ARM, MR = range(43, 50)
+W = 34  # nn nt ns, and the eigenvalues of S along t and s
+S = 39  # these eigenvalues, not below the least that counts, and this
+INV = 42  # 1/W_nn and those of both eigenvalues; zero where W_nn is blocked
+B = 45  # biases along n, t, s
+MUS, MUD, COH, ROLL, TORS, ARM, MR = range(48, 55)
 INERTIA = 9  # the column of a body where its inverse inertia begins
 
 
 @cache
 def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile with ``jit`` what a backend does with one contact or body of a `Full3D`."""
-    law_of, coupled_3d, rolling = make_contact(jit), make_coupled(jit).coupled_3d, make_rolling(jit)
+    law_of, coupled, rolling = make_contact(jit), make_coupled(jit), make_rolling(jit)
+    eigenframe, decoupled_3d = coupled.eigenframe, coupled.decoupled_3d
     normal_shift, tangent_shift, friction = (
         law_of.normal_shift,
         law_of.tangent_shift,
@@ -81,30 +89,29 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def w_times(p, k, q_n, q_t, q_s):
         """W q in the contact frame."""
-        nt, ns, ts = p.c[k, W + 1], p.c[k, W + 2], p.c[k, W + 4]
-        return (
-            p.c[k, W] * q_n + nt * q_t + ns * q_s,
-            nt * q_n + p.c[k, W + 3] * q_t + ts * q_s,
-            ns * q_n + ts * q_t + p.c[k, W + 5] * q_s,
-        )
+        nn, nt, ns = p.c[k, W], p.c[k, W + 1], p.c[k, W + 2]
+        r = q_n + (nt * q_t + ns * q_s) * p.c[k, INV]
+        return nn * r, p.c[k, W + 3] * q_t + nt * r, p.c[k, W + 4] * q_s + ns * r
 
     @jit
     def wanted(p, k):
         """The impulse that the law would have now: n t s, torsion, rolling (a vector)."""
         x, y, z = w_times(p, k, p.c[k, P], p.c[k, P + 1], p.c[k, P + 2])
         pull = p.c[k, COH]
-        p_n, p_t, p_s = coupled_3d(
+        p_n, p_t, p_s = decoupled_3d(
             (
                 velocity(p, k, 0) + p.c[k, B] - x,
                 velocity(p, k, 1) + p.c[k, B + 1] - y,
                 velocity(p, k, 2) + p.c[k, B + 2] - z,
             ),
-            (
-                p.c[k, W], p.c[k, W + 1], p.c[k, W + 2], p.c[k, W + 3], p.c[k, W + 4],
-                p.c[k, W + 5],
-            ),
-            p.c[k, MUS], p.c[k, MUD], pull,
-        )  # fmt: skip
+            (p.c[k, W], p.c[k, W + 1], p.c[k, W + 2]),
+            (p.c[k, S], p.c[k, S + 1], p.c[k, S + 2]),
+            (p.c[k, INV], p.c[k, INV + 1], p.c[k, INV + 2]),
+            (p.c[k, MUS], p.c[k, MUD]),
+            pull,
+        )
+        if p.c[k, ROLL] + p.c[k, TORS] == 0.0:
+            return p_n, p_t, p_s, 0.0, 0.0, 0.0, 0.0
         i, j = p.first[k], p.second[k]
         nx, ny, nz = p.c[k, E], p.c[k, E + 1], p.c[k, E + 2]
         sx, sy, sz = p.b[j, 3] - p.b[i, 3], p.b[j, 4] - p.b[i, 4], p.b[j, 5] - p.b[i, 5]
@@ -130,11 +137,13 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         return p.b[i, INERTIA + (a if a == b else TENSOR - a - b)]
 
     @jit
-    def twist(p, i, sign, x, y, z):
-        """Give body i a torque impulse."""
-        for a in range(3):
-            spin = inverse(p, i, a, 0) * x + inverse(p, i, a, 1) * y + inverse(p, i, a, 2) * z
-            p.b[i, 3 + a] += sign * spin
+    def turned(p, i, x, y, z):
+        """The spin that a torque impulse gives to body i."""
+        return (
+            inverse(p, i, 0, 0) * x + inverse(p, i, 0, 1) * y + inverse(p, i, 0, 2) * z,
+            inverse(p, i, 1, 0) * x + inverse(p, i, 1, 1) * y + inverse(p, i, 1, 2) * z,
+            inverse(p, i, 2, 0) * x + inverse(p, i, 2, 1) * y + inverse(p, i, 2, 2) * z,
+        )
 
     @jit
     def lever_sum(p, k, at, d, a):
@@ -144,30 +153,44 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         return p.c[k, one] * d[0] + p.c[k, one + 3] * d[1] + p.c[k, one + 6] * d[2] + turn
 
     @jit
+    def pushed(p, k, d, a):
+        """Component a of the impulse from the first body to the second."""
+        return p.c[k, E + a] * d[0] + p.c[k, E + 3 + a] * d[1] + p.c[k, E + 6 + a] * d[2]
+
+    # All is read before anything is written: a compiler cannot know that these are different rows.
+    @jit
     def apply(p, k, d):
         """Give impulses and torque impulses to the two bodies of contact k."""
         i, j = p.first[k], p.second[k]
-        for a in range(3):
-            n, t, s = p.c[k, E + a], p.c[k, E + 3 + a], p.c[k, E + 6 + a]
-            push = n * d[0] + t * d[1] + s * d[2]
-            p.b[i, a] -= p.b[i, 6 + a] * push
-            p.b[j, a] += p.b[j, 6 + a] * push
-        one = lever_sum(p, k, A1, d, 0), lever_sum(p, k, A1, d, 1), lever_sum(p, k, A1, d, 2)
-        two = lever_sum(p, k, A2, d, 0), lever_sum(p, k, A2, d, 1), lever_sum(p, k, A2, d, 2)
-        twist(p, i, -1.0, one[0], one[1], one[2])
-        twist(p, j, 1.0, two[0], two[1], two[2])
+        push = pushed(p, k, d, 0), pushed(p, k, d, 1), pushed(p, k, d, 2)
+        one = turned(
+            p, i, lever_sum(p, k, A1, d, 0), lever_sum(p, k, A1, d, 1), lever_sum(p, k, A1, d, 2)
+        )
+        two = turned(
+            p, j, lever_sum(p, k, A2, d, 0), lever_sum(p, k, A2, d, 1), lever_sum(p, k, A2, d, 2)
+        )
+        u = p.b[i, 0] - p.b[i, 6] * push[0], p.b[i, 3] - one[0]
+        v = p.b[i, 1] - p.b[i, 7] * push[1], p.b[i, 4] - one[1]
+        w = p.b[i, 2] - p.b[i, 8] * push[2], p.b[i, 5] - one[2]
+        x = p.b[j, 0] + p.b[j, 6] * push[0], p.b[j, 3] + two[0]
+        y = p.b[j, 1] + p.b[j, 7] * push[1], p.b[j, 4] + two[1]
+        z = p.b[j, 2] + p.b[j, 8] * push[2], p.b[j, 5] + two[2]
+        p.b[i, 0], p.b[i, 1], p.b[i, 2] = u[0], v[0], w[0]
+        p.b[i, 3], p.b[i, 4], p.b[i, 5] = u[1], v[1], w[1]
+        p.b[j, 0], p.b[j, 1], p.b[j, 2] = x[0], y[0], z[0]
+        p.b[j, 3], p.b[j, 4], p.b[j, 5] = x[1], y[1], z[1]
 
     @jit
     def set_impulse(p, k, q):
         """Give contact k the impulse q, and its bodies the difference."""
         old = present(p, k)
-        for a in range(7):
-            p.c[k, a] = q[a]
         d = (
             q[0] - old[0], q[1] - old[1], q[2] - old[2], q[3] - old[3],
             q[4] - old[4], q[5] - old[5], q[6] - old[6],
         )  # fmt: skip
         apply(p, k, d)
+        for a in range(7):
+            p.c[k, a] = q[a]
 
     @jit
     def relax_contact(p, k):
@@ -227,6 +250,36 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         return w
 
     @jit
+    def rotate(p, s, at, x, y):
+        """Turn the vectors of row s that belong to its tangents, of which the first is ``at``."""
+        for a in range(at, at + 3):
+            one, two = p.c[s, a], p.c[s, a + 3]
+            p.c[s, a], p.c[s, a + 3] = x * one + y * two, x * two - y * one
+
+    @jit
+    def pack_mobility(p, s):
+        """Write W of row s, whose tangents become the axes of S."""
+        w = (
+            mobility(p, s, 0, 0), mobility(p, s, 0, 1), mobility(p, s, 0, 2),
+            mobility(p, s, 1, 1), mobility(p, s, 1, 2), mobility(p, s, 2, 2),
+        )  # fmt: skip
+        nn, nt, ns = w[0], w[1], w[2]
+        p.c[s, W], p.c[s, W + 1], p.c[s, W + 2] = nn, nt, ns
+        p.c[s, INV], p.c[s, INV + 1], p.c[s, INV + 2] = 0.0, 0.0, 0.0
+        if nn <= BLOCKED * (w[3] + w[5]):
+            p.c[s, W + 3], p.c[s, W + 4] = w[3], w[5]
+            return
+        x, y, l1, l2, floor = eigenframe(w)
+        rotate(p, s, E + 3, x, y)
+        rotate(p, s, A1 + 3, x, y)
+        rotate(p, s, A2 + 3, x, y)
+        p.c[s, W + 1], p.c[s, W + 2] = x * nt + y * ns, x * ns - y * nt
+        p.c[s, W + 3], p.c[s, W + 4] = l1, l2
+        l1, l2 = max(l1, floor), max(l2, floor)
+        p.c[s, S], p.c[s, S + 1], p.c[s, S + 2] = l1, l2, floor
+        p.c[s, INV], p.c[s, INV + 1], p.c[s, INV + 2] = 1.0 / nn, 1.0 / l1, 1.0 / l2
+
+    @jit
     def pack_law(p, s, k, rows, motion, laws, dt, remove_overlaps):
         """Write what the law of contact k says for row s, whose levers are known."""
         law, gap = laws[rows.law[k]], rows.gap[k]
@@ -250,11 +303,7 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     def pack_contact(p, s, k, rows, motion, laws, dt, remove_overlaps):
         """Fill row s, whose bodies are known, from contact k."""
         pack_frame(p, s, k, rows)
-        at = W
-        for e in range(3):
-            for f in range(e, 3):
-                p.c[s, at] = mobility(p, s, e, f)
-                at += 1
+        pack_mobility(p, s)
         pack_law(p, s, k, rows, motion, laws, dt, remove_overlaps)
         for e in range(4):
             p.c[s, P + e] = 0.0  # n, t, s and torsion

@@ -17,7 +17,7 @@ from hardgrain.core.wall_kinds import PLANE
 from hardgrain.point.axes import BETTER, CLEAR, TOUCH, make_axes
 from hardgrain.point.distance import make_distance
 from hardgrain.point.manifold import make_manifold
-from hardgrain.point.placed import Cores, Part
+from hardgrain.point.placed import Cores, Outline, Part
 
 
 @cache
@@ -53,6 +53,11 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         )
 
     @jit
+    def outline_of(solids):
+        """The columns that are read of a table of shapes."""
+        return Outline(solids.rim_start, solids.rim, solids.edge, solids.edge_face)
+
+    @jit
     def cores_of(bodies, room, one, two, apart):
         """Parts of two bodies, each given as body and part, as a record."""
         placed = bodies.placed
@@ -60,7 +65,9 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         b = part_of(bodies.solids, placed, two[0], two[1])
         x, y, z = apart
         extent = placed.bound[one[0]] + placed.bound[two[0]] + abs(x) + abs(y) + abs(z)
-        return Cores(bodies.solids, placed.corner, placed.normal, room, a, b, apart, extent)
+        return Cores(
+            outline_of(bodies.solids), placed.corner, placed.normal, room, a, b, apart, extent
+        )
 
     @jit
     def alone(bodies, room, one):
@@ -71,7 +78,9 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         )  # fmt: skip
         nowhere, extent = (0.0, 0.0, 0.0), 2.0 * bodies.placed.bound[one[0]]
         placed = bodies.placed
-        return Cores(bodies.solids, placed.corner, placed.normal, room, a, none, nowhere, extent)
+        return Cores(
+            outline_of(bodies.solids), placed.corner, placed.normal, room, a, none, nowhere, extent
+        )
 
     @jit
     def apart_by(placed, one, two, apart, limit):

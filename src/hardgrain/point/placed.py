@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import Walls
 
-__all__ = ["Cores", "Part", "Placed", "Room", "ShapedBodies"]
+__all__ = ["Cores", "Outline", "Part", "Placed", "Room", "ShapedBodies"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -83,10 +83,19 @@ class Part(NamedTuple):
     radius: float  # [length]
 
 
+class Outline(NamedTuple):
+    """What the narrow phase reads of `Solids` beside the rows of parts."""
+
+    rim_start: Ints
+    rim: Ints
+    edge: Ints
+    edge_face: Ints
+
+
 class Cores(NamedTuple):
     """Two parts, one of the first body and one of the second."""
 
-    solids: Solids
+    outline: Outline
     corner: Floats
     normal: Floats
     room: Room
