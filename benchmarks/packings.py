@@ -8,12 +8,14 @@ row by row over the whole floor, as hardgrain's own placements do.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import hardgrain as hg
 from benchmarks.measure import RESULTS
+from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -50,7 +52,7 @@ def in_box(kind: str, count: int) -> tuple[Model, State]:
         allow_overlaps=True,
     )
     name = f"{kind}-{count}" if dim == 2 else f"{kind}-in-box-{count}"
-    return _settled(scene, name, sweeps=50 if dim == 3 else 200)
+    return _settled(scene, name, sweeps=50 if dim == 3 else 200, steps=2 * SETTLE)
 
 
 def disks(count: int) -> tuple[Model, State]:
@@ -73,6 +75,13 @@ def on_floor(kind: str, count: int, tile: int = 1000) -> tuple[Model, State]:
 def spheres(count: int, tile: int = 1000) -> tuple[Model, State]:
     """Spheres on a floor, ten layers deep, periodic in x and y; a multiple of ``tile``."""
     return on_floor("spheres", count, tile)
+
+
+def resisted(model: Model) -> Model:
+    """The same spheres, which roll with resistance and so take the full path through the sweeps."""
+    laws = model.laws.copy()
+    laws[..., lawtable.ROLLING] = 0.05  # any coefficient will do
+    return replace(model, laws=laws, lean=False)
 
 
 def engine(model: Model, sweeps: int, order: str, threads: int | None = None) -> ContactDynamics:
@@ -121,13 +130,13 @@ def _floor(kind: str, count: int, lengths: list[float]) -> hg.Scene:
     )
 
 
-def _settled(scene: hg.Scene, name: str, sweeps: int) -> tuple[Model, State]:
+def _settled(scene: hg.Scene, name: str, sweeps: int, steps: int = SETTLE) -> tuple[Model, State]:
     """Let a scene come to rest; the result is kept in a run file for the next time."""
     path = RESULTS / f"{name}.h5"
     if not path.exists():
         RESULTS.mkdir(parents=True, exist_ok=True)
         sim = hg.Simulation(scene, dt=DT, solver=GaussSeidel(sweeps=sweeps), seed=1)
-        sim.run(until=[hg.AtRest(speed=1e-3), SETTLE], output=path, every=SETTLE)
+        sim.run(until=[hg.AtRest(speed=1e-3), steps], output=path, every=steps)
     start = {"file": str(path)}
     sim = hg.Simulation(hg.Scenario(dt=DT, seed=1, scene=scene, start=start))
     return sim.model, sim.state

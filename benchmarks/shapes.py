@@ -13,18 +13,15 @@ same path through the sweeps; and as packings grow, which lie on a periodic floo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.measure import Absent, Figure, best
-from benchmarks.packings import Steps, in_box, on_floor
+from benchmarks.packings import Steps, in_box, on_floor, resisted
 from benchmarks.shape_peers import Peer, box2d_of, mujoco_of, pybullet_of, pymunk_of
-from hardgrain.core import lawtable
 from hardgrain.core.model import Model, State
 
 ORDER = "sequential"
-ROLLING = 0.05  # [diameter] any coefficient will do: it sends spheres through the full path
 
 
 def run(quick: bool) -> list[Figure]:
@@ -100,13 +97,6 @@ def _beside(
     return figures
 
 
-def _resisted(model: Model) -> Model:
-    """The same spheres, which roll with resistance."""
-    laws = model.laws.copy()
-    laws[..., lawtable.ROLLING] = ROLLING
-    return replace(model, laws=laws, lean=False)
-
-
 def _full_path(count: int, quick: bool) -> Figure:
     """Cost of a contact point in a sweep: that of boxes over that of spheres on the full path."""
     sweeps, steps = (5, 10) if quick else (50, 100)
@@ -115,10 +105,10 @@ def _full_path(count: int, quick: bool) -> Figure:
     for kind in ("boxes", "spheres"):
         model, state = on_floor(kind, count, tile=count)
         if kind == "spheres":
-            model = _resisted(model)
+            model = resisted(model)
         for many in (sweeps, steps):
             runs[f"{kind} {many}"] = Steps(model, state, many, ORDER, 1)
-    times = best(runs, repeat=2 if quick else 20)
+    times = best(dict(runs), repeat=2 if quick else 20)
     for kind in ("boxes", "spheres"):
         sizes[kind] = runs[f"{kind} {steps}"].contacts
         more = times[f"{kind} {steps}"] - times[f"{kind} {sweeps}"]

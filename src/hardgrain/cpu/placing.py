@@ -90,7 +90,7 @@ def room_for(solids, dim):
     size = 2 * most + 2
     return Room(
         np.empty((4, 3)), np.empty(4), np.empty((4, 2), np.int32), np.empty(3),
-        np.empty((2, most)),
+        np.empty((2, most)), np.empty((3 * most, 3), np.int32),
         np.empty((2, size, 3)), np.empty((2, size, 2), np.int32), np.empty((1, dim)),
         np.empty(size), np.empty((size, 3)), np.empty((size, 3)), np.empty((size, 3)),
         np.empty(size, np.int32), np.empty(size, np.int32),

@@ -289,23 +289,27 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 )
         low = top + best - slack  # a's edges must reach above this,
         high = top + slack  # and b's below this
-        h = cores.room.height
+        h, near, n, count = cores.room.height, cores.room.near, cores.normal, 0
+        for f in range(b.edge, b.edge_end):
+            k, l = ends[f, 0] + b.to_corner - b.corner, ends[f, 1] + b.to_corner - b.corner
+            if not any_axis or h[1, k] <= high or h[1, l] <= high:
+                near[count, 0] = f
+                near[count, 1], near[count, 2] = arc_of(cores, b, f)
+                count += 1
         for e in range(a.edge, a.edge_end):
             i, j = ends[e, 0] + a.to_corner - a.corner, ends[e, 1] + a.to_corner - a.corner
             if any_axis and h[0, i] < low and h[0, j] < low:
                 continue
             ex, ey, ez, p = edge_of(cores, a, e)
-            one, px, py, pz, n = arc_of(cores, a, e), 0.0, 0.0, 0.0, cores.normal
+            one, px, py, pz = arc_of(cores, a, e), 0.0, 0.0, 0.0
             if one[0] >= 0:
                 k, l = one
                 px, py, pz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
-            for f in range(b.edge, b.edge_end):
-                k, l = ends[f, 0] + b.to_corner - b.corner, ends[f, 1] + b.to_corner - b.corner
-                if any_axis and h[1, k] > high and h[1, l] > high:
-                    continue
-                crosses = arcs_cross(cores, one, arc_of(cores, b, f), px, py, pz)
+            for g in range(count):
+                crosses = arcs_cross(cores, one, (near[g, 1], near[g, 2]), px, py, pz)
                 if crosses == 0:
                     continue
+                f = near[g, 0]
                 fx, fy, fz, q = edge_of(cores, b, f)
                 x, y, z, sine = across(ex, ey, ez, fx, fy, fz)
                 if sine <= PARALLEL:
