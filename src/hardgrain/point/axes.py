@@ -11,9 +11,9 @@ small. Errors of n along a feature that lies in the plane of contact cost a sepa
 others cost θ²|v|. So n is made exactly perpendicular to what is perpendicular to it within θ: a
 face, two edges, or one edge. What is left is an error of second order.
 
-Cores that touch or overlap. All faces are tried, then all pairs of edges that span a face of the
-difference (`arcs`). An edge that is not between two faces, or whose faces are back to back, has no
-arc of normals; its pairs are tried with all corners.
+Cores that touch or overlap. All faces are tried (`faces`), then all pairs of edges that span a face
+of the difference (`arcs`). An edge that is not between two faces, or whose faces are back to back,
+has no arc of normals; its pairs are tried with all corners.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 from hardgrain.point.arcs import make_arcs
 from hardgrain.point.distance import make_distance
+from hardgrain.point.faces import BETTER, make_faces
 from hardgrain.point.frame import make_frame
 
 # [extent] Error of the vector between two cores: some fifty roundings. With less, faces that are
@@ -36,10 +37,6 @@ ROUNDING = 1e-14
 TOUCH = 1e-10
 # [extent] Above this distance the direction of v is good enough in any case.
 CLEAR = 1e-4
-# [extent] By so much an axis must be better than one that was tried before: a face later than
-# another face, an edge pair later than a face. Rounding would else change the axis from step to
-# step. The overlap is too large by at most so much.
-BETTER = 1e-11
 # Squared sine of the angle of two edges that count as parallel, and span no face.
 PARALLEL = 1e-24
 # Squared sine of the angle of two edges whose plane is so uncertain that its separation is taken
@@ -52,7 +49,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the search for the normal with ``jit``."""
     cross, tangent = make_frame(jit).cross, make_frame(jit).tangent
     highest, arcs = make_distance(jit).highest, make_arcs(jit)
-    arc_of, arcs_cross = arcs.arc_of, arcs.arcs_cross
+    arc_of, arcs_cross, faces = arcs.arc_of, arcs.arcs_cross, make_faces(jit)
 
     @jit
     def separation(cores, x, y, z):
@@ -190,81 +187,6 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                     return best, bx, by, bz
         return best, bx, by, bz
 
-    # The corner of one part that is nearest on the best axis so far shows of most other faces of
-    # the other part, at the cost of one corner, that they are no better.
-    @jit
-    def face_axis(cores, limit):
-        """Best axis among faces: separation, axis, whether it is of a (1), b (2) or none, its row.
-
-        The search ends with the first axis along which the parts are ``limit`` apart.
-        """
-        c, n, a, b = cores.corner, cores.normal, cores.a, cores.b
-        dx, dy, dz = cores.apart
-        tie = BETTER * cores.extent
-        best, bx, by, bz, whose, face = -math.inf, 1.0, 0.0, 0.0, 0, -1
-        near, own = b.corner, a.corner
-        for f in range(a.face, a.face_end):
-            x, y, z = n[f, 0], n[f, 1], n[f, 2]
-            i = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner
-            low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z - (dx * x + dy * y + dz * z)
-            if c[near, 0] * x + c[near, 1] * y + c[near, 2] * z - low <= best + tie:
-                continue
-            j = highest(c, b.corner, b.corner_end, -x, -y, -z)
-            s = c[j, 0] * x + c[j, 1] * y + c[j, 2] * z - low
-            if s > best + tie:
-                best, bx, by, bz, whose, face, near, own = s, x, y, z, 1, f, j, i
-                if best >= limit:
-                    return best, bx, by, bz, whose, face
-        for f in range(b.face, b.face_end):
-            x, y, z = -n[f, 0], -n[f, 1], -n[f, 2]
-            i = cores.outline.rim[cores.outline.rim_start[f - b.to_face]] + b.to_corner
-            low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + (dx * x + dy * y + dz * z)
-            if low - (c[own, 0] * x + c[own, 1] * y + c[own, 2] * z) <= best + tie:
-                continue
-            j = highest(c, a.corner, a.corner_end, x, y, z)
-            s = low - (c[j, 0] * x + c[j, 1] * y + c[j, 2] * z)
-            if s > best + tie:
-                best, bx, by, bz, whose, face, own = s, x, y, z, 2, f, j
-                if best >= limit:
-                    return best, bx, by, bz, whose, face
-        return best, bx, by, bz, whose, face
-
-    # A corner of the other part that is nearest to the plane of a face, and above the face itself,
-    # is as far from the face as the separation says, which the distance can never be below.
-    @jit
-    def above_face(cores, axis, solid):
-        """Whether the separation along the axis of a face is the distance of cores apart.
-
-        axis: what `face_axis` gave; solid: whether it is in 3D.
-        """
-        gap, x, y, z, whose, face = axis
-        c, rim, start = cores.corner, cores.outline.rim, cores.outline.rim_start
-        part, other, sign = (cores.a, cores.b, 1.0) if whose == 1 else (cores.b, cores.a, -1.0)
-        x, y, z = sign * x, sign * y, sign * z
-        dx, dy, dz = cores.apart
-        dx, dy, dz = sign * dx, sign * dy, sign * dz
-        at, end = start[face - part.to_face], start[face - part.to_face + 1]
-        i = rim[at] + part.to_corner
-        high = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + gap + BETTER * cores.extent
-        for q in range(other.corner, other.corner_end):
-            px, py, pz = c[q, 0] + dx, c[q, 1] + dy, c[q, 2] + dz
-            if px * x + py * y + pz * z > high:
-                continue
-            above = True
-            for k in range(at, end):
-                i = rim[k] + part.to_corner
-                j = rim[k + 1 if k + 1 < end else at] + part.to_corner
-                ex, ey, ez = c[j, 0] - c[i, 0], c[j, 1] - c[i, 1], c[j, 2] - c[i, 2]
-                if solid:
-                    ex, ey, ez = cross(x, y, z, ex, ey, ez)  # inwards; in 2D to the other end
-                t = ex * (px - c[i, 0]) + ey * (py - c[i, 1]) + ez * (pz - c[i, 2])
-                if t < 0.0:
-                    above = False
-                    break
-            if above:
-                return True
-        return False
-
     # Edges at which the cores overlap least touch once the cores are moved apart by that depth,
     # along the axis of the edges. So both of them reach into the layer in which the cores overlap
     # along any other axis, grown by the depth there: the corners below it need not be tried.
@@ -380,6 +302,6 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         separation=separation, flattest=flattest, facing=facing, made_exact=made_exact,
-        face_axis=face_axis, above_face=above_face, edge_axis=edge_axis, any_normal=any_normal,
-        nearest_of_lines=nearest_of_lines, edge_of=edge_of,
+        face_axis=faces.face_axis, above_face=faces.above_face, edge_axis=edge_axis,
+        any_normal=any_normal, nearest_of_lines=nearest_of_lines, edge_of=edge_of,
     )  # fmt: skip

@@ -14,8 +14,9 @@ from typing import Any
 
 from hardgrain.core.geometry import make_wall_gap
 from hardgrain.core.wall_kinds import PLANE
-from hardgrain.point.axes import BETTER, CLEAR, TOUCH, make_axes
+from hardgrain.point.axes import CLEAR, TOUCH, make_axes
 from hardgrain.point.distance import make_distance
+from hardgrain.point.faces import BETTER
 from hardgrain.point.manifold import make_manifold
 from hardgrain.point.placed import Cores, Outline, Part
 
@@ -111,7 +112,8 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         # Parts that have a volume overlap if no axis separates them, and one of few faces mostly
         # does: their distance is needed only where corners or edges meet.
         full = a.face_end - a.face > 2 and b.face_end - b.face > 2
-        if full and apart > TOUCH * cores.extent and above_face(cores, axis, solid):
+        clear = apart > TOUCH * cores.extent or apart <= 0.0
+        if full and clear and above_face(cores, axis, solid):
             return apart, axis[1], axis[2], axis[3], 4, -1, -1, whose
         for again in range(2):
             best, u, v, w, whose, _ = axis
