@@ -57,6 +57,7 @@ class Room(NamedTuple):
     pick: Ints  # (4, 2) rows of the corners that it is the difference of
     best: Floats  # (3,) direction along which the cores are known to be farthest apart
     height: Floats  # (2, K) of the corners of both parts along the normal
+    near: Ints  # (E, 3) edges of the second part that may overlap, and the faces there
     polygon: Floats  # (2, 2 K + 2, 3) a face before and after it is cut by a plane
     label: Ints  # (2, 2 K + 2, 2) its corners: a side or corner of either body
     site: Floats  # (1, dim) where a corner is in space [length]
