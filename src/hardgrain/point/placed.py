@@ -41,7 +41,7 @@ class ShapedBodies(NamedTuple):
     """What the contact points of grains of any shape depend on."""
 
     position: Floats  # (nb, dim) [length]
-    number: NDArray[np.int64]  # (n,) of each grain, whatever its row
+    number: Ints  # (n,) of each grain, whatever its row
     periodic: Floats  # (dim,) periods [length], zero where there is none
     walls: Walls
     solids: Solids  # with the shapes of walls at the end, see `hardgrain.cpu.placing`
