@@ -190,6 +190,7 @@ class ShapedRun:
     """Snapshots as the frames of a run, for what reads run files."""
 
     path = "shaped.h5"
+    live, finished = False, True
 
     def __init__(self, snaps: list[Snapshot]) -> None:
         model, dim = snaps[0].model, snaps[0].dim
@@ -202,7 +203,7 @@ class ShapedRun:
         self.scenario = hg.Scenario(title="Shapes", dt=snaps[0].dt, scene=scene)
         self.header = {"scenario": self.scenario.model_dump_json()}
         self.wall_names: list[str] = []
-        self.history: dict[str, Any] = {}
+        self.history: dict[str, Any] = {"time": np.array([snap.time for snap in snaps])}
         self.step = np.array([snap.state.step for snap in snaps])
         self.time = np.array([snap.time for snap in snaps])
         self._snaps = snaps
@@ -218,3 +219,5 @@ class ShapedRun:
 
     def contacts(self, k: int) -> Contacts:
         return self._snaps[k].state.contacts
+
+    def close(self) -> None: ...

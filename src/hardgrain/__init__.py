@@ -34,7 +34,10 @@ _PUBLIC = {
     "Bidisperse": "scene.sizes",
     "Candidates": "scene.contact_rule",
     "Box": "scene.spec",
+    "Capsule": "scene.shapes",
+    "Clump": "scene.shapes",
     "ContactLaw": "scene.spec",
+    "Cuboid": "scene.shapes",
     "Cylinder": "scene.spec",
     "Deposit": "scene.place",
     "Disk": "scene.spec",
@@ -52,9 +55,12 @@ _PUBLIC = {
     "Lognormal": "scene.sizes",
     "Loose": "scene.place",
     "Material": "scene.spec",
+    "MeshShape": "scene.shapes",
     "Normal": "scene.sizes",
     "Piston": "scene.spec",
     "Plane": "scene.spec",
+    "Polygon": "scene.shapes",
+    "Polyhedron": "scene.shapes",
     "PowerLaw": "scene.sizes",
     "Progress": "run.progress",
     "Remove": "scene.spec",
@@ -74,6 +80,7 @@ _PUBLIC = {
     "Triangle": "scene.spec",
     "TubeRegion": "scene.region",
     "Uniform": "scene.sizes",
+    "Voronoi": "scene.place",
     "advise": "run.advise",
     "draw": "show.plots",
     "draw_network": "show.network",
@@ -115,9 +122,10 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import AtRest, Steps, Stop, Time
     from hardgrain.scene.contact_rule import Candidates
-    from hardgrain.scene.place import At, Deposit, Grid, Loose
+    from hardgrain.scene.place import At, Deposit, Grid, Loose, Voronoi
     from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion
     from hardgrain.scene.scene import Scene
+    from hardgrain.scene.shapes import Capsule, Clump, Cuboid, MeshShape, Polygon, Polyhedron
     from hardgrain.scene.sizes import Bidisperse, Lognormal, Normal, PowerLaw, Sieve, Uniform
     from hardgrain.scene.spec import (
         Box,

@@ -293,7 +293,7 @@ def hopper_2d() -> Scenario:
 def polygons_2d() -> Scenario:
     """Pentagons, capsules, clumps and disks that settle together, random polygons among them."""
     loose: dict[str, Any] = {"orientation": "random", "speed": 0.5, "diameter": 1.0}
-    region = hg.Loose(min=[0, 0], max=[8, 14])
+    region = hg.Deposit(min=[0, 0], max=[8, 18])
     clump = {"kind": "clump", "centers": [[-0.3, 0], [0.3, 0], [0, 0.4]], "radii": 0.3}
     shapes: list[Any] = [
         "pentagon",
@@ -311,7 +311,7 @@ def polygons_2d() -> Scenario:
 
 def boxes_3d() -> Scenario:
     """Boxes, capsules and polyhedra that fall into a drum that turns."""
-    region = hg.Loose(min=[-2, 0, -2], max=[2, 4, 2])
+    region = hg.Deposit(min=[-2, -2.1, -2], max=[2, 2.1, 2])
     shapes: list[Any] = [
         {"kind": "box", "sides": [1.0, 0.8, 0.6]},
         "capsule",

@@ -19,7 +19,9 @@ from hardgrain.step.report import Stride
 from .cases import scenario
 
 # lean in 2D and 3D, all laws with a drum and changing drives, pistons with rolling resistance
-CASES = ["box_2d", "turned_2d", "drum_3d", "pistons_2d", "plates_3d"]
+CASES = [
+    "box_2d", "turned_2d", "drum_3d", "pistons_2d", "plates_3d", "polygons_2d", "boxes_3d",
+]  # fmt: skip
 
 
 class Counted:

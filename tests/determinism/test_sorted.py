@@ -41,6 +41,8 @@ CASES = {
     "soft_3d": (360, 40),
     "plates_3d": (120, 40),
     "hopper_2d": (130, 60),
+    "polygons_2d": (100, 30),
+    "boxes_3d": (60, 30),
 }
 
 

@@ -397,6 +397,21 @@ def test_a_column_is_not_taken_for_a_diagonal():
         form.local()
 
 
+@pytest.mark.parametrize("least", [0.0, 1e-40])
+def test_impulses_that_rounding_leaves_are_none(least):
+    """They change no scale: of three contacts two bear a load, whatever the third one wants.
+
+    After one sweep r = (1, ½), where the first should be ¾: ΔV = ¼, and V² = (1² + ½²)/2.
+    """
+    w = np.eye(6)
+    w[0, 2] = w[2, 0] = 0.5
+    q = np.array([-1.0, 0.0, -1.0, 0.0, -least, 0.0])
+    form = LocalForm(2, sparse.csr_array(w), q, np.zeros(3))
+    found = hg.GaussSeidel(sweeps=1, order="sequential").solve(form, seed=0, step=0)
+    assert found.r[::2].tolist() == [1.0, 0.5, least]
+    assert found.residual == pytest.approx(0.25 / math.sqrt(0.625), rel=1e-12)
+
+
 def test_the_residual_is_a_pure_number():
     """One contact that approaches with speed 1 and has no impulse: all of its velocity is wrong."""
     form = LocalForm(2, sparse.csr_array(2.0 * np.eye(2)), np.array([-1.0, 0.0]), np.array([0.3]))

@@ -7,7 +7,7 @@ import pytest
 
 import hardgrain as hg
 
-from .helpers import grains, start
+from .helpers import grains, start, up
 
 pytestmark = pytest.mark.rounding
 
@@ -84,3 +84,22 @@ def test_heavy_elastic_grain_throws_a_light_one_at_a_wall(ratio):
         assert sim.state.position[1, 0] + 0.5 < 1.5 + 1.5 * v + 1e-13
         assert report.created < 1e-13
     assert fastest > 1.4 * v
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_cohesion_draws_a_grain_across_a_gap(dim):
+    """A grain at rest below a ceiling, within the range of cohesion, which is twice its weight.
+
+    It rises with g: after k steps by g dt² k (k + 1)/2, to rounding; then it hangs at the ceiling.
+    """
+    gap, dt, mass = 0.05, 0.01, np.pi / (4 if dim == 2 else 6)
+    ceiling = hg.Plane(point=up(dim, 0.5 + gap), normal=up(dim, -1.0))
+    law = {"cohesion": 2.0 * mass, "cohesion_range": 0.1}
+    sim = start(dim, grains([0.0] * dim), dt=dt, gravity=up(dim, -1.0), walls=[ceiling], law=law)
+    for k in range(1, 21):
+        sim.step()
+        assert sim.state.position[0, -1] == pytest.approx(dt**2 * k * (k + 1) / 2, abs=1e-13)
+    for _ in range(30):
+        sim.step()
+    assert sim.state.position[0, -1] == pytest.approx(gap, abs=1e-13)
+    np.testing.assert_allclose(sim.state.velocity[0], 0.0, atol=1e-13)

@@ -89,10 +89,10 @@ def violation(p: Problem, s: Solution) -> float:
     scale = np.maximum(scale, np.linalg.norm(own * r, axis=1))
     # what drowns in the rounding of the velocities
     missed = np.where(missed > 1e-14 * speed, missed, 0.0)
-    loaded = np.count_nonzero(scale)
+    loaded = np.count_nonzero(scale > 1e-14 * speed)
     if not missed.any():
         return 0.0
-    return float(missed.max() / math.sqrt(np.sum(scale**2) / loaded))
+    return float(missed.max() / math.sqrt(np.sum(scale**2) / max(loaded, 1)))
 
 
 # ---------------------------------------------------------------------- two hundred problems

@@ -80,7 +80,9 @@ def possible(space: ForceSpace) -> dict[str, Any]:
         "dim_F": space.dimension,
         "dim_resultants": space.resultant_dimension,
         "always": {"sliding": int((always == 1).sum()), "open": int((always == 2).sum())},
-        "unbounded": [f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(space.unbounded)],
+        "unbounded": list(
+            dict.fromkeys(f"{p.first[k]}–{p.second[k]}" for k in np.flatnonzero(space.unbounded))
+        ),
     }
 
 
@@ -184,6 +186,7 @@ def columns(space: ForceSpace, bounds: Bounds | None) -> dict[str, list[Any]]:
     table: dict[str, list[Any]] = {
         "first": p.first.tolist(),
         "second": p.second.tolist(),
+        **({} if space.pairs == space.contacts else {"contact": p.contact.tolist()}),
         "friction": p.friction.tolist(),
         "state": [("sticks", "slides", "no force")[k] for k in space.slides()],
     }

@@ -174,6 +174,6 @@ def refuse_overlaps(
     one, other = model.body_name(i), model.body_name(j)
     raise InputError(
         f"{one} at ({at}) {'overlaps' if j < n else 'is cut by'} {other} by {overlap:g},"
-        f" {overlap / model.width[i]:.2g} of its {'diameter' if model.round else 'width'}; move them apart, or set"
-        " scene.allow_overlaps = true"
+        f" {overlap / model.width[i]:.2g} of its {'diameter' if model.round else 'width'}; move"
+        " them apart, or set scene.allow_overlaps = true"
     )

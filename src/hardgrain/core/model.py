@@ -305,7 +305,7 @@ class Contacts:
     @property
     def known(self) -> bool:
         """Whether arms, widths and laws are there."""
-        return self.arm_first.shape == self.normal.shape
+        return self.arm_first.shape == self.normal.shape and bool(self.width.all())
 
     @property
     def rows(self) -> ContactRows:

@@ -189,7 +189,7 @@ class Packing:
 
     @cached_property
     def arms(self) -> Floats:
-        """The radius for an equation of torques, 1 for one of forces (rows,): all become forces."""
+        """A length for an equation of torques, 1 for one of forces (rows,): all become forces."""
         arms = np.ones(self.free.shape)
         arms[: self.radius.size, self.dim :] = self.radius[:, None]
         arms_of_rows: Floats = arms.ravel()[self.rows]

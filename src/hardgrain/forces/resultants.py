@@ -88,7 +88,7 @@ def open_within(p: Packing) -> int:
 
 
 def _blocks(p: Packing) -> Floats:
-    """What the components of each point give to the resultant it is part of (m, 3 or 6, dim)."""
+    """What the components of each point give to its contact's resultant (m, dim + ns, dim)."""
     dim = p.dim
     group, ns = p.contact, p.free.shape[1] - p.dim
     count = p.pairs

@@ -106,6 +106,8 @@ ABOUT = {
     "contacts/torque": ("force length time", "torque impulse of the last step on second"),
     "contacts/law": ("row", "law of materials a <= b: a x their number + b; then the named ones"),
     "contacts/feature": ("none", "which of the contact points of its two bodies it is"),
+    "contacts/arm_first": ("length", "from the centre of first to the contact, at its start"),
+    "contacts/arm_second": ("length", "from the centre of second, or a wall's pivot, likewise"),
     "contacts/spring": ("length", "tangential elongation of a soft contact, on second"),
     "history": ("mixed", "solver history, one row per step"),
     "walls/force": ("force", "total force of the grains on each wall, one row per step"),
@@ -182,7 +184,7 @@ class Layout:
     order: bool  # whether grains are held in another order than that of their numbers
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
     moments: bool = False  # whether some grains have unequal moments of inertia
-    shapes: bool = False  # whether some grains are not round; contacts then keep their feature
+    shapes: bool = False  # whether some grains are not round; contacts then keep feature and arms
 
     @classmethod
     def of(
@@ -252,6 +254,8 @@ class Layout:
             found["contacts/spring"] = Rows.of("f8", (dim,), some)
         if self.shapes:
             found["contacts/feature"] = Rows.of("i4", (), some)
+            found["contacts/arm_first"] = Rows.of("f8", (dim,), some)
+            found["contacts/arm_second"] = Rows.of("f8", (dim,), some)
         if self.named_laws:
             found["contacts/law"] = Rows.of("i4", (), some)
         found = {n: r for n, r in found.items() if 0 not in r.row and r.kind.itemsize}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Run, Snapshot, understood
 from hardgrain.measure.stress import grain_stress
+from hardgrain.measure.structure import contact_numbers
 
 __all__ = [
     "Cell",
@@ -93,9 +94,7 @@ def coordination(snap: Snapshot) -> NDArray[np.int32]:
     """Contacts of each grain that bear a force (n,), walls included; −1 where not stored."""
     if not snap.stored:
         return np.full(snap.n, -1, np.int32)
-    c, loaded = snap.contacts, snap.loaded
-    both = np.concatenate([c.first[loaded], c.second[loaded]])
-    return np.bincount(both, minlength=snap.n)[: snap.n].astype(np.int32)
+    return contact_numbers(snap).astype(np.int32)
 
 
 def kinds(run: Run) -> list[str]:

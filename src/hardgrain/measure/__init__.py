@@ -24,6 +24,7 @@ _PUBLIC = {
     "Block": "region",
     "Snapshot": "snapshot",
     "Tube": "region",
+    "alignment": "orientation",
     "angular_momentum": "energy",
     "balance": "energy",
     "bond_order": "order",
@@ -54,6 +55,7 @@ _PUBLIC = {
     "momentum": "energy",
     "natural_region": "region",
     "non_affine": "displacement",
+    "orientation_order": "orientation",
     "overlap_distribution": "overlaps",
     "packing_fraction": "structure",
     "pair_correlation": "correlation",
@@ -118,6 +120,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.measure.janssen import janssen_profile
     from hardgrain.measure.losses import dissipation
     from hardgrain.measure.order import bond_order, steinhardt
+    from hardgrain.measure.orientation import alignment, orientation_order
     from hardgrain.measure.overlaps import overlap_distribution
     from hardgrain.measure.region import Ball, Block, Tube, natural_region
     from hardgrain.measure.snapshot import Snapshot, snapshots

@@ -100,6 +100,8 @@ _UNLESS_GIVEN = {
     ("", "width"): "of the kernel; by default a mean diameter, or a cell where cells are larger",
     ("", "axis"): "x, y or z; by default that of gravity",
     ("", "wall"): "required: the name of a wall",
+    ("", "by"): "pair or point: contacts of two bodies, by default, or points of these",
+    ("orientations", "fold"): "k of psi_k; by default that of the grains' own symmetry",
     ("", "body"): "required: the name of a wall, or the number of a grain",
     ("granular-temperature", "length"): (
         "around each grain, within which the mean velocity is taken; by default all grains"

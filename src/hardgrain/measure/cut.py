@@ -41,7 +41,7 @@ POINTS = 1 << 14
 APART = 1e-9
 # [points] Points of Gauss in each layer between the corners of a polyhedron, and layers at most.
 # Between corners the areas are smooth but for where the border begins to cut; fewer give less than
-# the six digits that they have.
+# the four digits that they have.
 NODES, LAYERS = 12, 24
 
 

@@ -16,6 +16,7 @@ from scipy.spatial import ConvexHull
 
 from hardgrain.core.model import Floats, Model
 from hardgrain.core.solids import Solids
+from hardgrain.scene import grain_shape
 
 __all__ = [
     "Corners",
@@ -30,7 +31,7 @@ __all__ = [
 
 # [sides] Sides of the polygon, or corners of the polyhedron, that stand for a full circle or ball
 # of a rounded part, by dimension. Polytopes are as large as the shape, so that only the place of
-# what is cut off is rounded; with 64 sides by 10⁻⁵ of the grain, with fewer by more.
+# what is cut off is rounded, by up to 10⁻⁵ of the grain in 2D and 10⁻⁴ in 3D; with fewer by more.
 SIDES = {2: 64, 3: 256}
 Index = NDArray[np.intp]
 
@@ -46,17 +47,8 @@ def equivalent_radius(model: Model) -> Floats:
 
 def frames(model: Model, orientation: Floats) -> Floats:
     """(n, dim, dim) matrices that turn vectors of each grain's own frame into the world's."""
-    if model.dim == 2:
-        angle = orientation[: model.n, 0]
-        c, s = np.cos(angle), np.sin(angle)
-        return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], axis=1)
-    x, y, z, w = orientation[: model.n].T
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], axis=1)
+    turn: Floats = grain_shape.frames(orientation[: model.n])[:, : model.dim, : model.dim]
+    return turn
 
 
 class Corners(NamedTuple):
@@ -102,9 +94,9 @@ def spans(model: Model, orientation: Floats) -> tuple[Floats, Floats]:
     return below, np.maximum.reduceat(c.place + r, c.start, axis=0)
 
 
-def round_sides(dim: int) -> Floats:
-    """Unit vectors in all directions, evenly spread, shape (SIDES, dim)."""
-    k = np.arange(SIDES[dim]) + 0.5
+def round_sides(dim: int, count: int | None = None) -> Floats:
+    """Unit vectors in all directions, evenly spread, shape (count or SIDES, dim)."""
+    k = np.arange(SIDES[dim] if count is None else count) + 0.5
     if dim == 2:
         angle = 2.0 * np.pi / k.size * k
         return np.column_stack([np.cos(angle), np.sin(angle)])

@@ -1,9 +1,11 @@
 """Overlaps: how far the rule that grains do not interpenetrate is broken.
 
-Each overlap is relative to the diameter of the smaller of its two grains (of the grain, at a wall).
+Each overlap is relative to the diameter of the smaller of its two grains (of the grain, at a wall),
+or to the least width of the narrower one where they are not round.
 Among large grains, a small one that has been swallowed would hardly show in mean diameters.
 
-The gaps are those that the last step found when it began, as the run file keeps them.
+The gaps are those that the last step found when it began, as the run file keeps them; or they are
+found anew of all grains and walls where they are now, whether or not a step knew their contact.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.contact.gaps import gaps
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
@@ -22,7 +25,7 @@ from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Overlaps", "overlap_distribution", "overlaps"]
+__all__ = ["Overlaps", "overlap_distribution", "overlaps", "worst_overlap_now"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,29 @@ def overlaps(source: Source, frame: int = -1) -> Overlaps:
     bearing = overlap[c.normal_impulse() != 0.0]
     mean = float(bearing.mean()) if bearing.size else 0.0
     return Overlaps(float(overlap.max(initial=0.0)), mean, overlap)
+
+
+def worst_overlap_now(source: Source, frame: int = -1) -> tuple[float, int, int]:
+    """The worst overlap of any two bodies where they are, relative as above, and the two bodies.
+
+    All pairs of grains whose balls meet and all pairs of a grain and a wall are looked at. Without
+    any overlap it is 0, of the bodies −1 and −1.
+    """
+    snap = snapshot(source, frame)
+    model, state, n = snap.model, snap.state, snap.n
+    near = snap.tree.query_pairs(2.0 * float(snap.radius.max(initial=0.0)), output_type="ndarray")
+    near = near[np.lexsort(near.T[::-1])].reshape(-1, 2)
+    walls = np.stack(np.meshgrid(np.arange(n), np.arange(n, model.bodies)), -1).reshape(-1, 2)
+    first, second = np.concatenate([near, walls]).astype(np.int32).T.copy()
+    index, gap = gaps(model, state, first, second, np.zeros(model.bodies))
+    first, second = first[index], second[index]
+    share = np.maximum(-gap, 0.0) / np.minimum(
+        model.width[first], np.where(second < n, model.width[np.minimum(second, n - 1)], np.inf)
+    )
+    if not share.any():
+        return 0.0, -1, -1
+    k = int(share.argmax())
+    return float(share[k]), int(model.number[first[k]]), int(model.number[second[k]])
 
 
 def overlap_distribution(
@@ -76,6 +102,20 @@ def _overlaps(snap: Snapshot) -> xr.Dataset:
         {
             "worst": ((), found.worst, about("smaller diameter", "worst overlap")),
             "mean": ((), found.mean, about("smaller diameter", "mean overlap")),
+        }
+    )
+
+
+@of_frame("overlaps-now", "worst overlap of any two bodies where they are, found anew")
+def _overlaps_now(snap: Snapshot) -> xr.Dataset:
+    import xarray as xr
+
+    worst, first, second = worst_overlap_now(snap)
+    return xr.Dataset(
+        {
+            "worst": ((), worst, about("smaller diameter", "worst overlap")),
+            "first": ((), first, about("1", "first body, -1: none overlap")),
+            "second": ((), second, about("1", "second body, -1: none overlap")),
         }
     )
 

@@ -27,6 +27,7 @@ from hardgrain.measure.catalogue import (
     rotation_axes,
 )
 from hardgrain.measure.region import as_region
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.stress import stress_units
 from hardgrain.measure.wall_energy import wall_loads
@@ -97,8 +98,9 @@ def slices(
     """Sums over slices of walls (bins, dim + 2): pressing force, other components, contacts.
 
     ``place`` maps points (k, dim) to coordinates that are compared with the edges; points beyond
-    count in the outermost slices.
+    count in the outermost slices. Faces press in the centre of their force.
     """
+    snap = seen(snap)
     on = np.isin(snap.contacts.second - snap.n, walls)
     press, along = snap.normal_force[on], snap.tangential_force[on]
     bins = edges.size - 1

@@ -11,7 +11,7 @@ All parts of a simplex that hold the new corner are tried, and the nearest point
 harm. The search ends when the new corner is part of the simplex already, or when |v| does not
 decrease any more, but for a few times: |v| is flat about its minimum, so that it stays the same to
 rounding while its direction still improves by up to 1e-8. The direction with the largest lower
-bound of all is taken.
+bound of all is kept beside the last one.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
         """The shortest way from core a to core b: corners of its simplex, direction, length.
 
         Four corners: the cores overlap. No corner: the distance is not below ``limit``. The
-        weights and corners of the simplex are left in the room.
+        weights and corners of the simplex are left in the room, and the direction of the largest
+        lower bound.
         """
         corner, room, a, b = cores.corner, cores.room, cores.a, cores.b
         dx, dy, dz = cores.apart
@@ -152,7 +153,7 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
         if dx * dx + dy * dy + dz * dz == 0.0:
             vx = 1.0
         m, old, length = 0, math.inf, math.sqrt(vx * vx + vy * vy + vz * vz)
-        low, nx, ny, nz, sideways = -math.inf, 1.0, 0.0, 0.0, 0
+        low, sideways = -math.inf, 0
         for _ in range(ITERATIONS):
             i = highest(corner, a.corner, a.corner_end, vx, vy, vz)
             j = highest(corner, b.corner, b.corner_end, -vx, -vy, -vz)
@@ -163,7 +164,8 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
             if along >= limit * length:
                 return 0, vx, vy, vz, length
             if m > 0 and along > low * length:
-                low, nx, ny, nz = along / length, vx / length, vy / length, vz / length
+                low = along / length
+                room.best[0], room.best[1], room.best[2] = vx / length, vy / length, vz / length
             known = along >= old
             for s in range(m):
                 known = known or (room.pick[s, 0] == i and room.pick[s, 1] == j)
@@ -179,8 +181,8 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
             m, vx, vy, vz, old = left, x, y, z, square
             length = math.sqrt(square)
             if m == 4 or length <= NOTHING * cores.extent:
-                return 4, nx, ny, nz, 0.0
-        return m, nx, ny, nz, length
+                return 4, 1.0, 0.0, 0.0, 0.0
+        return m, vx / length, vy / length, vz / length, length
 
     @jit
     def witnesses(cores, m):

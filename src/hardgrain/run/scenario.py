@@ -117,6 +117,13 @@ class Scenario(Spec):
                     f"{where} is {value:g}, a law that the rigid solver cannot carry; leave it out,"
                     " or give solver.kind = 'gauss-seidel'"
                 )
+        if isinstance(self.engine, RigidGrains) and self.engine.geometry == "end":
+            for k, grains in enumerate(self.scene.grains):
+                if grains.shaped:
+                    raise ValueError(
+                        f"engine.geometry is 'end', but scene.grains[{k}] has a shape; contact"
+                        " points of such grains are those at the start of a step, so give 'start'"
+                    )
         return self
 
 

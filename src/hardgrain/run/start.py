@@ -15,6 +15,7 @@ from hardgrain.io.frame import Frame, Record
 from hardgrain.io.packings import is_packing, read_packing
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Scenario, Start, stored_scenario
+from hardgrain.run.start_shapes import take_shapes
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.scene.spec import Grains
 from hardgrain.step.numbers import farthest, refuse_unfit
@@ -107,11 +108,13 @@ def beginning(scenario: Scenario, start: State | GrainArrays | None) -> Beginnin
         grains = start
     else:
         state = start
+    old = None
     if scenario.start is not None:
-        grains, state, walls, dt = _start_from(scenario.start, scenario.scene.dimension)
+        grains, state, walls, old = _start_from(scenario.start, scenario.scene.dimension)
+        dt = None if old is None else old.dt
     packed = 0
     if grains is not None:
-        scenario, grains, packed = _in_sets(scenario, grains)
+        scenario, grains, packed = _in_sets(scenario, grains, old)
     return Beginning(scenario, grains, packed, state, walls, dt)
 
 
@@ -130,7 +133,9 @@ def grains_of(frame: Frame | Record, model: dict[str, Any]) -> GrainArrays:
     return GrainArrays(frame.position[:n], model["radius"][id], *moving, turned, shape)
 
 
-def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainArrays, int]:
+def _in_sets(
+    scenario: Scenario, grains: GrainArrays, old: Scenario | None
+) -> tuple[Scenario, GrainArrays, int]:
     """Grains of a start in the sets of a scene, the new grains of its other sets behind them.
 
     Sets without a place are theirs; or, where all have one, those that come first and would place
@@ -169,22 +174,26 @@ def _in_sets(scenario: Scenario, grains: GrainArrays) -> tuple[Scenario, GrainAr
                 " insert, or give the set a place"
             )
     if len(theirs) == 1:
-        grains = replace(grains, group=np.full_like(grains.group, theirs[0]))
+        group = np.full_like(grains.group, theirs[0])
     elif len(counts) > len(theirs):
         raise InputError(
             f"start holds {len(counts)} sets of grains; the scene has {len(theirs)}, and needs"
             " as many, or one for all"
         )
     else:
-        grains = replace(grains, group=np.array(theirs, np.int32)[grains.group])
+        group = np.array(theirs, np.int32)[grains.group]
+    if old is not None and grains.shape is not None:
+        scene, shape = take_shapes(scene, scenario.seed, group, old, grains)
+        grains = replace(grains, shape=shape)
+    grains = replace(grains, group=group)
     placed = scene.place_grains(scenario.seed, grains, theirs)
     return scenario.model_copy(update={"scene": scene}), placed, grains.group.size
 
 
 def _start_from(
     start: Start, dimension: int
-) -> tuple[GrainArrays, State | None, list[tuple[str, int]] | None, float | None]:
-    """Grains of a file and, if it is an earlier run, its state, walls (name and kind) and dt."""
+) -> tuple[GrainArrays, State | None, list[tuple[str, int]] | None, Scenario | None]:
+    """Grains of a file and, if it is an earlier run, its state, walls (name, kind) and scenario."""
     if is_packing(start.file):
         return read_packing(start.file, start.frame, dimension), None, None, None
     with RunFile(start.file) as file:
@@ -194,11 +203,11 @@ def _start_from(
             raise InputError(
                 f"start.frame is {start.frame}; {start.file} has {len(file)} frames"
             ) from None
-        model, names, dt = file.model, file.wall_names, stored_scenario(file.header, start.file).dt
+        model, names, old = file.model, file.wall_names, stored_scenario(file.header, start.file)
     if rows is None:
         raise InputError(
             f"start.frame is {start.frame}, a frame of {start.file} without contacts; choose one"
             " whose contacts were stored"
         )
     walls = list(zip(names, model["wall_kind"].tolist()))
-    return grains_of(frame, model), frame.state(rows), walls, dt
+    return grains_of(frame, model), frame.state(rows), walls, old

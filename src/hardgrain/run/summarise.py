@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hardgrain.kernels import compile_seconds
+from hardgrain.measure.outline import equivalent_radius
 from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.exchange import FLOWS, Flow
 from hardgrain.run.monitor import CLOSING, SHARE
@@ -30,6 +31,8 @@ def summarise(
     """Look at the last state once more, and say what the run did."""
     t, solver, steps = sim.totals, sim.scenario.solver, sim.state.step
     diameter = 2.0 * float(sim.exchange.everyone.radius.mean())
+    if not sim.model.round and sim.model.n:
+        diameter = 2.0 * float(equivalent_radius(sim.model).mean())
     report, found, unique = sim.report, None, None
     if sim.engine.softness is None:
         with sim.engine.seconds.of("watch"):
@@ -100,9 +103,12 @@ def _warnings(sim: Simulation, found: Rigidity | None) -> Iterator[str]:
             f" {finer if soft is None else 'a larger engine.stiffness'}"
         )
     step = sim.dt if soft is None else soft.step
-    travel = t.fastest * step / (2.0 * float(sim.exchange.everyone.radius.min()))
+    smallest, what = 2.0 * float(sim.exchange.everyone.radius.min()), "diameter"
+    if not sim.model.round and sim.model.n:
+        smallest, what = float(sim.model.width.min()), "width"
+    travel = t.fastest * step / smallest
     if travel > 0.5:
         yield (
-            f"a grain moved {travel:.2g} of the smallest diameter in one step and may have"
+            f"a grain moved {travel:.2g} of the smallest {what} in one step and may have"
             " passed through another; use a smaller dt"
         )

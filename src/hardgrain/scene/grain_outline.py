@@ -19,7 +19,16 @@ from hardgrain.core.solids import Solids
 from hardgrain.scene.grain_shape import Rows, frames, once_for, rows_of
 from hardgrain.scene.polygon_union import SAME, once, rim_of_all
 
-__all__ = ["BEGIN", "CLOSE", "LINE", "Outlines", "outlines_2d", "rounded_hull", "seen_3d"]
+__all__ = [
+    "BEGIN",
+    "CLOSE",
+    "LINE",
+    "Outlines",
+    "outlines_2d",
+    "part_loops",
+    "rounded_hull",
+    "seen_3d",
+]
 
 ARC = 64  # corners of a full circle; a disk 400 pixels wide is off by a quarter of a pixel
 BEGIN, LINE, CLOSE = 0, 1, 2  # what the pen does to reach a point: jump, draw, close the loop
@@ -62,14 +71,16 @@ def outlines_2d(solids: Solids, orientation: Floats) -> Outlines:
 
 def shape_outlines(solids: Solids) -> Outlines:
     """Outlines of all shapes of the table in 2D, in their own frame [size]."""
-    corners = _padded(solids)[:, :, :2]
-    around = rounded_hull(corners, solids.radius)
-    ends = solids.part_start.tolist()
-    loops = []
-    for i, j in itertools.pairwise(ends):
-        parts = [once(around[p]) for p in range(i, j)]
-        loops.append(parts if j == i + 1 else rim_of_all(parts))
-    return _closed(loops)
+    ends, parts = solids.part_start.tolist(), part_loops(solids)
+    return _closed(
+        [parts[i:j] if j == i + 1 else rim_of_all(parts[i:j]) for i, j in itertools.pairwise(ends)]
+    )
+
+
+def part_loops(solids: Solids) -> list[Floats]:
+    """Outlines of all parts of the table in 2D, (k, 2) each [size]."""
+    around = rounded_hull(_padded(solids)[:, :, :2], solids.radius)
+    return [once(loop) for loop in around]
 
 
 def _padded(solids: Solids) -> Floats:

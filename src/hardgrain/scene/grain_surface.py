@@ -17,7 +17,7 @@ from scipy.spatial import ConvexHull
 
 from hardgrain.core.model import Floats
 from hardgrain.core.solids import Solids
-from hardgrain.scene.grain_outline import shape_outlines
+from hardgrain.scene.grain_outline import part_loops, shape_outlines
 from hardgrain.scene.grain_shape import (
     GrainShape,
     Part,
@@ -63,14 +63,19 @@ class GrainSurfaces(NamedTuple):
     grain: Rows  # (cells,) thing to which each polygon belongs
 
 
-def shape_surfaces(solids: Solids, dim: int, fineness: int = FINENESS) -> list[GrainSurface]:
-    """The surface of every shape of the table."""
-    return once_for(solids, _surfaces, dim, fineness)
+def shape_surfaces(
+    solids: Solids, dim: int, fineness: int = FINENESS, convex: bool = False
+) -> list[GrainSurface]:
+    """The surface of every shape of the table; ``convex``: in 2D as parts, which may overlap."""
+    return once_for(solids, _surfaces, dim, fineness, convex)
 
 
-def _surfaces(solids: Solids, dim: int, fineness: int) -> list[GrainSurface]:
+def _surfaces(solids: Solids, dim: int, fineness: int, convex: bool) -> list[GrainSurface]:
     if dim == 3:
         return [_solid(shape, fineness) for shape in grain_shapes(solids, dim)]
+    if convex:
+        parts, ends = part_loops(solids), solids.part_start.tolist()
+        return [_flat(parts[i:j]) for i, j in itertools.pairwise(ends)]
     outlines = once_for(solids, shape_outlines)
     return [_flat(outlines.loops(k)) for k in range(len(solids.part_start) - 1)]
 
@@ -146,8 +151,8 @@ class _Table(NamedTuple):
     cell_start: Rows  # (shapes + 1,)
 
 
-def _table(solids: Solids, dim: int, fineness: int) -> _Table:
-    surfaces = shape_surfaces(solids, dim, fineness)
+def _table(solids: Solids, dim: int, fineness: int, convex: bool) -> _Table:
+    surfaces = shape_surfaces(solids, dim, fineness, convex)
     cells = [cell for s in surfaces for cell in s.cells]
     return _Table(
         np.concatenate([np.zeros((0, 3)), *(s.points for s in surfaces)]),
@@ -159,11 +164,15 @@ def _table(solids: Solids, dim: int, fineness: int) -> _Table:
 
 
 def grain_surfaces(
-    solids: Solids, orientation: Floats, centre: Floats, fineness: int = FINENESS
+    solids: Solids,
+    orientation: Floats,
+    centre: Floats,
+    fineness: int = FINENESS,
+    convex: bool = False,
 ) -> GrainSurfaces:
     """Surfaces of grains where they are; centres are (n, dim)."""
     dim = centre.shape[1]
-    table = once_for(solids, _table, dim, fineness)
+    table = once_for(solids, _table, dim, fineness, convex)
     rows, grain = rows_of(table.point_start, solids.shape)
     points = placed(solids, frames(orientation), table.points[rows], grain)
     points[:, :dim] += centre[grain]

@@ -115,24 +115,20 @@ def _in_space(part: Part) -> Mass:
         return Mass(4 / 3 * math.pi * r**3, np.zeros(3), np.eye(3) * 4 / 15 * math.pi * r**5)
     if len(x) == 2:
         return _capsule(x, r)
-    total = NOTHING
+    total = _tetrahedra(part)
+    if r == 0.0:
+        return total
     lacks = np.full(len(x), 2.0 * math.pi)  # solid angle of the sector at each corner
     line, square = np.zeros((len(x), 3)), np.zeros((len(x), 3, 3))
     for rim, n in zip(part.face, part.normal, strict=True):
         face = NOTHING
         for j, k in itertools.pairwise(rim[1:]):
             a, b, c = x[rim[0]], x[j], x[k]
-            det, s = float(a @ np.cross(b, c)), a + b + c
-            sides = np.array([a, b, c, s])
-            total += Mass(det / 6.0, det / 24.0 * s, det / 120.0 * sides.T @ sides)
-            area = 0.5 * float(n @ np.cross(b - a, c - a))
-            face += Mass(area, area / 3.0 * s, area / 12.0 * sides.T @ sides)
+            area, sides = 0.5 * float(n @ np.cross(b - a, c - a)), np.array([a, b, c, a + b + c])
+            face += Mass(area, area / 3.0 * sides[3], area / 12.0 * sides.T @ sides)
         for k, c in enumerate(rim):
-            u, v = x[rim[k - 1]] - x[c], x[rim[(k + 1) % len(rim)]] - x[c]
-            lacks[c] -= _angle(u, v)
+            lacks[c] -= _angle(x[rim[k - 1]] - x[c], x[rim[(k + 1) % len(rim)]] - x[c])
         total += _prism(face, n, r)
-    if r == 0.0:
-        return total
     for (i, j), faces in zip(part.edge, part.edge_face, strict=True):
         a, b = part.normal[faces]
         along = x[j] - x[i]
@@ -150,6 +146,15 @@ def _in_space(part: Part) -> Mass:
         ball = 0.5 * (square[c] + square[c].T)
         total += Mass(lacks[c] * r**3 / 3.0, 0.25 * r**4 * line[c], 0.2 * r**5 * ball).moved(x[c])
     return total
+
+
+def _tetrahedra(part: Part) -> Mass:
+    """The core: all tetrahedra from the origin to the triangles of its faces."""
+    some = [(rim[0], j, k) for rim in part.face for j, k in itertools.pairwise(rim[1:])]
+    a, b, c = part.corner[np.array(some)].transpose(1, 0, 2)
+    det, s = np.einsum("ta,ta->t", a, np.cross(b, c)), a + b + c
+    second = sum((v * det[:, None]).T @ v for v in (a, b, c, s))
+    return Mass(float(det.sum()) / 6.0, det @ s / 24.0, np.asarray(second) / 120.0)
 
 
 def _disk(area: float, second: float) -> Mass:

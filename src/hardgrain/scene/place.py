@@ -11,11 +11,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
-from hardgrain.scene._base import Finite, NotNegative, Numbers, Share, Spec, plain
+from hardgrain.scene._base import Finite, NotNegative, Numbers, Share, Spec, Whole, plain
 from hardgrain.scene.cells import SLACK, loosely, on_grid
 
 __all__ = [
-    "At", "Deposit", "Grid", "Loose", "Placement", "entrances", "place", "worst_overlap",
+    "At", "Deposit", "Grid", "Loose", "Placement", "Voronoi", "entrances", "place", "worst_overlap",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,25 @@ class At(Spec):
     ) = None
 
 
-Placement = Annotated[Grid | Deposit | Loose | At, Field(discriminator="kind")]
+class Voronoi(_Region):
+    """A region filled with convex cells, each a grain with a shape of its own: a dense start.
+
+    The cells are those of random points. Neighbours have the same gap everywhere, and the ends of
+    the region half of it. Walls and grains of other sets are not avoided.
+    """
+
+    kind: Literal["voronoi"] = "voronoi"
+    # gap between neighbours [region over number of grains, its side]
+    gap: Annotated[float, Field(strict=True, gt=0.0, le=0.5), BeforeValidator(plain)] = 0.01
+    # how often all points move to the centres of their cells, which makes these more alike [1]
+    rounds: Annotated[Whole, Field(ge=0, le=1000)] = 5
+    # radius of edges and corners, over that of the largest disk or ball inside [1]
+    rounding: Annotated[float, Field(strict=True, ge=0.0, le=0.999), BeforeValidator(plain)] = 0.0
+    # axes along which the scene repeats and the cells go on at the other end of the region
+    periodic: list[Literal["x", "y", "z"]] = []
+
+
+Placement = Annotated[Grid | Deposit | Loose | At | Voronoi, Field(discriminator="kind")]
 
 
 # Absurd lengths overflow to inf, which is then compared like any other length.
@@ -136,6 +154,7 @@ def place(
             )
     if isinstance(placement, Grid):
         return on_grid(placement, low, high, radius, rng, periodic, walls)
+    assert not isinstance(placement, Voronoi)  # its cells have their places
     if isinstance(placement, Loose):
         return loosely(low, high, radius, rng, periodic, walls)
     return _deposited(low, high, radius, rng, periodic, taken_position, taken_radius, walls)

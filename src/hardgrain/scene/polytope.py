@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "PLATONIC", "Part", "ball", "box", "capsule", "hull", "platonic", "polygon", "random_polygon",
-    "random_polyhedron", "regular_polygon", "rounded",
+    "random_polyhedron", "regular_polygon", "rounded", "shrunk",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -88,20 +88,22 @@ def hull(corners: Floats, radius: float = 0.0) -> Part:
     x = np.asarray(corners, float)
     size = float(np.ptp(x, axis=0).max())
     found = ConvexHull((x - x.mean(axis=0)) / size)
-    # Triangles of one plane are one face: planes are compared one after the other.
-    planes: list[Floats] = []
-    members: list[set[int]] = []
-    for simplex, plane in zip(found.simplices, found.equations, strict=True):
-        for k, known in enumerate(planes):
-            if np.abs(found.points[simplex] @ known[:3] + known[3]).max() < CLOSE and (
-                known[:3] @ plane[:3] > 0.0
-            ):
-                members[k].update(simplex.tolist())
-                break
-        else:
-            planes.append(plane)
-            members.append(set(simplex.tolist()))
-    rims = [_rim(found.points, sorted(m), p[:3]) for m, p in zip(members, planes, strict=True)]
+    rims: list[tuple[int, ...]] = []
+    face = np.full(len(found.simplices), -1)
+    for first, plane in enumerate(found.equations):
+        if face[first] >= 0:
+            continue
+        # Triangles of one plane are one face: it grows over its neighbours while they lie in it.
+        face[first], rest, members = len(rims), [first], set(found.simplices[first].tolist())
+        while rest:
+            for other in found.neighbors[rest.pop()].tolist():
+                x_other = found.points[found.simplices[other]]
+                flat = np.abs(x_other @ plane[:3] + plane[3]).max() < CLOSE
+                if face[other] < 0 and flat and plane[:3] @ found.equations[other, :3] > 0.0:
+                    face[other] = len(rims)
+                    rest.append(other)
+                    members.update(found.simplices[other].tolist())
+        rims.append(_rim(found.points, sorted(members), plane[:3]))
     used = sorted({c for rim in rims for c in rim})
     number = {c: k for k, c in enumerate(used)}
     rims = sorted(tuple(number[c] for c in rim) for rim in rims)
@@ -209,7 +211,7 @@ def random_polygon(sides: int, rng: np.random.Generator) -> Floats:
         n = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         m, far = np.roll(n, -1, axis=0), np.roll(away, -1)
         det = n[:, 0] * m[:, 1] - n[:, 1] * m[:, 0]
-        if det.min() < 0.2:  # two lines are almost parallel, or turn too far
+        if det.min() < 0.2 or (n * m).sum(axis=1).min() < -0.8:  # a corner is too blunt or sharp
             continue
         x = np.stack([away * m[:, 1] - far * n[:, 1], far * n[:, 0] - away * m[:, 0]], 1)
         x /= det[:, None]
@@ -234,7 +236,7 @@ def random_polyhedron(corners: int, rng: np.random.Generator) -> Floats:
     return np.asarray(x * rng.uniform(1.0, 1.5, 3))
 
 
-# ------------------------------------------------------------------ rounded ones
+# ------------------------------------------------------------------ rounded ones, and smaller ones
 def rounded(part: Part, share: float, dim: int) -> Part:
     """A sharp part whose faces stay where they are while its edges and corners become round.
 
@@ -242,28 +244,38 @@ def rounded(part: Part, share: float, dim: int) -> Part:
     largest disk or ball within.
     """
     from scipy.optimize import linprog
-    from scipy.spatial import HalfspaceIntersection
 
-    x, n = part.corner[:, :dim], part.normal[:, :dim]
-    size = float(np.ptp(x, axis=0).max())
-    x = x / size
-    away = np.array([float(normal @ x[rim[0]]) for normal, rim in zip(n, part.face, strict=True)])
+    n, away, size = _planes(part, dim)
     # The largest ball: its centre c and radius r, with n·c + r ≤ away at every face.
     best = linprog(
-        np.append(np.zeros(dim), -1.0), np.hstack([n, np.ones((len(n), 1))]), away,
+        np.append(np.zeros(dim), -1.0), np.hstack([n, np.ones((len(n), 1))]), away / size,
         bounds=[(None, None)] * dim + [(0.0, None)],
     )  # fmt: skip
-    r = share * float(best.x[-1])
-    planes = np.hstack([n, (r - away)[:, None]])
-    core = HalfspaceIntersection(planes, best.x[:dim]).intersections
+    r = share * float(best.x[-1]) * size
+    return replace(shrunk(part, r, dim, best.x[:dim] * size), radius=r)
+
+
+def shrunk(part: Part, by: float, dim: int, within: Floats) -> Part:
+    """What is left of a sharp part if all its faces move in; ``within`` is a point of the rest."""
+    from scipy.spatial import HalfspaceIntersection
+
+    n, away, size = _planes(part, dim)
+    planes = np.hstack([n, (by - away + n @ within)[:, None] / size])
+    core = HalfspaceIntersection(planes, np.zeros(dim)).intersections
     keep = [k for k in range(len(core)) if not _near(core[:k], core[k])]
-    core = core[keep] * size
+    core = core[keep]
     if dim == 3:
-        core = core[np.lexsort(core.round(9 - math.floor(math.log10(size))).T)]
-        return hull(core, r * size)
-    middle = core.mean(axis=0)
-    core = core[np.argsort(np.arctan2(*(core - middle).T[::-1]))]
-    return polygon(core, r * size)
+        core = core[np.lexsort(core.round(9).T)]
+        return hull(within + size * core)
+    core = core[np.argsort(np.arctan2(*core.T[::-1]))]
+    return polygon(within + size * core)
+
+
+def _planes(part: Part, dim: int) -> tuple[Floats, Floats, float]:
+    """Normals of the faces, their distances from the origin, and the size of a part."""
+    x, n = part.corner[:, :dim], part.normal[:, :dim]
+    away = [float(normal @ x[rim[0]]) for normal, rim in zip(n, part.face, strict=True)]
+    return n, np.array(away), float(np.ptp(x, axis=0).max())
 
 
 def _near(points: Floats, x: Floats) -> bool:

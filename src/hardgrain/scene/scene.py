@@ -35,7 +35,7 @@ from hardgrain.scene._checks import (
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
-from hardgrain.scene.place import entrances, place
+from hardgrain.scene.place import Voronoi, entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.scene_checks import (
     check_memory,
@@ -45,7 +45,14 @@ from hardgrain.scene.scene_checks import (
     moments_of,
 )
 from hardgrain.scene.shape_table import shape_table
-from hardgrain.scene.shaped import check_shapes, in_order_of, orientations_of, sizes_of, solids_of
+from hardgrain.scene.shaped import (
+    cells_at,
+    check_shapes,
+    in_order_of,
+    orientations_of,
+    sizes_of,
+    solids_of,
+)
 from hardgrain.scene.spec import ContactLaw, Grains, Material, Remove, Spec, Wall
 from hardgrain.scene.wall_checks import check_holes, check_images
 from hardgrain.scene.walls import WallRows
@@ -126,13 +133,15 @@ class Scene(Spec):
             at = f"scene.grains[{k}]"
             if spec.place is None:
                 raise InputError(
-                    f"{at}.place is missing; give a table with the kind 'grid', 'deposit', 'loose'"
-                    " or 'at', or take the grains from a file with [start]"
+                    f"{at}.place is missing; give a table with the kind 'grid', 'deposit', 'loose',"
+                    " 'voronoi' or 'at', or take the grains from a file with [start]"
                 )
             try:
                 form, half = sizes_of(spec, k, table, rng, dim)
                 around = None if self.allow_overlaps or spec.glued_to else walls
-                if spec.insert is None:
+                if isinstance(spec.place, Voronoi) and spec.insert is None and table is not None:
+                    x, r = cells_at(table, form, spec.place, periodic), half
+                elif spec.insert is None:
                     taken = position[there], radius[there]
                     x, r = place(spec.place, half, rng, dim, periodic, *taken, around)
                 else:
@@ -198,7 +207,7 @@ class Scene(Spec):
             with np.errstate(all="ignore"):
                 mass[mine] = density * (np.pi * r**2 if dim == 2 else 4 / 3 * np.pi * r**3)
                 moments[mine] = np.outer(mass[mine] * r**2, moments_of(spec, dim, at))
-                if spec.shape is not None:
+                if spec.shaped:
                     form, unit = solids.shape[mine], solids.size[mine]
                     mass[mine] = density * solids.volume[form] * unit**dim
                     moments[mine] = (mass[mine] * unit**2)[:, None] * solids.moments[form, -ns:]

@@ -16,10 +16,12 @@ from pydantic import TypeAdapter
 from hardgrain.core.model import Floats, Ints
 from hardgrain.core.solids import Solids
 from hardgrain.errors import InputError
+from hardgrain.scene.place import Voronoi
 from hardgrain.scene.polytope import ball
 from hardgrain.scene.shapes import Shape
 from hardgrain.scene.solid import Solid
 from hardgrain.scene.spec import Grains
+from hardgrain.scene.tessellation import tessellation
 
 __all__ = ["ShapeTable", "shape_table", "stored_solids"]
 
@@ -39,6 +41,10 @@ class ShapeTable:
         if self.count[k] == 1:
             return np.full(count, self.first[k], np.int32)
         return (self.first[k] + rng.integers(self.count[k], size=count)).astype(np.int32)
+
+    def all_rows(self, k: int) -> Ints:
+        """The rows of set k, in their order."""
+        return np.arange(self.first[k], self.first[k] + self.count[k], dtype=np.int32)
 
     def guess(self, group: Ints) -> Ints:
         """A row for each grain of which nothing but the set is known: the rows of it in turn."""
@@ -120,14 +126,18 @@ def _starts(counts: Sequence[int]) -> Ints:
 
 def shape_table(sets: Sequence[Grains], dim: int, seed: int) -> ShapeTable | None:
     """The table of a scene; None if all its grains are round."""
-    if all(spec.shape is None for spec in sets):
+    if not any(spec.shaped for spec in sets):
         return None
     solids: list[Solid] = []
     first, count = [], []
     for k, spec in enumerate(sets):
+        cells = spec.place if isinstance(spec.place, Voronoi) else None
         text = None if spec.shape is None else spec.shape.model_dump_json()
         try:
-            mine = _solids_of(text, dim, seed, k)
+            if cells is None:
+                mine = _solids_of(text, dim, seed)
+            else:
+                mine = _cells_of(cells.model_dump_json(), spec.count, dim, seed)
         except InputError as error:
             raise InputError(f"scene.grains[{k}].{error}") from None
         first.append(len(solids))
@@ -139,7 +149,10 @@ def shape_table(sets: Sequence[Grains], dim: int, seed: int) -> ShapeTable | Non
 def stored_solids(scenario: Mapping[str, Any], rows: Ints, radius: Floats) -> Solids:
     """The shapes of grains of a run, from its scenario as a file holds it, in nested tables."""
     scene = scenario["scene"]
-    sets = [Grains(shape=one.get("shape"), place=one.get("place")) for one in scene["grains"]]
+    sets = [
+        Grains(**{name: one.get(name) for name in ("count", "shape", "place")})
+        for one in scene["grains"]
+    ]
     table = shape_table(sets, scene["dimension"], scenario["seed"])
     if table is None or rows.max() >= len(table.solid):
         raise ValueError("shape")
@@ -147,9 +160,18 @@ def stored_solids(scenario: Mapping[str, Any], rows: Ints, radius: Floats) -> So
 
 
 @lru_cache(maxsize=64)
-def _solids_of(shape: str | None, dim: int, seed: int, k: int) -> tuple[Solid, ...]:
-    """Shapes of a set of grains, written as JSON; made once, since a scene is built many times."""
+def _solids_of(shape: str | None, dim: int, seed: int) -> tuple[Solid, ...]:
+    """A shape, written as JSON, as solids; made once, since a scene is built many times.
+
+    They depend on nothing but the seed, so that a scene with other sets can have the same ones.
+    """
     if shape is None:  # a disk or a ball of radius one
         return (Solid.of([ball(np.zeros(3), 1.0)], dim),)
     spec = _SHAPE.validate_json(shape)
-    return tuple(spec.solids(dim, np.random.default_rng([seed, k, 1])))
+    return tuple(spec.solids(dim, np.random.default_rng([seed, 1])))
+
+
+@lru_cache(maxsize=8)
+def _cells_of(place: str, count: int | None, dim: int, seed: int) -> tuple[Solid, ...]:
+    """Cells that fill a region, which is written as JSON; made once likewise."""
+    return tuple(tessellation(Voronoi.model_validate_json(place), count, dim, seed))

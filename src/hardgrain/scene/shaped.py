@@ -12,7 +12,7 @@ from hardgrain.core.solids import ROUND_GRAINS, Solids
 from hardgrain.core.wall_kinds import DISK, RECTANGLE
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import orientations, spin_vector
-from hardgrain.scene.place import At
+from hardgrain.scene.place import At, Voronoi
 from hardgrain.scene.scene_checks import check_sizes
 from hardgrain.scene.shape_table import ShapeTable, shape_table
 from hardgrain.scene.sizes import draw
@@ -22,7 +22,7 @@ from hardgrain.scene.walls import WallRow
 if TYPE_CHECKING:
     from hardgrain.scene.scene import GrainArrays
 
-__all__ = ["check_shapes", "in_order_of", "orientations_of", "sizes_of", "solids_of"]
+__all__ = ["cells_at", "check_shapes", "in_order_of", "orientations_of", "sizes_of", "solids_of"]
 
 # [1] Grains, or the room that they are given, are never so much larger than a shape that is meant
 # so: lengths were written in two units. Silt among boulders would need a larger number.
@@ -33,6 +33,10 @@ def sizes_of(
     spec: Grains, k: int, table: ShapeTable | None, rng: np.random.Generator, dim: int
 ) -> tuple[Ints, Floats]:
     """Row in the table of shapes and bounding radius of each grain of set k."""
+    if isinstance(spec.place, Voronoi):
+        assert table is not None
+        rows = table.all_rows(k)
+        return rows, table.radius(rows, None, "circumscribed")
     diameters = draw(1.0 if spec.diameter is None else spec.diameter, spec.size, rng, dim)
     check_sizes(diameters)
     if table is None:
@@ -42,6 +46,20 @@ def sizes_of(
         return rows, 0.5 * diameters
     given = None if spec.diameter is None else diameters
     return rows, table.radius(rows, given, spec.size_by or "circumscribed")
+
+
+def cells_at(table: ShapeTable, rows: Ints, place: Voronoi, periodic: Floats) -> Floats:
+    """Centres of the cells that fill a region (n, dim)."""
+    dim = periodic.size
+    for name in place.periodic:
+        axis = "xyz".index(name)
+        length = place.max[axis] - place.min[axis]
+        if abs(length - periodic[axis]) > 1e-9 * length:
+            raise InputError(
+                f"place.periodic holds {name!r}, and the region is {length:g} long there; the scene"
+                + (f" repeats after {periodic[axis]:g}" if periodic[axis] else " does not repeat")
+            )
+    return np.array([table.solid[row].centre[:dim] for row in rows])
 
 
 def in_order_of(placed: Floats, drawn: Floats, rows: Ints) -> Ints:
@@ -85,7 +103,7 @@ def check_shapes(
     sets: Sequence[Grains], radius: Floats, group: Ints, walls: Sequence[WallRow]
 ) -> None:
     """Refuse walls that shapes cannot touch, and lengths in different units."""
-    shaped = [k for k, spec in enumerate(sets) if spec.shape is not None]
+    shaped = [k for k, spec in enumerate(sets) if spec.shaped]
     if not shaped:
         return
     for wall in walls:

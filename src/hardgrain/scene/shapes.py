@@ -8,7 +8,8 @@ sphere has the diameter 1.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from hardgrain.errors import InputError
 from hardgrain.scene._base import Count, FileName, Flag, Numbers, Positive, Spec, plain
 from hardgrain.scene.corners import check_points, check_polygon, check_polyhedron
+from hardgrain.scene.place import Voronoi
 from hardgrain.scene.polytope import (
     Part,
     ball,
@@ -32,7 +34,19 @@ from hardgrain.scene.polytope import (
 )
 from hardgrain.scene.solid import Solid
 
-__all__ = ["Capsule", "Clump", "Cuboid", "MeshShape", "Polygon", "Polyhedron", "Shape"]
+if TYPE_CHECKING:
+    from hardgrain.scene.spec import Grains
+
+__all__ = [
+    "Capsule",
+    "Clump",
+    "Cuboid",
+    "MeshShape",
+    "Polygon",
+    "Polyhedron",
+    "Shape",
+    "refuse_beside_shape",
+]
 
 Floats = NDArray[np.float64]
 Points = Annotated[tuple[Numbers, ...], Field(min_length=1), BeforeValidator(plain)]
@@ -324,7 +338,7 @@ Shape = Annotated[
 
 def _unit(solid: Solid, literal: bool) -> Solid:
     """Lengths as they were given, or a circumscribed diameter of one."""
-    return solid if literal else solid.scaled(0.5 / solid.bound)
+    return solid if literal else replace(solid.scaled(0.5 / solid.bound), bound=0.5)
 
 
 def _refuse(kind: str, wanted: int, dim: int) -> None:
@@ -333,4 +347,33 @@ def _refuse(kind: str, wanted: int, dim: int) -> None:
         raise InputError(
             f"shape.kind is {kind!r}, a shape of {wanted}D; a scene of dimension {dim} takes"
             f" {others}, 'box', 'capsule' or 'clump'"
+        )
+
+
+def refuse_beside_shape(spec: Grains) -> None:
+    """Refuse fields of a set of grains that do not go with its shape, or with its lack of one."""
+    if isinstance(spec.place, Voronoi):
+        for name in ("shape", "diameter", "orientation"):
+            if getattr(spec, name) is not None:
+                raise ValueError(
+                    f"{name} is given, but grains that fill a region have the {name} of their"
+                    " cells; leave it out"
+                )
+    if not spec.shaped:
+        if spec.size_by is not None:
+            raise ValueError(
+                f"size_by is {spec.size_by!r}, but round grains have one diameter; give a shape, or"
+                " leave size_by out"
+            )
+        return
+    if spec.size_by is not None and spec.diameter is None:
+        raise ValueError(f"size_by is {spec.size_by!r}, but there is no diameter; give it")
+    if spec.inertia is not None:
+        raise ValueError(
+            f"inertia is {spec.inertia}, but the shape has its own; leave out inertia or shape"
+        )
+    if spec.glued_to is not None:
+        raise ValueError(
+            f"glued_to is {spec.glued_to!r}, but only disks and spheres can be glued to a wall;"
+            " leave out glued_to or shape"
         )

@@ -18,8 +18,8 @@ from hardgrain.scene._base import (
     Spec,
 )
 from hardgrain.scene.drive import TimeFunction
-from hardgrain.scene.place import At, Placement
-from hardgrain.scene.shapes import Shape
+from hardgrain.scene.place import At, Placement, Voronoi
+from hardgrain.scene.shapes import Shape, refuse_beside_shape
 from hardgrain.scene.sizes import Sizes
 
 __all__ = [
@@ -209,25 +209,13 @@ class Grains(Spec):
 
     @model_validator(mode="after")
     def _check(self) -> Grains:
-        if self.shape is None and self.size_by is not None:
-            raise ValueError(
-                f"size_by is {self.size_by!r}, but round grains have one diameter; give a shape, or"
-                " leave size_by out"
-            )
-        if self.shape is not None:
-            if self.size_by is not None and self.diameter is None:
-                raise ValueError(f"size_by is {self.size_by!r}, but there is no diameter; give it")
-            if self.inertia is not None:
-                raise ValueError(
-                    f"inertia is {self.inertia}, but the shape has its own; leave out inertia or"
-                    " shape"
-                )
-            if self.glued_to is not None:
-                raise ValueError(
-                    f"glued_to is {self.glued_to!r}, but only disks and spheres can be glued to a"
-                    " wall; leave out glued_to or shape"
-                )
+        refuse_beside_shape(self)
         return self
+
+    @property
+    def shaped(self) -> bool:
+        """Whether its grains are not round."""
+        return self.shape is not None or isinstance(self.place, Voronoi)
 
     @property
     def size(self) -> int | None:

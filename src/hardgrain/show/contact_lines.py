@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats, Ints
+from hardgrain.measure.resultants import seen
 from hardgrain.measure.snapshot import Snapshot
 
-__all__ = ["Lines", "Resultants", "bent_lines", "force_lines", "resultants"]
-
-# Cosine of the angle between the normals of two points of one face contact; those of a clump whose
-# parts touch in different places differ by more.
-SAME_FACE = 0.99
+__all__ = ["Lines", "WholeContacts", "bent_lines", "force_lines", "whole_contacts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ class Lines:
 
 
 @dataclass(frozen=True, eq=False)
-class Resultants:
+class WholeContacts:
     """Forces of face contacts as wholes, in the order of contacts."""
 
     first: Ints  # (m,)
@@ -48,32 +45,14 @@ class Resultants:
     normal: Floats  # (m, dim)
 
 
-def resultants(snap: Snapshot) -> Resultants:
+def whole_contacts(snap: Snapshot) -> WholeContacts:
     """The contacts of a snapshot, with the points of each face contact taken together."""
-    c, force = snap.contacts, snap.normal_force
-    fresh = np.ones(len(c), bool)
-    alike = np.einsum("ka,ka->k", c.normal[1:], c.normal[:-1]) > SAME_FACE
-    fresh[1:] = (np.diff(c.first) != 0) | (np.diff(c.second) != 0) | ~alike
-    begin = np.flatnonzero(fresh)
-    if not begin.size:
-        none, vectors = np.zeros(0), np.zeros((0, snap.dim))
-        return Resultants(c.first, c.second, vectors, vectors, none, vectors, none, vectors)
-    weight = np.abs(force)
-    total = np.add.reduceat(weight, begin)
-    of = np.cumsum(fresh) - 1
-    count = np.bincount(of)
-    share = np.where(total[of] > 0.0, weight / np.maximum(total[of], 1e-300), 1.0 / count[of])
-
-    def mean(arms: Floats) -> Floats:
-        found: Floats = np.add.reduceat(share[:, None] * arms, begin, axis=0)
-        return found
-
-    grain = (c.second < snap.n)[:, None]
-    beyond = np.where(grain, snap.branch - c.arm_first, 0.0)
-    return Resultants(
-        c.first[begin], c.second[begin], mean(c.arm_first), mean(beyond),
-        np.add.reduceat(force, begin), np.add.reduceat(snap.tangential_force, begin, axis=0),
-        np.add.reduceat(snap.friction * weight, begin), c.normal[begin],
+    pairs = seen(snap, "pair")
+    c, force = pairs.contacts, pairs.normal_force
+    beyond = np.where((c.second < snap.n)[:, None], pairs.branch - c.arm_first, 0.0)
+    return WholeContacts(
+        c.first, c.second, c.arm_first, beyond, force, pairs.tangential_force,
+        pairs.friction * np.abs(force), c.normal,
     )  # fmt: skip
 
 
@@ -83,7 +62,7 @@ def force_lines(snap: Snapshot, friction: bool = False) -> Lines:
     In 2D friction has a sign, positive where it rotates both grains clockwise.
     """
     if not snap.model.round:
-        r = resultants(snap)
+        r = whole_contacts(snap)
         drawn = _bearing(r.normal_force)
         value = r.normal_force
         if friction:

@@ -23,7 +23,7 @@ from hardgrain.show.colour import (
     name_key,
     paint,
 )
-from hardgrain.show.contact_lines import resultants
+from hardgrain.show.contact_lines import whole_contacts
 from hardgrain.show.plane import Circle, PlaneView, Shape
 from hardgrain.show.style import COLOURS, DPI, colour_map, diverging, label, save, style, symbols
 
@@ -257,9 +257,10 @@ class Picture:
         if snap.stored:
             bear = points = np.count_nonzero(snap.normal_force)
             if not snap.model.round:
-                bear = np.count_nonzero(resultants(snap).normal_force)
+                bear = np.count_nonzero(whole_contacts(snap).normal_force)
             facts += f", {bear} contact{'s bear' if bear != 1 else ' bears'} a force"
-            facts += f" in {points} points" * (points != bear)
+            if points != bear:
+                facts += f" in {points} points"
         plainly = self.look.shade is None and self.look.lines == "force" and self._line_map
         if lines is not None and not plainly:
             facts += "; width: normal force"

@@ -135,7 +135,7 @@ def _with_images(plane: PlaneView, k: int, low: float, period: float) -> PlaneVi
 def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     """Corners of the view: all grains, the finite walls, and the planes close to them."""
     keep = list(plane_of(snap))
-    low, high = (corner[keep] for corner in snap.box)
+    low, high = (corner[keep] for corner in _filled(snap, keep))
     reach = 0.25 * (high - low).max()
     for wall in WallShape.all(snap.walls):
         corners = wall.ends()[:, keep]
@@ -151,6 +151,18 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     for k, along in enumerate(keep):
         if snap.model.periodic[along] > 0.0:
             low[k], high[k] = snap.low[along], snap.low[along] + snap.model.periodic[along]
+    return low, high
+
+
+def _filled(snap: Snapshot, keep: list[int]) -> tuple[Floats, Floats]:
+    """Corners of what the grains in the cell fill, in all dimensions."""
+    low, high = snap.box
+    outlines, grain, _ = _outlines(snap, keep)
+    if outlines is not None and snap.n:
+        found, owner = outlines.of(np.arange(len(grain)))
+        points = found.points + snap.wrapped[grain[owner]][:, keep]
+        low, high = low.copy(), high.copy()
+        low[keep], high[keep] = points.min(axis=0), points.max(axis=0)
     return low, high
 
 

@@ -12,6 +12,7 @@ still; beyond `POINTS` only those next to the camera do.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.show.colour import Bytes
-from hardgrain.show.view import shapes
+from hardgrain.show.view import shapes, solids
 from hardgrain.show.view.fields import Colours
 from hardgrain.show.view.live_run import LiveRun
 from hardgrain.show.view.picture import (
@@ -159,12 +160,15 @@ class Canvas:
             self._cloud(x, colours, snap)
         for k in range(len(self._classes)):
             self._show(f"/cloud{k}", points and self.opacity > 0.5)
-        self._show("/grains", self.opacity > 0.0 and not (points and moving))
+        self._show_grains(self.opacity > 0.0 and not (points and moving))
         if points and moving:
             return
         rgb, radius = sent(colours.table)[colours.level], self.unit * snap.radius
+        near = self._near(x) if self.cloudy else np.arange(snap.n)
+        if not snap.model.round:
+            self._solids(snap, x, rgb, near)
+            return
         if self.cloudy:
-            near = self._near(x)
             x, rgb, radius = x[near], rgb[near], radius[near]
         self._batch("/grains", self._grain, x, rgb, radius)
         marks = marks and snap.n <= MARKED
@@ -174,6 +178,44 @@ class Canvas:
             ink = sent(_ink(colours.table))[colours.level]
             shape = shapes.mark if self.flat else shapes.spots
             self._batch("/marks", shape, x, ink, radius, orientations(snap))
+
+    def _solids(self, snap: Snapshot, x: Singles, rgb: Bytes, near: Any) -> None:
+        """Draw some grains that are not round."""
+        own, turned = snap.model.solids, orientations(snap)
+        if len(own.volume) > solids.MANY:
+            some = snap.of(snap.id[near]) if len(near) < snap.n else snap
+            copies = solids.in_pieces(some, x[near].astype(float) / self.unit)
+            place, size = self.unit * copies.centre, self.unit * copies.size
+            shown = rgb[near][copies.grain]
+            self._batch("/grains", solids.corner_mesh, place, shown, size, copies.orientation)
+            return
+        for shape in range(len(own.volume)):
+            which = near[own.shape[near] == shape]
+            size, name = self.unit * own.size[which], f"/grains/{shape}"
+            mesh = partial(solids.grain_mesh, own, snap.dim, shape, snap.n)
+            self._copies(name, mesh, x[which], rgb[which], size, turned[which])
+            if self.flat:
+                above = x[which] + np.array([0.0, 0.0, 0.5 * LAYER], np.float32)
+                ink = (0.55 * rgb[which]).astype(np.uint8)
+                rim = partial(solids.rim_mesh, own, shape)
+                self._copies(f"/rims/{shape}", rim, above, ink, size, turned[which])
+
+    def _copies(
+        self, name: str, mesh: Any, x: Singles, rgb: Bytes, size: Singles, turned: Floats
+    ) -> None:
+        """Draw copies of a shape, or hide it where no grain has it now."""
+        if len(x):
+            self._batch(name, mesh, x, rgb, size, turned)
+        elif name in self._nodes:
+            self._nodes[name].visible = False
+
+    def _show_grains(self, shown: bool) -> None:
+        for name in self._grain_nodes():
+            self._show(name, shown)
+
+    def _grain_nodes(self) -> list[str]:
+        """Nodes that hold grains: one, or one for each shape."""
+        return [name for name in self._nodes if name.startswith(("/grains", "/rims"))]
 
     def lines(self, net: ForceNetwork | None) -> None:
         """Draw the force network, or none."""
@@ -248,9 +290,8 @@ class Canvas:
     def see_through(self, opacity: float) -> None:
         """Set the opacity of the grains; 0 draws none."""
         self.opacity = opacity
-        node = self._nodes.get("/grains")
-        if node is not None:
-            node.opacity = None if opacity >= 1.0 else opacity
+        for name in self._grain_nodes():
+            self._nodes[name].opacity = None if opacity >= 1.0 else opacity
 
     # ------------------------------------------------------------------ nodes
     def _grain(self) -> shapes.Mesh:
@@ -284,7 +325,8 @@ class Canvas:
                 batched_scales=size.astype(np.float32),
                 batched_colors=rgb,
                 lod="off",
-                side="double" if self.flat else "front",
+                flat_shading=mesh.faceted,
+                side="double" if self.flat or len(mesh.faces) == 1 else "front",
                 opacity=None if self.opacity >= 1.0 or name == "/lines" else self.opacity,
                 cast_shadow=False,
                 receive_shadow=False,
@@ -325,7 +367,7 @@ class Canvas:
         off = x - np.asarray(self.client.camera.position, np.float32)
         distance = np.einsum("ia,ia->i", off, off)
         if len(x) <= NEAR:
-            return slice(None)
+            return np.arange(len(x))
         return np.sort(np.argpartition(distance, NEAR)[:NEAR])
 
 

@@ -48,9 +48,9 @@ class Colours:
     legend: Legend
 
 
-def names(dim: int) -> tuple[str, ...]:
-    """Names of the fields by which grains can be coloured."""
-    return (PLAIN, *fields_of(dim))
+def names(dim: int, round: bool = True) -> tuple[str, ...]:
+    """Names of the fields by which grains can be coloured; those that are not round have more."""
+    return (PLAIN, *fields_of(dim, round))
 
 
 def needs_contacts(name: str) -> bool:

@@ -59,6 +59,11 @@ class LiveRun:
         return self._first.model.wall_names
 
     @property
+    def round(self) -> bool:
+        """Whether all grains are disks or balls."""
+        return self._everyone.round
+
+    @property
     def diameter(self) -> float:
         """Mean diameter of the grains [length]."""
         return 2.0 * float(self._everyone.radius.mean())

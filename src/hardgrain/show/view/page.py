@@ -222,8 +222,8 @@ class Page:
             return None, 0.0
         first = snap.contacts.first[k]
         x = centres(snap)[first]
-        x[: snap.dim] += snap.radius[first] * snap.contacts.normal[k]
-        return x, 0.3 * float(snap.radius[first])
+        x[: snap.dim] += pick.contact_arm(snap, k)
+        return x, 0.15 * float(snap.model.width[first])
 
     def _facts(self, snap: Snapshot) -> str:
         if self.picked is None:
@@ -238,7 +238,9 @@ class Page:
         self.status = gui.add_html("")
         self._time_controls(gui)
         with gui.add_folder("Colour"):
-            self.colour = self._note(gui.add_dropdown("by", names(run.dim), initial_value="speed"))
+            self.colour = self._note(
+                gui.add_dropdown("by", names(run.dim, run.round), initial_value="speed")
+            )
             self.legend = gui.add_html("")
             self.range = self._note(gui.add_dropdown("range", (AUTO, FIXED)))
             self.bottom = self._note(gui.add_text("from", "0"))
@@ -302,7 +304,7 @@ class Page:
     def _view_controls(self, gui: viser.GuiApi) -> None:
         run = self.run
         with gui.add_folder("View"):
-            few, flat = run.n <= MARKED, run.dim == 2
+            few, flat = run.round and run.n <= MARKED, run.dim == 2
             self.marks = self._note(gui.add_checkbox("rotation marks", few and flat, visible=few))
             self.opacity: Any = gui.add_slider(
                 "opacity", 0.0, 1.0, 0.05, 1.0, hint="Of the grains; 0: hidden."

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.core.model import Floats
+from hardgrain.core.model import Floats, Rows
+from hardgrain.core.solids import Solids
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.measure.stress import grain_stress
 from hardgrain.measure.structure import contact_numbers
+from hardgrain.scene.grain_outline import outlines_2d
+from hardgrain.scene.grain_shape import grain_shapes
+from hardgrain.scene.grain_surface import grain_surfaces
+from hardgrain.show.contact_lines import whole_contacts
 from hardgrain.show.view.picture import ForceNetwork, centres
 
-__all__ = ["Facts", "contact_at", "contact_facts", "find_contact", "grain_at", "grain_facts"]
+__all__ = [
+    "Facts", "contact_arm", "contact_at", "contact_facts", "find_contact", "grain_at",
+    "grain_facts",
+]  # fmt: skip
 
 Facts = list[tuple[str, str]]
 NEAR = 0.5  # [smaller radius] distance along its line at which a contact can be picked
@@ -20,6 +28,8 @@ LEAST = 0.06  # [mean diameter] distance from a thin line at which it can be pic
 def grain_at(snap: Snapshot, origin: Floats, direction: Floats) -> int | None:
     """Number of the first grain that a ray meets, (3,) each; a disc lies in the plane z = 0."""
     x = centres(snap)
+    if not snap.model.round:
+        return _solid_at(snap, x, origin, direction)
     if snap.dim == 2:
         at = _in_plane(origin, direction)
         miss = np.linalg.norm(x - at, axis=1) / snap.radius
@@ -36,6 +46,58 @@ def grain_at(snap: Snapshot, origin: Floats, direction: Floats) -> int | None:
     return int(snap.id[best]) if snap.n and np.isfinite(entry[best]) else None
 
 
+def _solid_at(snap: Snapshot, x: Floats, origin: Floats, direction: Floats) -> int | None:
+    """The same for grains of any shape: as they are drawn, so that what is hit is what is seen."""
+    if snap.dim == 2:
+        at = _in_plane(origin, direction)[:2]
+        near = np.flatnonzero(np.linalg.norm(x[:, :2] - at, axis=1) <= snap.radius)
+        outlines = outlines_2d(*_some(snap, near))
+        for k, i in enumerate(near):
+            if sum(_winding(loop, at - x[i, :2]) for loop in outlines.loops(k)) != 0:
+                return int(snap.id[i])
+        return None
+    unit = direction / np.linalg.norm(direction)
+    to = x - origin
+    miss = np.linalg.norm(to - (to @ unit)[:, None] * unit, axis=1)
+    near = np.flatnonzero((miss <= snap.radius) & (to @ unit > -snap.radius))
+    s = grain_surfaces(*_some(snap, near), x[near])
+    # Polygons are convex and flat: a ray that crosses their plane meets them if it passes all sides
+    # on the same hand.
+    cell = np.repeat(np.arange(len(s.grain)), np.diff(s.offsets))
+    after = np.arange(len(cell)) + 1
+    after[s.offsets[1:] - 1] = s.offsets[:-1]
+    a, b = s.points[s.connectivity], s.points[s.connectivity[after % max(len(cell), 1)]]
+    hand = np.cross(a - origin, b - origin) @ unit
+    begin = s.offsets[:-1]
+    if not len(begin):
+        return None
+    met = (np.maximum.reduceat(hand, begin) <= 0.0) | (np.minimum.reduceat(hand, begin) >= 0.0)
+    one, two, three = (s.points[s.connectivity[begin + k]] for k in range(3))
+    normal = np.cross(two - one, three - one)
+    slope = normal @ unit
+    depth = np.einsum("ka,ka->k", one - origin, normal) / np.where(slope != 0.0, slope, np.nan)
+    depth = np.where(met & (depth > 0.0), depth, np.inf)
+    best = int(np.argmin(np.nan_to_num(depth, nan=np.inf)))
+    return int(snap.id[near[s.grain[best]]]) if np.isfinite(depth[best]) else None
+
+
+def _some(snap: Snapshot, which: Rows) -> tuple[Solids, Floats]:
+    """Shapes and orientations of some grains."""
+    own = snap.model.solids
+    some = own._replace(shape=own.shape[which], size=own.size[which])
+    return some, snap.state.orientation[which]
+
+
+def _winding(loop: Floats, at: Floats) -> int:
+    """How often a loop runs around a point, clockwise negative."""
+    a = loop - at
+    b = np.roll(a, -1, axis=0)
+    left = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    up = (a[:, 1] <= 0.0) & (b[:, 1] > 0.0) & (left > 0.0)
+    down = (a[:, 1] > 0.0) & (b[:, 1] <= 0.0) & (left < 0.0)
+    return int(up.sum()) - int(down.sum())
+
+
 def contact_at(
     snap: Snapshot, net: ForceNetwork, origin: Floats, direction: Floats
 ) -> tuple[int, int] | None:
@@ -44,6 +106,8 @@ def contact_at(
         return None
     radius = snap.radius[net.first]
     point = net.begin + np.minimum(radius, net.length)[:, None] * net.along
+    if net.point is not None:
+        point = net.point
     near = radius.copy()
     grains = net.second < snap.n
     near[grains] = np.minimum(near[grains], snap.radius[net.second[grains]])
@@ -80,6 +144,18 @@ def find_contact(snap: Snapshot, pair: tuple[int, int]) -> int | None:
     return int(found[0]) if found.size else None
 
 
+def contact_arm(snap: Snapshot, k: int) -> Floats:
+    """From the centre of its first body to a contact; of faces, to the centre of force."""
+    c = snap.contacts
+    if snap.model.round:
+        arm: Floats = snap.radius[c.first[k]] * c.normal[k]
+        return arm
+    r = whole_contacts(snap)
+    same = (r.first == c.first[k]) & (r.second == c.second[k])
+    arm = r.arm[np.flatnonzero(same)[0]]
+    return arm
+
+
 def grain_facts(snap: Snapshot, number: int) -> Facts:
     """Figures of a grain, with names."""
     i = snap.row(number)
@@ -90,7 +166,7 @@ def grain_facts(snap: Snapshot, number: int) -> Facts:
         ("position", _vector(snap.wrapped[i])),
         ("velocity", _vector(snap.velocity[i])),
         ("spin", _vector(snap.spin[i])),
-        ("radius", _number(snap.radius[i])),
+        *_shape_facts(snap, i),
         ("mass", _number(snap.mass[i])),
     ]
     if not snap.stored:
@@ -102,6 +178,21 @@ def grain_facts(snap: Snapshot, number: int) -> Facts:
     ]
 
 
+def _shape_facts(snap: Snapshot, i: int) -> Facts:
+    """What shape a grain has, and how large it is."""
+    if snap.model.round:
+        return [("radius", _number(snap.radius[i]))]
+    own = snap.model.solids
+    shape = grain_shapes(own, snap.dim)[own.shape[i]]
+    return [
+        ("shape", shape.name),
+        ("sides" if snap.dim == 2 else "faces", str(shape.sides)),
+        ("size", _number(own.size[i])),
+        ("width", _number(snap.model.width[i])),
+        ("radius around it", _number(snap.radius[i])),
+    ]
+
+
 def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
     """Figures of a contact, with names; those that change only if the contact still exists."""
     facts = [("contact", f"{body_name(snap, pair[0])}, {body_name(snap, pair[1])}")]
@@ -110,8 +201,13 @@ def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
     k = find_contact(snap, pair)
     if k is None:
         return [*facts, ("state", "open in this frame")]
-    normal, shear = float(snap.normal_force[k]), float(np.linalg.norm(snap.tangential_force[k]))
-    limit = float(snap.friction[k]) * normal
+    c = snap.contacts
+    rows = np.flatnonzero((c.first == c.first[k]) & (c.second == c.second[k]))
+    if len(rows) > 1:  # whose force is the resultant
+        facts.append(("points", str(len(rows))))
+    normal = float(snap.normal_force[rows].sum())
+    shear = float(np.linalg.norm(snap.tangential_force[rows].sum(axis=0)))
+    limit = float((snap.friction * snap.normal_force)[rows].sum())
     return [
         *facts,
         ("normal force", _number(normal)),
@@ -120,8 +216,8 @@ def contact_facts(snap: Snapshot, pair: tuple[int, int]) -> Facts:
             "mobilisation",
             f"{shear / limit:.3f} of friction {snap.friction[k]:g}" if limit > 0.0 else "none",
         ),
-        ("gap", _number(snap.contacts.gap[k])),
-        ("normal", _vector(snap.contacts.normal[k])),
+        ("gap", _number(c.gap[rows].min())),
+        ("normal", _vector(c.normal[k])),
     ]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats, Ints
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.show.colour import Bytes, as_bytes
+from hardgrain.show.contact_lines import whole_contacts
 from hardgrain.show.style import colour_map
 
 __all__ = [
@@ -46,9 +47,18 @@ class ForceNetwork:
     mean: float = 0.0  # their mean normal force
     top: float = 0.0  # force of the last colour
     known: bool = True  # whether the frame has its contacts
+    # (m, 3) points of contact, where lines have a kink there and so are two for each contact
+    point: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.length)
+
+    @property
+    def drawn(self) -> int:
+        """Number of contacts that are drawn."""
+        if self.point is None:
+            return len(self)
+        return len(np.unique(np.column_stack([self.first, self.second, self.point]), axis=0))
 
 
 def deep(vectors: Floats) -> Floats:
@@ -88,6 +98,8 @@ def force_network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> F
     """
     if not snap.stored:
         return no_force_network(known=False)
+    if not snap.model.round:
+        return _bent_network(snap, threshold, most)
     c = snap.contacts
     bears = np.flatnonzero(snap.normal_force != 0.0)
     if not bears.size:
@@ -113,6 +125,42 @@ def force_network(snap: Snapshot, threshold: float = 0.0, most: int = MOST) -> F
         bearing=int(bears.size),
         mean=mean,
         top=top,
+    )
+
+
+def _bent_network(snap: Snapshot, threshold: float, most: int) -> ForceNetwork:
+    """The same by way of the contacts, for grains that are not round; face contacts as wholes."""
+    r = whole_contacts(snap)
+    bears = np.flatnonzero(r.normal_force != 0.0)
+    if not bears.size:
+        return no_force_network()
+    size = np.abs(r.normal_force[bears])
+    mean, top = float(size.mean()), float(np.quantile(size, STRONG))
+    drawn = np.flatnonzero(size > threshold * mean)
+    drawn = drawn[np.argsort(size[drawn], kind="stable")][-(most // 2) :]
+    keep = bears[drawn]
+    on = keep[r.beyond[keep].any(axis=1)]
+    both = np.concatenate([keep, on])
+    both_lines = np.concatenate([r.arm[keep], r.beyond[on]])
+    start = snap.wrapped[r.first[both]] + np.concatenate([0.0 * r.arm[keep], r.arm[on]])
+    order = np.argsort(np.abs(r.normal_force[both]), kind="stable")
+    both, line, start = both[order], deep(both_lines[order]), deep(start[order])
+    length = np.linalg.norm(line, axis=1)
+    force = r.normal_force[both]
+    share = np.minimum(np.abs(force) / top, 1.0)
+    return ForceNetwork(
+        begin=start,
+        along=line / np.maximum(length, 1e-300)[:, None],
+        length=length,
+        width=WIDEST * float(snap.model.width.mean()) * share,
+        force=force,
+        level=np.where(force < 0.0, 256, (255.0 * share).astype(np.intp)),
+        first=r.first[both],
+        second=r.second[both],
+        bearing=int(bears.size),
+        mean=mean,
+        top=top,
+        point=deep(snap.wrapped[r.first[both]] + r.arm[both]),
     )
 
 

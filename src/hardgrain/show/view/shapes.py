@@ -13,7 +13,7 @@ from hardgrain.core.wall_kinds import OUTSIDE, ROUND, SEGMENT
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.wall_shape import WallShape, circle
 
-__all__ = ["Mesh", "bar", "disc", "mark", "ring", "rod", "sphere", "spots", "walls"]
+__all__ = ["Mesh", "bar", "disc", "make_mesh", "mark", "ring", "rod", "sphere", "spots", "walls"]
 
 BAND = 0.35  # [mean diameter] thickness of a wall in 2D as drawn
 EDGES = 64  # number of edges of a round wall
@@ -32,13 +32,19 @@ class Mesh:
 
     vertices: Floats  # (v, 3) [length]
     faces: NDArray[np.uint32]  # (f, 3)
+    faceted: bool = False  # whether triangles are lit as flat ones, or as parts of a round surface
 
 
-def _mesh(vertices: Floats, faces: Sequence[Sequence[int]] | NDArray[np.int64]) -> Mesh:
+def make_mesh(
+    vertices: Floats,
+    faces: Sequence[Sequence[int]] | NDArray[np.int64] | NDArray[np.int32],
+    faceted: bool = False,
+) -> Mesh:
+    """A surface in space of points in the plane or in space."""
     flat = np.asarray(vertices, float)
     deep = np.zeros((len(flat), 3))
     deep[:, : flat.shape[1]] = flat
-    return Mesh(deep, np.asarray(faces, np.uint32).reshape(-1, 3))
+    return Mesh(deep, np.asarray(faces, np.uint32).reshape(-1, 3), faceted)
 
 
 def _circle(sides: int) -> Floats:
@@ -64,12 +70,12 @@ def _strip(sides: int, other: int, closed: bool = True) -> NDArray[np.int64]:
 def disc(grains: int) -> Mesh:
     """A flat disc that faces +z, with fewer corners where there are more grains."""
     sides = int(np.clip(CORNERS / max(grains, 1), 8, 32))
-    return _mesh(_circle(sides), _fan(sides))
+    return make_mesh(_circle(sides), _fan(sides))
 
 
 def mark() -> Mesh:
     """A radius of the disc, which shows its orientation."""
-    return _mesh(np.array([[0.0, -0.05], [0.92, -0.05], [0.92, 0.05], [0.0, 0.05]]), _fan(4))
+    return make_mesh(np.array([[0.0, -0.05], [0.92, -0.05], [0.92, 0.05], [0.0, 0.05]]), _fan(4))
 
 
 def spots() -> Mesh:
@@ -85,7 +91,7 @@ def spots() -> Mesh:
     faces = np.vstack([fan, _strip(sides, sides)[:, ::-1]])
     # rotated by half a turn about z, so that it faces outwards, too
     other = one * np.array([-1.0, -1.0, 1.0])
-    return _mesh(np.vstack([one, other]), np.vstack([faces, faces + len(one)]))
+    return make_mesh(np.vstack([one, other]), np.vstack([faces, faces + len(one)]))
 
 
 def sphere(grains: int) -> Mesh:
@@ -94,27 +100,27 @@ def sphere(grains: int) -> Mesh:
 
     level = max((k for most, k in LEVELS if grains <= most), default=0)
     ball = icosphere(subdivisions=level)
-    return _mesh(np.asarray(ball.vertices), np.asarray(ball.faces, np.int64))
+    return make_mesh(np.asarray(ball.vertices), np.asarray(ball.faces, np.int64))
 
 
 def ring() -> Mesh:
     """A ring around a disc that was picked."""
     inner, outer = 1.0 * _circle(48), 1.22 * _circle(48)
-    return _mesh(np.vstack([outer, inner]), _strip(48, 48))
+    return make_mesh(np.vstack([outer, inner]), _strip(48, 48))
 
 
 # ---------------------------------------------------------------------- lines, from 0 to x̂, width
 # 1
 def bar() -> Mesh:
     """A flat bar that faces +z."""
-    return _mesh(np.array([[0.0, -0.5], [1.0, -0.5], [1.0, 0.5], [0.0, 0.5]]), _fan(4))
+    return make_mesh(np.array([[0.0, -0.5], [1.0, -0.5], [1.0, 0.5], [0.0, 0.5]]), _fan(4))
 
 
 def rod(sides: int = 6) -> Mesh:
     """A round rod."""
     around = 0.5 * _circle(sides)
     ends = [np.column_stack([np.full(sides, x), around]) for x in (0.0, 1.0)]
-    return _mesh(np.vstack(ends), _strip(sides, sides))
+    return make_mesh(np.vstack(ends), _strip(sides, sides))
 
 
 # ---------------------------------------------------------------------- walls
@@ -130,15 +136,15 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
             continue
         found = wall.surface(low, high, EDGES)
         if snap.dim == 3:
-            parts.append(_mesh(found.points, found.triangles))
+            parts.append(make_mesh(found.points, found.triangles))
         elif wall.kind == SEGMENT:
             parts.append(_thick(found.points, band))
         elif len(found.points):
             solid = found.points[::-1] - band * wall.axis
-            parts.append(_mesh(np.vstack([found.points, solid]), _fan(4)))
+            parts.append(make_mesh(np.vstack([found.points, solid]), _fan(4)))
     start = np.cumsum([0, *(len(p.vertices) for p in parts)])
     if not parts:
-        return _mesh(np.zeros((0, 3)), [])
+        return make_mesh(np.zeros((0, 3)), [])
     return Mesh(
         np.vstack([p.vertices for p in parts]),
         np.vstack([p.faces + np.uint32(s) for p, s in zip(parts, start)]),
@@ -149,7 +155,7 @@ def _thick(ends: Floats, band: float) -> Mesh:
     """A segment drawn with a width."""
     along = ends[1] - ends[0]
     side = 0.3 * band * np.array([-along[1], along[0]]) / np.linalg.norm(along)
-    return _mesh(np.vstack([ends - side, ends[::-1] + side]), _fan(4))
+    return make_mesh(np.vstack([ends - side, ends[::-1] + side]), _fan(4))
 
 
 def _round(wall: WallShape, band: float, angle: float) -> Mesh:
@@ -158,7 +164,7 @@ def _round(wall: WallShape, band: float, angle: float) -> Mesh:
     c, s = np.cos(angle), np.sin(angle)
     unit = circle(np.array([[c, s], [-s, c]]), sides)
     if wall.kind == OUTSIDE:
-        return _mesh(wall.point + wall.size * unit, _fan(sides))
+        return make_mesh(wall.point + wall.size * unit, _fan(sides))
     tooth = np.where(np.arange(sides) % 8 < 4, 1.0, 0.5)[:, None]
     outer = wall.point + (wall.size + band * tooth) * unit
-    return _mesh(np.vstack([outer, wall.point + wall.size * unit]), _strip(sides, sides))
+    return make_mesh(np.vstack([outer, wall.point + wall.size * unit]), _strip(sides, sides))

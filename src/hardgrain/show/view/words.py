@@ -67,7 +67,7 @@ def forces(net: ForceNetwork | None) -> str:
     if not net.bearing:
         return small("no contact bears a force in this frame")
     told = (
-        f"{len(net)} of {net.bearing} contacts that bear a force; mean normal force {net.mean:.3g}"
+        f"{net.drawn} of {net.bearing} contacts that bear a force; mean normal force {net.mean:.3g}"
     )
     return small(told) + _bar(force_table()[:256]) + row("0", f"≥ {net.top:.3g} [force]")
 
