@@ -1,8 +1,8 @@
 """Painlevé's rod: its foot slides, and with much friction rigid bodies have no acceleration.
 
 A rod leans back with its foot ahead of its centre, seen along its way, and slides with friction
-T = µ N against the motion. The normal acceleration of the foot is a = q + p N/m. With r from the centre to
-the foot and k² the moment of inertia over the mass,
+T = µ N against the motion. The normal acceleration of the foot is a = q + p N/m. With r from the
+centre to the foot and k² the moment of inertia over the mass,
 
     p = 1 + r_x (r_x + s µ r_y)/k²,        s = ±1 the sense of sliding.
 
