@@ -99,7 +99,7 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
     def above_face(cores, axis, solid):
         """Whether the separation along the axis of a face is the distance or depth of the cores.
 
-        axis: what `face_axis` gave; solid: whether it is in 3D.
+        axis: what `face_axis` gave; solid: whether it is in 3D. The corner q is left in the room.
         """
         gap, x, y, z, whose, face = axis
         c, rim, start = cores.corner, cores.outline.rim, cores.outline.rim_start
@@ -127,6 +127,7 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
                     above = False
                     break
             if above:
+                cores.room.pick[0, 0] = q
                 return True
         return False
 
