@@ -34,6 +34,10 @@ from hardgrain.point.frame import make_frame
 # step. The overlap is too large by at most so much.
 BETTER = 1e-11
 
+# [extent] Corners of which one is farther from a plane by less are as near to it: some roundings.
+# With more, the point below such a corner would miss the face by as much.
+SAME = 2e-15
+
 
 @cache
 def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
@@ -109,7 +113,7 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
         dx, dy, dz = sign * dx, sign * dy, sign * dz
         at, end = start[face - part.to_face], start[face - part.to_face + 1]
         i = rim[at] + part.to_corner
-        high = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + gap + BETTER * cores.extent
+        high = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + gap + SAME * cores.extent
         inside = inset(cores, axis)
         for q in range(other.corner, other.corner_end):
             px, py, pz = c[q, 0] + dx, c[q, 1] + dy, c[q, 2] + dz
