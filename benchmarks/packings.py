@@ -20,6 +20,7 @@ from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.contact_dynamics import ContactDynamics
+from hardgrain.step.pause import ONE_STEP
 
 DT = 0.01  # [√(d/g)]
 FRICTION = 0.3
@@ -109,6 +110,17 @@ class Steps:
     def __call__(self) -> None:
         for _ in range(self.steps):
             self.contacts = self.engine.advance(self.state).candidates
+
+
+class Stride(Steps):
+    """The same steps in compiled calls of as many as can be, as a run makes them."""
+
+    def __call__(self) -> None:
+        left = self.steps
+        while left > 0:
+            reports = self.engine.march(self.state, ONE_STEP._replace(steps=left)).reports
+            left -= len(reports)
+            self.contacts = reports[-1].candidates
 
 
 def _floor(kind: str, count: int, lengths: list[float]) -> hg.Scene:

@@ -2,9 +2,9 @@
 
 All get the same packing at rest in a box, and first run until their contacts are their own. A step
 counts whole, detection included, in CPU time on one core. What is compared is the time of a step
-with the same number of sweeps (of MuJoCo: of iterations, at most). Beside it stand the updates a
-second, where each counts the contact points that it sweeps over: peers those that touch, hardgrain
-all that could close within the step, which is more work a step.
+with the same number of sweeps (of MuJoCo: of iterations, at most), some steps at one go. Beside it
+stand the updates a second, where each counts the contact points that it sweeps over: peers those
+that touch, hardgrain all that could close within the step, which is more work a step.
 
 Then the cost of a contact point: of boxes against spheres that roll with resistance, which take the
 same path through the sweeps; and as packings grow, which lie on a periodic floor.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.measure import Absent, Figure, best
-from benchmarks.packings import Steps, in_box, on_floor, resisted
+from benchmarks.packings import Steps, Stride, in_box, on_floor, resisted
 from benchmarks.shape_peers import Peer, box2d_of, mujoco_of, pybullet_of, pymunk_of
 from hardgrain.core.model import Model, State
 
@@ -67,9 +67,11 @@ def _beside(
             peer.sweeps(sweeps)
             for _ in range(2 if quick else 20):
                 peer.step()
-        own = Steps(model, state, sweeps, ORDER, 1)
-        own()
-        times = best({"": own, **{p.name: p.step for p in peers}}, repeat=2 if quick else 20)
+        steps = 1 if quick else max(1, 400 // sweeps // (1 if model.dim == 2 else 4))
+        own = Stride(model, state, sweeps, ORDER, steps)
+        calls = {"": own, **{p.name: _several(p.step, steps) for p in peers}}
+        times = best(calls, repeat=2 if quick else 10)
+        times = {name: seconds / steps for name, seconds in times.items()}
         counts = {"": own.contacts, **{p.name: p.points() for p in peers}}
         rate = {name: counts[name] * sweeps / times[name] / 1e6 for name in times}
         kind = "pentagons" if model.dim == 2 else "boxes"
@@ -87,6 +89,16 @@ def _beside(
                 )
             )
     return figures
+
+
+def _several(step: Callable[[], object], steps: int) -> Callable[[], object]:
+    """Some steps at one go, as a run makes them."""
+
+    def call() -> None:
+        for _ in range(steps):
+            step()
+
+    return call
 
 
 def _full_path(count: int, quick: bool) -> Figure:

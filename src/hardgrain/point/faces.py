@@ -34,6 +34,10 @@ from hardgrain.point.frame import make_frame
 # step. The overlap is too large by at most so much.
 BETTER = 1e-11
 
+# [extent] Corners of which one is farther from a plane by less are as near to it: some roundings.
+# With more, the point below such a corner would miss the face by as much.
+SAME = 2e-15
+
 
 @cache
 def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
@@ -99,7 +103,7 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
     def above_face(cores, axis, solid):
         """Whether the separation along the axis of a face is the distance or depth of the cores.
 
-        axis: what `face_axis` gave; solid: whether it is in 3D.
+        axis: what `face_axis` gave; solid: whether it is in 3D. The corner q is left in the room.
         """
         gap, x, y, z, whose, face = axis
         c, rim, start = cores.corner, cores.outline.rim, cores.outline.rim_start
@@ -109,7 +113,7 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
         dx, dy, dz = sign * dx, sign * dy, sign * dz
         at, end = start[face - part.to_face], start[face - part.to_face + 1]
         i = rim[at] + part.to_corner
-        high = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + gap + BETTER * cores.extent
+        high = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + gap + SAME * cores.extent
         inside = inset(cores, axis)
         for q in range(other.corner, other.corner_end):
             px, py, pz = c[q, 0] + dx, c[q, 1] + dy, c[q, 2] + dz
@@ -127,6 +131,7 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
                     above = False
                     break
             if above:
+                cores.room.pick[0, 0] = q
                 return True
         return False
 

@@ -101,8 +101,8 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         """Separation and normal of two cores, and how many corners or which edges give them.
 
         Returns the separation [length], infinite if it is not below ``limit``; the normal; the
-        number of corners of the simplex (4: none); an edge of each part, −1 where it is not edges
-        that overlap; and whose face it is.
+        number of corners of the simplex (4: none; 5: none, but a corner above a face is picked); an
+        edge of each part, −1 where it is not edges that overlap; and whose face it is.
         """
         a, b = cores.a, cores.b
         axis = face_axis(cores, limit)
@@ -114,7 +114,7 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         full = a.face_end - a.face > 2 and b.face_end - b.face > 2
         clear = apart > TOUCH * cores.extent or apart <= 0.0
         if full and clear and above_face(cores, axis, solid):
-            return apart, axis[1], axis[2], axis[3], 4, -1, -1, whose
+            return apart, axis[1], axis[2], axis[3], 5, -1, -1, whose
         for again in range(2):
             best, u, v, w, whose, _ = axis
             gap, m, x, y, z, length = -math.inf, 4, u, v, w, 0.0
@@ -158,10 +158,12 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
             corners = a.corner_end - a.corner <= b.corner_end - b.corner
             if whose == 2 or (whose == 0 and corners):
                 i = highest(corner, a.corner, a.corner_end, x, y, z)
+                i = cores.room.pick[0, 0] if m == 5 else i
                 ax, ay, az = corner[i, 0], corner[i, 1], corner[i, 2]
                 bx, by, bz = ax + gap * x, ay + gap * y, az + gap * z
             else:
                 i = highest(corner, b.corner, b.corner_end, -x, -y, -z)
+                i = cores.room.pick[0, 0] if m == 5 else i
                 bx, by, bz = corner[i, 0] + dx, corner[i, 1] + dy, corner[i, 2] + dz
                 ax, ay, az = bx - gap * x, by - gap * y, bz - gap * z
         put(cores, 0, n, gap, 0, (ax, ay, az), (bx, by, bz))
