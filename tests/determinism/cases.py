@@ -305,8 +305,8 @@ def polygons_2d() -> Scenario:
     grains = [hg.Grains(count=10, place=region, shape=shape, **loose) for shape in shapes]
     walls = [hg.Box(min=[0, 0], max=[8, 20], open=["top"]), hg.Segment(start=[2, 3], end=[4, 3.5])]
     scene = hg.Scene(gravity=[0, -1], grains=grains, walls=walls)
-    solver = hg.GaussSeidel(sweeps=20)
-    return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=7), **until(500))
+    solver = hg.GaussSeidel(sweeps=60)
+    return Scenario(scene=scene, dt=0.01, solver=solver, output=Output(every=7), **until(500))
 
 
 def boxes_3d() -> Scenario:
@@ -323,8 +323,8 @@ def boxes_3d() -> Scenario:
     ]
     drum = hg.Drum(center=[0, 0, 0], radius=3.2, spin="0.5", axis=[0, 1, 0], length=4.2)
     scene = hg.Scene(dimension=3, gravity=[0, 0, -1], grains=grains, walls=[drum])
-    solver = hg.GaussSeidel(sweeps=20)
-    return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=9), **until(200))
+    solver = hg.GaussSeidel(sweeps=60)
+    return Scenario(scene=scene, dt=0.01, solver=solver, output=Output(every=9), **until(200))
 
 
 CASES = {
