@@ -19,6 +19,7 @@ from benchmarks.measure import RESULTS, Absent, Figure
 # name -> module; the threads last, since a pool of threads that waits may cost CPU time
 BENCHMARKS = {
     "pymunk": "against_pymunk",
+    "shapes": "shapes",
     "siconos": "against_siconos",
     "lammps": "against_lammps",
     "soft": "soft",
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "advise": "advise",
     "default": "default",
     "size": "size",
+    "earlier": "earlier",
     "threads": "threads",
     "scaling-large": "scaling_large",
 }

@@ -1,6 +1,6 @@
-"""Packings to measure on: disks in a box, and spheres on a floor, settled by hardgrain itself.
+"""Packings to measure on, settled by hardgrain itself: grains in a box, or on a floor.
 
-Large packings of spheres are one settled packing of 1000, periodic in x and y, laid side by side:
+Large packings are one settled packing of 1000 on a floor, periodic along it, laid side by side:
 real contact networks and forces at any size, for the price of a small one. Grains are then numbered
 row by row over the whole floor, as hardgrain's own placements do.
 """
@@ -8,49 +8,81 @@ row by row over the whole floor, as hardgrain's own placements do.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 import hardgrain as hg
 from benchmarks.measure import RESULTS
-from hardgrain.core.model import Floats, Model, State
+from hardgrain.core import lawtable
+from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.contact_dynamics import ContactDynamics
+from hardgrain.step.pause import ONE_STEP
 
 DT = 0.01  # [√(d/g)]
 FRICTION = 0.3
 SPREAD = hg.Uniform(min=0.8, max=1.2)  # diameters: no crystals
 SETTLE = 1500  # steps at most
 
+# What the grains of a packing are. The sides of boxes differ, since cubes of one size would
+# crystallise.
+KINDS: dict[str, dict[str, Any]] = {
+    "disks": {"diameter": SPREAD},
+    "spheres": {"diameter": SPREAD},
+    "pentagons": {"diameter": SPREAD, "shape": "pentagon", "orientation": "random"},
+    "boxes": {"shape": {"kind": "box", "sides": (1.0, 0.8, 0.6)}, "orientation": "random"},
+}
+
+
+def in_box(kind: str, count: int) -> tuple[Model, State]:
+    """A settled heap in a box without a lid, about as high as wide, with its contact impulses."""
+    dim = 3 if kind in ("spheres", "boxes") else 2
+    width = round((0.9 * count) ** (1.0 / dim))
+    low, high = [0.0] * dim, [float(width)] * (dim - 1) + [2.0 * width]
+    if kind == "boxes":  # each is placed as the ball around it
+        high[-1] *= 2.0
+    scene = hg.Scene(
+        dimension=dim,
+        gravity=[0.0] * (dim - 1) + [-1.0],
+        contacts=[hg.ContactLaw(friction=FRICTION)],
+        grains=[hg.Grains(count=count, place=hg.Loose(min=low, max=high), **KINDS[kind])],
+        walls=[hg.Box(min=low, max=high, open=["top"])],
+        allow_overlaps=True,
+    )
+    name = f"{kind}-{count}" if dim == 2 else f"{kind}-in-box-{count}"
+    return _settled(scene, name, sweeps=50 if dim == 3 else 200, steps=2 * SETTLE)
+
 
 def disks(count: int) -> tuple[Model, State]:
     """A settled heap of disks in a box about as high as wide, with its contact impulses."""
-    width = round(math.sqrt(0.9 * count))
-    height = 2.0 * width
-    scene = hg.Scene(
-        gravity=[0, -1],
-        contacts=[hg.ContactLaw(friction=FRICTION)],
-        grains=[
-            hg.Grains(
-                count=count,
-                diameter=SPREAD,
-                place=hg.Loose(min=[0, 0], max=[width, height]),
-            )
-        ],
-        walls=[hg.Box(min=[0, 0], max=[width, height], open=["top"])],
-        allow_overlaps=True,
-    )
-    return _settled(scene, f"disks-{count}")
+    return in_box("disks", count)
+
+
+def on_floor(kind: str, count: int, tile: int = 1000) -> tuple[Model, State]:
+    """Grains on a floor, ten layers deep, periodic along it; a multiple of ``tile``."""
+    flat = kind in ("disks", "pentagons")
+    side = tile / 10 if flat else math.sqrt(tile / 10)
+    name = f"{kind}-{tile}" if kind == "spheres" else f"{kind}-on-floor-{tile}"
+    scene = _floor(kind, tile, [side] if flat else [side, side])
+    model, state = _settled(scene, name, sweeps=50 if kind == "boxes" else 200)
+    columns = count // tile if flat else _columns(count // tile)
+    rows = count // tile // columns
+    return _tiled(kind, model, state, side, [columns] if flat else [columns, rows])
 
 
 def spheres(count: int, tile: int = 1000) -> tuple[Model, State]:
     """Spheres on a floor, ten layers deep, periodic in x and y; a multiple of ``tile``."""
-    side = math.sqrt(tile / 10)
-    model, state = _settled(_floor(tile, side, side), f"spheres-{tile}")
-    columns = _columns(count // tile)
-    rows = count // tile // columns
-    return _tiled(model, state, side, columns, rows)
+    return on_floor("spheres", count, tile)
+
+
+def resisted(model: Model) -> Model:
+    """The same spheres, which roll with resistance and so take the full path through the sweeps."""
+    laws = model.laws.copy()
+    laws[..., lawtable.ROLLING] = 0.05  # any coefficient will do
+    return replace(model, laws=laws, lean=False)
 
 
 def engine(model: Model, sweeps: int, order: str, threads: int | None = None) -> ContactDynamics:
@@ -80,30 +112,43 @@ class Steps:
             self.contacts = self.engine.advance(self.state).candidates
 
 
-def _floor(count: int, length: float, width: float) -> hg.Scene:
-    high = 3.0 * count / (length * width)
+class Stride(Steps):
+    """The same steps in compiled calls of as many as can be, as a run makes them."""
+
+    def __call__(self) -> None:
+        left = self.steps
+        while left > 0:
+            reports = self.engine.march(self.state, ONE_STEP._replace(steps=left)).reports
+            left -= len(reports)
+            self.contacts = reports[-1].candidates
+
+
+def _floor(kind: str, count: int, lengths: list[float]) -> hg.Scene:
+    dim, area = len(lengths) + 1, math.prod(lengths)
+    high = 3.0 * count / area
+    up = [0.0] * (dim - 1) + [1.0]
     return hg.Scene(
-        dimension=3,
-        gravity=[0, 0, -1],
-        periodic={"x": (0, length), "y": (0, width)},
+        dimension=dim,  # type: ignore[arg-type]
+        gravity=[-g for g in up],
+        periodic={axis: (0, length) for axis, length in zip("xy", lengths)},  # type: ignore[misc]
         contacts=[hg.ContactLaw(friction=FRICTION)],
         grains=[
             hg.Grains(
-                count=count, diameter=SPREAD, place=hg.Loose(min=[0] * 3, max=[length, width, high])
+                count=count, place=hg.Loose(min=[0] * dim, max=[*lengths, high]), **KINDS[kind]
             )
         ],
-        walls=[hg.Plane(point=[0, 0, 0], normal=[0, 0, 1], name="floor")],
+        walls=[hg.Plane(point=[0] * dim, normal=up, name="floor")],
         allow_overlaps=True,
     )
 
 
-def _settled(scene: hg.Scene, name: str) -> tuple[Model, State]:
+def _settled(scene: hg.Scene, name: str, sweeps: int, steps: int = SETTLE) -> tuple[Model, State]:
     """Let a scene come to rest; the result is kept in a run file for the next time."""
     path = RESULTS / f"{name}.h5"
     if not path.exists():
         RESULTS.mkdir(parents=True, exist_ok=True)
-        sim = hg.Simulation(scene, dt=DT, solver=GaussSeidel(sweeps=200), seed=1)
-        sim.run(until=[hg.AtRest(speed=1e-3), SETTLE], output=path, every=SETTLE)
+        sim = hg.Simulation(scene, dt=DT, solver=GaussSeidel(sweeps=sweeps), seed=1)
+        sim.run(until=[hg.AtRest(speed=1e-3), steps], output=path, every=steps)
     start = {"file": str(path)}
     sim = hg.Simulation(hg.Scenario(dt=DT, seed=1, scene=scene, start=start))
     return sim.model, sim.state
@@ -114,14 +159,20 @@ def _columns(tiles: int) -> int:
     return max(k for k in range(1, math.isqrt(tiles) + 1) if tiles % k == 0)
 
 
-def _tiled(model: Model, state: State, side: float, columns: int, rows: int) -> tuple[Model, State]:
-    """Copies of a periodic packing side by side, with the impulses of their contacts."""
-    n = model.n
-    corner = side * np.array([(i, j, 0) for j in range(rows) for i in range(columns)])
+def _tiled(
+    kind: str, model: Model, state: State, side: float, tiles: list[int]
+) -> tuple[Model, State]:
+    """Copies of a periodic packing side by side, with the impulses of their contacts.
+
+    tiles: how many there are along x, and in 3D along y.
+    """
+    n, along = model.n, len(tiles)
+    corner = np.zeros((math.prod(tiles), model.dim))
+    corner[:, :along] = side * np.array(list(np.ndindex(*tiles[::-1])))[:, ::-1]
     x = state.position[:n].copy()
-    x[:, :2] %= side
-    position = (corner[:, None] + x).reshape(-1, 3)
-    origin = np.tile(np.arange(n), columns * rows)
+    x[:, :along] %= side
+    position = (corner[:, None] + x).reshape(-1, model.dim)
+    origin = np.tile(np.arange(n), len(corner))
     by_row = np.lexsort(np.floor(position).T)
     position, origin = position[by_row], origin[by_row]
     grains = GrainArrays(
@@ -130,20 +181,36 @@ def _tiled(model: Model, state: State, side: float, columns: int, rows: int) -> 
         state.velocity[origin],
         state.spin[origin],
         np.zeros(origin.size, np.int32),
+        state.orientation[origin],
     )
-    large, start = _floor(origin.size, columns * side, rows * side).build(1, grains)
-    start.contacts = engine(large, 1, "sequential").detector.find(start, start.velocity)
-    c = start.contacts
-    c.impulse[:] = _copied(model, state, np.append(origin, n), c.first, c.second)
+    floor = _floor(kind, origin.size, [side * tile for tile in tiles])
+    large, start = floor.build(1, grains)
+    start.contacts = _found(large, start)
+    old = _found(model, state)
+    start.contacts.impulse[:] = _copied(old, model.bodies, np.append(origin, n), start.contacts)
     return large, start
 
 
-def _copied(model: Model, state: State, origin: Floats, first: Floats, second: Floats) -> Floats:
-    """Impulses of the contacts that the given pairs are copies of; zero where there is none."""
-    old, bodies = state.contacts, model.bodies
-    i, j = origin[first], origin[second]
+def _found(model: Model, state: State) -> Contacts:
+    """The contacts of a state with their arms, which run files do not hold, and its impulses."""
+    return engine(model, 1, "sequential").detector.find(state, state.velocity)
+
+
+def _copied(old: Contacts, bodies: int, origin: Ints, new: Contacts) -> Floats:
+    """Impulses of the contacts that the given ones are copies of; zero where there is none.
+
+    Two grains may have several contacts, of which that with the same arm is meant.
+    """
+    i, j = origin[new.first], origin[new.second]
     key = old.first.astype(np.int64) * bodies + old.second
     sought = np.minimum(i, j) * bodies + np.maximum(i, j)
-    at = np.minimum(np.searchsorted(key, sought), key.size - 1)
-    sign = np.where(key[at] == sought, np.where(i < j, 1.0, -1.0), 0.0)
-    return sign[:, None] * old.impulse[at]
+    start, end = (np.searchsorted(key, sought, side=side) for side in ("left", "right"))
+    arm = np.where((i < j)[:, None], new.arm_first, new.arm_second)
+    impulse, nearest = np.zeros_like(new.impulse), np.full(len(new), 1e-6)
+    for k in range(int((end - start).max(initial=0))):
+        at = np.minimum(start + k, key.size - 1)
+        far = np.linalg.norm(old.arm_first[at] - arm, axis=1)
+        same = (start + k < end) & (far < nearest)
+        impulse[same] = np.where(i < j, 1.0, -1.0)[same, None] * old.impulse[at[same]]
+        nearest[same] = far[same]
+    return impulse

@@ -128,6 +128,8 @@ SOURCES = {
     "silo_discharge": _example("silo_discharge", "silo_discharge_flow.png"),
     "rotating_drum": _example("rotating_drum", "rotating_drum_pile.png"),
     "biaxial": _example("biaxial"),
+    "masonry_arch": _example("masonry_arch"),
+    "ballast": _example("ballast"),
 }
 
 

@@ -37,13 +37,13 @@ def by_address(*kernels: Any, answer: Any = None) -> Any:
 
     They give it an address of `address_of`, and the arguments as one tuple. Arguments of other
     types than those of the address raise an error. All of the kernels give results of one type. If
-    this type is given as ``answer``, none of them is compiled before its address is asked for.
+    ``answer`` is such a result, none of them is compiled before its address is asked for.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call(typing_context: Any, address: Any, args: Any) -> Any:
         kinds = tuple(args)
-        given = answer
+        given = None if answer is None else numba.typeof(answer)
         if given is None:
             known = (kernel for kernel in kernels if kinds in kernel.overloads)
             given = _compiled(next(known, kernels[0]), kinds).signature.return_type

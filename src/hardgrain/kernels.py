@@ -28,9 +28,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite.binding import Linkage
 from numba import prange, types
 from numba.core import cgutils, config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic, overload
 
@@ -264,6 +266,47 @@ def pjit(function: F) -> F:
 def inlined(function: F) -> F:
     """Write a function out where a kernel calls it: for parts of a long kernel, called once."""
     return cast(F, numba.njit(inline="always", **_OPTIONS)(function))
+
+
+# A kernel is linked with a copy of every kernel that it calls. The process that compiles both would
+# run the one compiled apart, which was there first; those that load the caller from disk run its
+# copy, which the compiler may have arranged and rounded otherwise. So each kernel of ours keeps its
+# copies to itself: the first run and all later ones have the same bits.
+class _Nesting(event.Listener):  # type: ignore[misc]
+    """Whether the functions being compiled, each for the one before it, are kernels of ours."""
+
+    def __init__(self) -> None:
+        self.ours: list[bool] = []
+
+    def on_start(self, happened: Any) -> None:
+        self.ours.append(happened.data["dispatcher"] in _KERNELS)
+
+    def on_end(self, happened: Any) -> None:
+        self.ours.pop()
+
+
+_nesting = _Nesting()
+event.register("numba:compile", _nesting)
+_finalize = CPUCodeLibrary._finalize_final_module
+
+
+def _keep_copies(library: Any) -> None:
+    """Finish the code of a kernel, in which nothing but the kernel itself can be seen by others."""
+    module = library._final_module
+    defined = {f.name: f.linkage for f in module.functions if not f.is_declaration}
+    copies = [name for name, linkage in defined.items() if linkage == Linkage.linkonce_odr]
+    if copies and _nesting.ours and _nesting.ours[-1]:
+        shared = module.clone()  # for the kernels that call this one: as Numba would make it
+        for name, linkage in defined.items():
+            if linkage == Linkage.external:
+                shared.get_function(name).linkage = "linkonce_odr"
+        library._shared_module = shared
+        for name in copies:
+            module.get_function(name).linkage = "internal"
+    _finalize(library)
+
+
+CPUCodeLibrary._finalize_final_module = _keep_copies
 
 
 # Numba counts references to the arrays of each record that a function is given, atomically. Around

@@ -9,7 +9,10 @@ import hardgrain as hg
 from hardgrain.cli import starter
 from hardgrain.run.scenario import parse
 
-WANTED = {"biaxial", "demo", "drum", "incline", "piston", "settling-box", "silo"}
+WANTED = {
+    "arch", "ballast", "biaxial", "demo", "dominoes", "drum", "incline", "piston",
+    "polygon-biaxial", "settling-box", "silo",
+}  # fmt: skip
 
 
 def test_all_are_there():

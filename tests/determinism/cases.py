@@ -293,7 +293,7 @@ def hopper_2d() -> Scenario:
 def polygons_2d() -> Scenario:
     """Pentagons, capsules, clumps and disks that settle together, random polygons among them."""
     loose: dict[str, Any] = {"orientation": "random", "speed": 0.5, "diameter": 1.0}
-    region = hg.Loose(min=[0, 0], max=[8, 14])
+    region = hg.Deposit(min=[0, 0], max=[8, 18])
     clump = {"kind": "clump", "centers": [[-0.3, 0], [0.3, 0], [0, 0.4]], "radii": 0.3}
     shapes: list[Any] = [
         "pentagon",
@@ -305,13 +305,13 @@ def polygons_2d() -> Scenario:
     grains = [hg.Grains(count=10, place=region, shape=shape, **loose) for shape in shapes]
     walls = [hg.Box(min=[0, 0], max=[8, 20], open=["top"]), hg.Segment(start=[2, 3], end=[4, 3.5])]
     scene = hg.Scene(gravity=[0, -1], grains=grains, walls=walls)
-    solver = hg.GaussSeidel(sweeps=20)
-    return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=7), **until(500))
+    solver = hg.GaussSeidel(sweeps=60)
+    return Scenario(scene=scene, dt=0.01, solver=solver, output=Output(every=7), **until(500))
 
 
 def boxes_3d() -> Scenario:
     """Boxes, capsules and polyhedra that fall into a drum that turns."""
-    region = hg.Loose(min=[-2, 0, -2], max=[2, 4, 2])
+    region = hg.Deposit(min=[-2, -2.1, -2], max=[2, 2.1, 2])
     shapes: list[Any] = [
         {"kind": "box", "sides": [1.0, 0.8, 0.6]},
         "capsule",
@@ -323,8 +323,8 @@ def boxes_3d() -> Scenario:
     ]
     drum = hg.Drum(center=[0, 0, 0], radius=3.2, spin="0.5", axis=[0, 1, 0], length=4.2)
     scene = hg.Scene(dimension=3, gravity=[0, 0, -1], grains=grains, walls=[drum])
-    solver = hg.GaussSeidel(sweeps=20)
-    return Scenario(scene=scene, dt=0.02, solver=solver, output=Output(every=9), **until(200))
+    solver = hg.GaussSeidel(sweeps=60)
+    return Scenario(scene=scene, dt=0.01, solver=solver, output=Output(every=9), **until(200))
 
 
 CASES = {

@@ -263,7 +263,7 @@ class Backend:
             second[ghost] = nb + np.arange(ghosts, dtype=np.uint32)
         kind, columns, body = {
             "lean 2D": (Lean2D, 9, 5), "lean 3D": (Lean3D, 12, 8),
-            "full 2D": (Full2D, 20, 6), "full 3D": (Full3D, 50, 15),
+            "full 2D": (Full2D, 20, 6), "full 3D": (Full3D, 40, 16),
         }[name]  # fmt: skip
         c, b = np.empty((m, columns)), np.zeros((nb + ghosts, body))
         p: Any = kind(first.astype(np.uint32), second, c, b, *([r] if lean else []))

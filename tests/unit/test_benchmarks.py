@@ -63,6 +63,34 @@ def test_tiles_bear_the_forces_of_the_packing_they_copy(load: Callable[[str], Mo
     np.testing.assert_allclose(b.wall_force, 4 * a.wall_force, rtol=0.0, atol=1e-2 * most)
 
 
+@pytest.mark.parametrize("kind", ["pentagons", "boxes"])
+def test_tiles_of_shapes_bear_the_forces_of_the_packing_they_copy(
+    load: Callable[[str], ModuleType], kind: str
+) -> None:
+    """Grains may swap their roles in a contact, and its points their names: none is lost."""
+    packings = load("packings")
+    one, state = packings.on_floor(kind, 40, tile=40)
+    two, large = packings.on_floor(kind, 80, tile=40)
+    assert two.n == 2 * one.n
+    old, new = packings._found(one, state), large.contacts
+    assert len(new) == 2 * len(old)
+    total = old.impulse.sum(axis=0)
+    assert np.abs(total).max() > 0.0
+    # Sums of the same numbers in another order: rounding only.
+    np.testing.assert_allclose(
+        np.abs(new.impulse).sum(axis=0), 2 * np.abs(old.impulse).sum(axis=0), rtol=1e-9
+    )
+
+
+def test_shapes_are_compared_with_peers_or_without(load: Callable[[str], ModuleType]) -> None:
+    """Whichever peers are installed, what concerns hardgrain alone is measured."""
+    figures = load("shapes").run(quick=True)
+    assert all(math.isfinite(figure.value) for figure in figures)
+    named = [figure.what for figure in figures]
+    assert sum("cost of a contact point" in name for name in named) == 1
+    assert sum("exponent" in name for name in named) == 2
+
+
 def test_problem_for_siconos_is_the_one_we_solve(load: Callable[[str], ModuleType]) -> None:
     """u = W p + q must be the contact velocity that our own velocities give."""
     siconos, packings = load("against_siconos"), load("packings")

@@ -282,3 +282,26 @@ def test_a_part_of_kernels_that_python_calls_says_so() -> None:
     assert kernels.jit(lambda x: part(x))(1.0) == 1.0
     with pytest.raises(TypeError, match="a kernel must call it"):
         part(1.0)  # also where it is compiled for that type
+
+
+def test_a_kernel_keeps_its_copies_of_others_to_itself() -> None:
+    """Else the process that compiles it has other bits than those that load it from disk."""
+
+    @kernels.jit
+    def inner(x: Any) -> Any:
+        total = 0.0
+        for i in range(x.size):
+            for j in range(x.size):
+                total += np.sin(x[i] * x[j]) / (1.0 + np.cos(x[i] + x[j]) ** 2)
+        return total
+
+    @kernels.jit
+    def outer(x: Any) -> Any:
+        return inner(x) + inner(2.0 * x) + inner(x + 1.0) + inner(x * x)
+
+    x = np.linspace(0.0, 1.0, 5)
+    assert outer(x) == pytest.approx(inner(x) + inner(2 * x) + inner(x + 1) + inner(x * x))
+    (code,) = cast(Any, outer).inspect_llvm().values()
+    kept = [line for line in code.splitlines() if re.match("define internal .*inner", line)]
+    assert kept, "the compiler wrote out the calls, and nothing is tested"
+    assert "define linkonce_odr" not in code

@@ -13,10 +13,13 @@ from scipy.spatial.transform import Rotation
 import hardgrain as hg
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.contact.pairs import wall_geometry
-from hardgrain.contact.points import Figures, shaped_points
+from hardgrain.contact.points import Figures
+from hardgrain.cpu.placing import placed
+from hardgrain.cpu.points import contact_points
 from hardgrain.io.runfile import RunFile
 from hardgrain.io.wall_surfaces import wall_surfaces
 from hardgrain.measure.snapshot import snapshot
+from hardgrain.point.placed import ShapedBodies
 from hardgrain.scene.mesh_table import as_text, from_text
 from hardgrain.show import plane
 
@@ -35,8 +38,12 @@ def contacts(made: hg.Scene, limit: float) -> tuple[Any, ...]:
     n, walls = model.n, wall_geometry(model, state)
     first, second = np.arange(n, dtype=np.int32), np.full(n, n, np.int32)
     reach = np.append(np.full(n, limit), 0.0)
-    x, turned = state.position, state.orientation
-    found = shaped_points(first, second, reach, x, turned, model.periodic, walls, Figures.of(model))
+    f = Figures.of(model)
+    there = placed(f.solids, state.orientation, walls)
+    bodies = ShapedBodies(
+        state.position, f.number, model.periodic, walls, f.solids, there, f.features, f.meshes
+    )
+    found = contact_points(first, second, bodies, reach)
     return (*found, state.position[n])
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hardgrain.io.runfile import RunFile
+from hardgrain.measure.snapshot import model_of
 from hardgrain.run.scenario import stored_scenario
+from hardgrain.scene.grain_shape import grain_shapes
 
 __all__ = ["as_text", "describe"]
 
@@ -20,7 +24,7 @@ def describe(path: Path) -> dict[str, Any]:
         verdict = file.verdict
         state = "finished" if file.finished else "running now" if file.live else "interrupted"
         walls = {name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)}
-        size = path.stat().st_size
+        size, shapes = path.stat().st_size, _shapes(file)
     diameter = 2.0 * model["radius"]
     rigid = scenario.engine.kind == "contact-dynamics"  # soft particles have nothing to iterate
     solved = ("residual", "sweeps") if rigid else ()
@@ -52,6 +56,7 @@ def describe(path: Path) -> dict[str, Any]:
         "versions": {k: header[k] for k in ("hardgrain", "python", "numpy", "numba")},
         "dimension": scenario.scene.dimension,
         "grains": int(diameter.size),
+        "shapes": shapes,
         "diameter": {
             "least": float(diameter.min()),
             "mean": float(diameter.mean()),
@@ -75,9 +80,32 @@ def describe(path: Path) -> dict[str, Any]:
     return facts | ({"network": network} if rigid else {})
 
 
+def _shapes(file: RunFile) -> list[str]:
+    """The names of all shapes that grains have; none if all are disks or spheres."""
+    whole = model_of(file)
+    if whole.round:
+        return []
+    known = grain_shapes(whole.solids, whole.dim)
+    return sorted({known[k].name for k in np.unique(whole.solids.shape)})
+
+
+def _grains(facts: dict[str, Any]) -> str:
+    """How many grains there are, of which shape and how large."""
+    d, shapes = facts["diameter"], facts["shapes"]
+    noun = "disks" if facts["dimension"] == 2 else "spheres"
+    if shapes:
+        kinds = ", ".join(shapes[:3]) + (f" and {len(shapes) - 3} more" if shapes[3:] else "")
+        noun = f"grains ({kinds})"
+    size = "circumscribed diameter" if shapes else "diameter"
+    return (
+        f"{facts['grains']} {noun}, {size} {d['least']:.4g} to {d['largest']:.4g},"
+        f" mean {d['mean']:.4g}"
+    )
+
+
 def as_text(facts: dict[str, Any]) -> str:
     """The facts as text for a reader."""
-    last, d = facts["last"], facts["diameter"]
+    last = facts["last"]
     solver = facts["solver"]
     how = f"{solver['kind']}, {solver['sweeps']} sweeps"
     if solver["kind"] == "rigid":
@@ -93,11 +121,7 @@ def as_text(facts: dict[str, Any]) -> str:
         ("units", facts["units"]),
         ("state", facts["state"] + _how_to_go_on(facts)),
         *([("plausible?", f"NO: {facts['implausible']}")] if facts["implausible"] else []),
-        (
-            "grains",
-            f"{facts['grains']} {'disks' if facts['dimension'] == 2 else 'spheres'}, diameter"
-            f" {d['least']:.4g} to {d['largest']:.4g}, mean {d['mean']:.4g}",
-        ),
+        ("grains", _grains(facts)),
         ("walls", ", ".join(facts["walls"]) or "none"),
         ("engine" if soft else "solver", f"{how}; dt {facts['dt']:g}; seed {facts['seed']}"),
         ("stop", _stop(facts["stop"])),

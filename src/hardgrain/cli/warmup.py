@@ -14,6 +14,7 @@ from hardgrain.run.progress import Progress, duration
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.place import Deposit, Loose
 from hardgrain.scene.scene import Scene
+from hardgrain.scene.shapes import Cuboid
 from hardgrain.scene.spec import Box, ContactLaw, Grains
 from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gauss_seidel import GaussSeidel
@@ -71,6 +72,10 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
             if name == "plain laws":
                 yield f"{dim}D, rigid solver", scene, {"solver": _AllStages()}
                 yield f"{dim}D, soft particles", scene, {"engine": SoftParticles(stiffness=1.0)}
+                sides = (1.0, 0.8, 0.6)[:dim]  # three different moments of inertia in 3D
+                block = Grains(count=4, place=Loose(min=low, max=high), shape=Cuboid(sides=sides))
+                shaped = scene.model_copy(update={"grains": [block]})
+                yield f"{dim}D, shapes", shaped, {"solver": GaussSeidel(sweeps=2)}
 
 
 def compile_all() -> None:
@@ -86,7 +91,7 @@ def compile_all() -> None:
     with Progress() as progress:
         progress.show("what all runs share")
         _compile(sweeps[:1])
-        progress.show("sweeps, the rigid solver and soft particles")
+        progress.show("sweeps, the rigid solver, soft particles and shapes")
         pmap(_compile, [sweeps[1:], others])
     print(f"all kernels are ready, in {cache_folder()} ({duration(time.perf_counter() - begin)})")
 

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.contact.pairs import place_walls, safe, turning_speed
-from hardgrain.contact.points import shaped_points_at
+from hardgrain.contact.points import contact_points_at, placed_at
 from hardgrain.contact.rows import round_rows
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.geometry import Floats, Ints
@@ -39,6 +39,7 @@ from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.contacts import candidates, neighbourhood_max, sizes
 from hardgrain.kernels import device, jit
 from hardgrain.point.given import Sites
+from hardgrain.point.placed import ShapedBodies
 
 __all__ = ["MARGIN", "Found", "Place", "find", "overlooked"]
 
@@ -194,10 +195,13 @@ def candidate_rows(shapes, listed, place, how, last):  # type: ignore[no-untyped
     for i in range(reach.size):
         limit[i] = -np.inf if stale else reach[i]
     if shapes.figures.solids.shape.size > 0:
-        pairs = listed.first, listed.second, limit
-        index, feature, normal, gap, arm_first, arm_second = shaped_points_at(
-            shapes.figures.kernel,
-            (*pairs, position, place.orientation, shapes.periodic, walls, shapes.figures),
+        f = shapes.figures
+        bodies = ShapedBodies(
+            position, f.number, shapes.periodic, walls, f.solids,
+            placed_at(f.placed, (f.solids, place.orientation, walls)), f.features, f.meshes,
+        )  # fmt: skip
+        index, feature, normal, gap, arm_first, arm_second = contact_points_at(
+            f.contact_points, (listed.first, listed.second, bodies, limit)
         )
         first, second = pick(listed.first, index), pick(listed.second, index)
         width, roll, law = sizes(

@@ -1,10 +1,10 @@
 """The CPU backend: it compiles the physics of one contact (`law`, `point`) and schedules it.
 
-The loops over pairs, contacts and bodies are here: `contacts` (narrow phase), `packing` (rows that
-sweeps read), `kinds` (which functions belong to which rows), `order` (permutations and colours),
-`sweep` (one contact after another, by colours on all threads, or all at once; the residual and the
-stopping rules), `relaxation` (all of a step's contacts), `blocks` (problems given as matrices) and
-`ledger`.
+The loops over pairs, contacts and bodies are here: `contacts` (narrow phase), `placing` and
+`points` (that of shapes), `packing` (rows that sweeps read), `kinds` (which functions belong to
+which rows), `order` (permutations and colours), `sweep` (one contact after another, by colours on
+all threads, or all at once; the residual and the stopping rules), `relaxation` (all of a step's
+contacts), `blocks` (problems given as matrices) and `ledger`.
 
 Another backend is a package with the same functions, named in `hardgrain.step.backend`.
 """

@@ -59,6 +59,7 @@ def room_for_points(size):
     """A room with memory for points alone."""
     return Room(
         np.empty((4, 3)), np.empty(4), np.empty((4, 2), np.int32), np.empty(3), np.empty((2, 4)),
+        np.empty((1, 3), np.int32),
         np.empty((2, 4, 3)), np.empty((2, 4, 2), np.int32), np.empty((1, 3)),
         np.empty(size), np.empty((size, 3)), np.empty((size, 3)), np.empty((size, 3)),
         np.empty(size, np.int32), np.empty(size, np.int32),
@@ -256,7 +257,7 @@ def core_points(bodies, room, many, one, j, limit, count):
     spare = many.spare
     last = cores_of(bodies, spare, one, (j, 0), nowhere)
     whole = Cores(
-        last.solids, last.corner, last.normal, spare, last.a, last.b, nowhere, extent
+        last.outline, last.corner, last.normal, spare, last.a, last.b, nowhere, extent
     )  # fmt: skip
     return at_most_four(whole, many, found)
 

@@ -64,8 +64,8 @@ def _(layout, given, m):
     def full(layout, given, m):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
         bodies = given.motion.velocity.shape[0]
-        b = lines(bodies, 6 if flat else 15)
-        packed = kind(first, second, lines(m, 20 if flat else 50), b)
+        b = lines(bodies, 6 if flat else 16)
+        packed = kind(first, second, lines(m, 20 if flat else 40), b)
         return packed, np.zeros(bodies, np.bool_)
 
     return lean if kind in (Lean2D, Lean3D) else full

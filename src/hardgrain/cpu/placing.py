@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import MESH, OUTSIDE, RECTANGLE, SEGMENT, TRIANGLE
-from hardgrain.kernels import jit, scalar
+from hardgrain.kernels import device, jit, scalar
 from hardgrain.law.rotation import make_rotation
 from hardgrain.point.placed import Placed, Room
 
@@ -90,7 +90,7 @@ def room_for(solids, dim):
     size = 2 * most + 2
     return Room(
         np.empty((4, 3)), np.empty(4), np.empty((4, 2), np.int32), np.empty(3),
-        np.empty((2, most)),
+        np.empty((2, most)), np.empty((3 * most, 3), np.int32),
         np.empty((2, size, 3)), np.empty((2, size, 2), np.int32), np.empty((1, dim)),
         np.empty(size), np.empty((size, 3)), np.empty((size, 3)), np.empty((size, 3)),
         np.empty(size, np.int32), np.empty(size, np.int32),
@@ -125,7 +125,7 @@ def rows_of(solids, walls):
     return shape, corner_start, face_start
 
 
-@jit
+@device
 def balls(solids, shape, size, corner_start, corner):
     """Where the parts of each body begin, and a ball around each, see `Placed`."""
     start = np.zeros(shape.size + 1, np.int32)
@@ -155,20 +155,30 @@ def balls(solids, shape, size, corner_start, corner):
     return start, ball
 
 
-@jit
-def turned(orientation, i, x, y, z):
-    """A vector of a body as it is in space."""
+@scalar
+def axes_of(orientation, i):
+    """The three axes of a body as they are in space."""
     if orientation.shape[1] == 1:
         c, s = math.cos(orientation[i, 0]), math.sin(orientation[i, 0])
-        return c * x - s * y, s * x + c * y, z
+        return (c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)
     by = (orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3])
-    return rotated(by, (x, y, z))
+    x, y, z = rotated(by, (1.0, 0.0, 0.0)), rotated(by, (0.0, 1.0, 0.0)), (0.0, 0.0, 1.0)
+    return x, y, rotated(by, z)
+
+
+@scalar
+def turn(axes, size, vectors, k, to, row):
+    """Write vector k of a body, turned and scaled, to a row of others."""
+    (a, b, c), (d, e, f), (g, h, i) = axes
+    x, y, z = size * vectors[k, 0], size * vectors[k, 1], size * vectors[k, 2]
+    to[row, 0], to[row, 1] = a * x + d * y + g * z, b * x + e * y + h * z
+    to[row, 2] = c * x + f * y + i * z
 
 
 # The core of a wall is given by its corners about the middle of their box. A cylinder's axis is as
 # long as the largest grain on either side of the point beside the grain, which is found anew for
 # each grain: there no grain can reach its ends.
-@jit
+@scalar
 def place_wall(walls, w, at, body, longest):
     """Write the corners and faces of a wall's core, ``at``: its first rows; its bound."""
     corner, normal, centre = body
@@ -223,16 +233,13 @@ def placed(solids, orientation, walls):
         size[i] = solids.size[i]
         bound[i] = solids.bound[s] * size[i]
         longest = max(longest, bound[i])
-        p = solids.part_start[s]
-        first, row = solids.corner_start[p], corner_start[i]
-        for c in range(row, corner_start[i + 1]):
-            at = solids.corner[first + c - row]
-            x, y, z = turned(orientation, i, at[0], at[1], at[2])
-            corner[c, 0], corner[c, 1], corner[c, 2] = x * size[i], y * size[i], z * size[i]
-        first, row = solids.face_start[p], face_start[i]
-        for f in range(row, face_start[i + 1]):
-            at = solids.face_normal[first + f - row]
-            normal[f, 0], normal[f, 1], normal[f, 2] = turned(orientation, i, at[0], at[1], at[2])
+        p, axes = solids.part_start[s], axes_of(orientation, i)
+        shift = solids.corner_start[p] - corner_start[i]
+        for c in range(corner_start[i], corner_start[i + 1]):
+            turn(axes, size[i], solids.corner, c + shift, corner, c)
+        shift = solids.face_start[p] - face_start[i]
+        for f in range(face_start[i], face_start[i + 1]):
+            turn(axes, 1.0, solids.face_normal, f + shift, normal, f)
     for i in range(n, bodies):
         if shape[i] >= 0 and walls.kind[i - n] != MESH:
             at, body = (corner_start[i], face_start[i]), (corner, normal, centre)

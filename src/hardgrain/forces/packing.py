@@ -21,7 +21,7 @@ from hardgrain.contact.arms import torque
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.errors import InputError
-from hardgrain.measure.resultants import contact_of_point
+from hardgrain.measure.resultants import NEAR, contact_of_point
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import Loads
@@ -224,7 +224,8 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
     try:  # loads are those at the middle of the step whose impulses the contacts hold
         before = replace(state, step=max(state.step - 1, 0))
         loads = Loads(snap.whole, snap.dt)
-        external, model = np.hstack(loads.at(before)), loads.now(before)
+        external = np.hstack(loads.at(before))
+        model = snap.whole.at((before.step + 0.5) * snap.dt)  # what its locks leave free
     except InputError:  # they were Python functions
         external, model = np.full((snap.model.bodies, 3 * snap.dim - 3), np.nan), snap.model
     contacts = carried(model, state.position, snap.candidates)
@@ -232,7 +233,11 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
 
 
 def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: Floats) -> Packing:
-    """Contacts are those that bear a force, and those that touch without."""
+    """Contacts are those that bear a force, and those that touch without.
+
+    A face touches in all its points, though rounding and what a solver leaves open lift some of
+    them by a trifle: without them the centre of its force could not go where it may.
+    """
     laws = model.law_table[c.law]
     for column, name in (
         (lawtable.COHESION, "cohesion"),
@@ -244,7 +249,8 @@ def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: F
                 f"the packing has {name}; which forces are possible is known for Coulomb's law only"
             )
     n = model.n
-    keep = (c.normal_impulse() > 0.0) | (c.gap <= 0.0)
+    near = 0.0 if model.round else NEAR * c.width
+    keep = (c.normal_impulse() > 0.0) | (c.gap <= near)
     force, normal = c.impulse[keep] / dt, c.normal[keep]
     weight = float(model.mass[:n].mean() * np.linalg.norm(model.gravity)) if n else 0.0
     mean = float(np.einsum("ka,ka->k", force, normal).mean()) if keep.any() else 0.0

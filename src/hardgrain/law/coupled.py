@@ -131,23 +131,15 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         return alpha
 
     @jit
-    def coupled_3d(
-        u: Vector, w: Matrix, mu_s: float, mu_d: float, cohesion: float
-    ) -> tuple[float, float, float]:
-        """Impulse (P_n, P_1, P_2) of one contact in 3D; U includes the biases, not the impulse."""
-        (u_n, u_1, u_2), (w_nn, w_n1, w_n2, w_11, w_12, w_22) = u, w
-        if w_nn <= BLOCKED * (w_11 + w_22):
-            return 0.0, 0.0, 0.0
-        u_n -= cohesion * w_nn
-        u_1 -= cohesion * w_n1
-        u_2 -= cohesion * w_n2
-        if u_n > 0.0:
-            return -cohesion, 0.0, 0.0
+    def eigenframe(w: Matrix) -> tuple[float, float, float, float, float]:
+        """The eigenframe of S: components of its first axis, eigenvalues, and the least of these.
+
+        An eigenvalue that is not above the least is locked.
+        """
+        w_nn, w_n1, w_n2, w_11, w_12, w_22 = w
         s_11 = w_11 - w_n1 * w_n1 / w_nn
         s_12 = w_12 - w_n1 * w_n2 / w_nn
         s_22 = w_22 - w_n2 * w_n2 / w_nn
-        b_1 = w_n1 * u_n / w_nn - u_1
-        b_2 = w_n2 * u_n / w_nn - u_2
         floor = LOCKED * max(w_nn, w_11, w_22)
         half, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
         root = math.sqrt(half * half + s_12 * s_12)
@@ -158,35 +150,74 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
             y = 0.5 * s_12 / (root * x)
             if half < 0.0:
                 x, y = abs(y), math.copysign(x, s_12)
-        l1, l2 = max(mean + root, floor), max(mean - root, floor)
-        c1, c2 = x * b_1 + y * b_2, x * b_2 - y * b_1
-        g1, g2 = x * w_n1 + y * w_n2, x * w_n2 - y * w_n1
-        p1, p2 = c1 / l1, c2 / l2
-        p_n = -(u_n + g1 * p1 + g2 * p2) / w_nn
-        noise = NOISE * (abs(u_1) + abs(u_2) + abs(b_1 + u_1) + abs(b_2 + u_2))
-        if l2 == floor and abs(c2) <= noise:
-            if l1 > floor:  # singular along one tangent
+        return x, y, mean + root, mean - root, floor
+
+    @jit
+    def decoupled_3d(
+        u: Vector, w: Vector, s: Vector, inverse: Vector, mu: tuple[float, float], cohesion: float
+    ) -> tuple[float, float, float]:
+        """The law in the eigenframe of S, where its tangents are along the axes of S.
+
+        w: W_nn, W_n1, W_n2; s: the eigenvalues of S, not below the least, and this; inverse: 1/W_nn
+        and those of the eigenvalues, 0, 0, 0 where the normal is blocked; mu: static and dynamic.
+        """
+        (u_n, u_1, u_2), (w_nn, g1, g2), (l1, l2, floor), (mu_s, mu_d) = u, w, s, mu
+        i_nn, i_1, i_2 = inverse
+        if i_nn == 0.0:
+            return 0.0, 0.0, 0.0
+        u_n -= cohesion * w_nn
+        u_1 -= cohesion * g1
+        u_2 -= cohesion * g2
+        if u_n > 0.0:
+            return -cohesion, 0.0, 0.0
+        push = u_n * i_nn
+        c1, c2 = g1 * push - u_1, g2 * push - u_2
+        p1, p2 = c1 * i_1, c2 * i_2
+        p_n = -(push + (g1 * p1 + g2 * p2) * i_nn)
+        if l2 == floor:
+            noise = NOISE * (abs(u_1) + abs(u_2) + abs(c1 + u_1) + abs(c2 + u_2))
+            if abs(c2) <= noise and l1 > floor:  # singular along one tangent
                 side = smallest(w_nn, g2, mu_s)
                 p_n = -(u_n + g1 * p1) / (w_nn + side * g2)
                 p2 = side * p_n
-            elif abs(c1) <= noise:  # along both
+            elif abs(c2) <= noise and abs(c1) <= noise:  # along both
                 g = math.sqrt(g1 * g1 + g2 * g2)
                 side = smallest(w_nn, g, mu_s)
                 p_n = -u_n / (w_nn + side * g)
                 p1, p2 = (side * p_n * g1 / g, side * p_n * g2 / g) if g > 0.0 else (0.0, 0.0)
-                return p_n - cohesion, x * p1 - y * p2, y * p1 + x * p2
-        if math.sqrt(p1 * p1 + p2 * p2) > mu_s * p_n:
-            kappa = -mu_d * u_n / w_nn
+                return p_n - cohesion, p1, p2
+        if p_n < 0.0 or p1 * p1 + p2 * p2 > mu_s * mu_s * p_n * p_n:
+            kappa = -mu_d * push
             if kappa <= 0.0:  # frictionless, or no push at all
                 p1, p2 = 0.0, 0.0
             elif l1 == l2:  # P_t lies along b whatever α: as in 2D
                 b = math.sqrt(c1 * c1 + c2 * c2)
-                share = kappa / (b + mu_d / w_nn * (g1 * c1 + g2 * c2))
+                share = kappa / (b + mu_d * i_nn * (g1 * c1 + g2 * c2))
                 p1, p2 = share * c1, share * c2
             else:
-                alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu_d / w_nn, kappa)
+                alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu_d * i_nn, kappa)
                 p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
-            p_n = -(u_n + g1 * p1 + g2 * p2) / w_nn
-        return p_n - cohesion, x * p1 - y * p2, y * p1 + x * p2
+            p_n = -(push + (g1 * p1 + g2 * p2) * i_nn)
+        return p_n - cohesion, p1, p2
 
-    return SimpleNamespace(coupled_2d=coupled_2d, coupled_3d=coupled_3d)
+    @jit
+    def coupled_3d(
+        u: Vector, w: Matrix, mu_s: float, mu_d: float, cohesion: float
+    ) -> tuple[float, float, float]:
+        """Impulse (P_n, P_1, P_2) of one contact in 3D; U includes the biases, not the impulse."""
+        (u_n, u_1, u_2), (w_nn, w_n1, w_n2, w_11, _, w_22) = u, w
+        if w_nn <= BLOCKED * (w_11 + w_22):
+            return 0.0, 0.0, 0.0
+        x, y, l1, l2, floor = eigenframe(w)
+        l1, l2 = max(l1, floor), max(l2, floor)
+        p_n, p1, p2 = decoupled_3d(
+            (u_n, x * u_1 + y * u_2, x * u_2 - y * u_1),
+            (w_nn, x * w_n1 + y * w_n2, x * w_n2 - y * w_n1),
+            (l1, l2, floor), (1.0 / w_nn, 1.0 / l1, 1.0 / l2), (mu_s, mu_d), cohesion,
+        )  # fmt: skip
+        return p_n, x * p1 - y * p2, y * p1 + x * p2
+
+    return SimpleNamespace(
+        coupled_2d=coupled_2d, coupled_3d=coupled_3d, decoupled_3d=decoupled_3d,
+        eigenframe=eigenframe,
+    )  # fmt: skip

@@ -11,10 +11,9 @@ small. Errors of n along a feature that lies in the plane of contact cost a sepa
 others cost θ²|v|. So n is made exactly perpendicular to what is perpendicular to it within θ: a
 face, two edges, or one edge. What is left is an error of second order.
 
-Cores that touch or overlap. All faces are tried, then all pairs of edges that span a face of the
-difference, which they do if the arcs of normals of both edges cross on the sphere (Gregorius, GDC
-2013). An edge that is not between two faces, or whose faces are back to back, has no such arc; its
-pairs are tried with all corners.
+Cores that touch or overlap. All faces are tried (`faces`), then all pairs of edges that span a face
+of the difference (`arcs`). An edge that is not between two faces, or whose faces are back to back,
+has no arc of normals; its pairs are tried with all corners.
 """
 
 from __future__ import annotations
@@ -25,7 +24,9 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from hardgrain.point.arcs import make_arcs
 from hardgrain.point.distance import make_distance
+from hardgrain.point.faces import BETTER, make_faces
 from hardgrain.point.frame import make_frame
 
 # [extent] Error of the vector between two cores: some fifty roundings. With less, faces that are
@@ -36,10 +37,6 @@ ROUNDING = 1e-14
 TOUCH = 1e-10
 # [extent] Above this distance the direction of v is good enough in any case.
 CLEAR = 1e-4
-# [extent] By so much an axis must be better than one that was tried before: a face later than
-# another face, an edge pair later than a face. Rounding would else change the axis from step to
-# step. The overlap is too large by at most so much.
-BETTER = 1e-11
 # Squared sine of the angle of two edges that count as parallel, and span no face.
 PARALLEL = 1e-24
 # Squared sine of the angle of two edges whose plane is so uncertain that its separation is taken
@@ -51,7 +48,8 @@ SLANT = 1e-8
 def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the search for the normal with ``jit``."""
     cross, tangent = make_frame(jit).cross, make_frame(jit).tangent
-    highest = make_distance(jit).highest
+    highest, arcs = make_distance(jit).highest, make_arcs(jit)
+    arc_of, arcs_cross, faces = arcs.arc_of, arcs.arcs_cross, make_faces(jit)
 
     @jit
     def separation(cores, x, y, z):
@@ -77,7 +75,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def facing(cores, part, x, y, z):
         """Like `flattest`, among the faces that reach as far along (x, y, z) as the part does."""
-        c, n, rim, start = cores.corner, cores.normal, cores.solids.rim, cores.solids.rim_start
+        c, n, rim, start = cores.corner, cores.normal, cores.outline.rim, cores.outline.rim_start
         best, most = flattest(n, part.face, part.face_end, x, y, z)
         if best < 0:
             return best, most
@@ -102,8 +100,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def edge_of(cores, part, e):
         """Vector along an edge, and the row of the corner where it begins."""
-        i = cores.solids.edge[e, 0] + part.to_corner
-        j = cores.solids.edge[e, 1] + part.to_corner
+        i = cores.outline.edge[e, 0] + part.to_corner
+        j = cores.outline.edge[e, 1] + part.to_corner
         c = cores.corner
         return c[j, 0] - c[i, 0], c[j, 1] - c[i, 1], c[j, 2] - c[i, 2], i
 
@@ -189,59 +187,6 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                     return best, bx, by, bz
         return best, bx, by, bz
 
-    @jit
-    def arcs_cross(cores, e, f):
-        """Whether edges e of a and f of b span a face of the difference: 1, 0, or −1: unknown.
-
-        With normals A, B of the faces at e and C, D of those at f, turned round, the arcs AB and CD
-        cross if C and D are on different sides of the plane of A and B, and A and B on different
-        sides of that of C and D, and both arcs are on the same half of the sphere.
-        """
-        faces, n, a, b = cores.solids.edge_face, cores.normal, cores.a, cores.b
-        if faces[e, 0] < 0 or faces[e, 1] < 0 or faces[f, 0] < 0 or faces[f, 1] < 0:
-            return -1
-        i, j = faces[e, 0] + a.to_face, faces[e, 1] + a.to_face
-        k, l = faces[f, 0] + b.to_face, faces[f, 1] + b.to_face
-        px, py, pz = cross(n[j, 0], n[j, 1], n[j, 2], n[i, 0], n[i, 1], n[i, 2])
-        qx, qy, qz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
-        # faces back to back
-        if n[i, 0] * n[j, 0] + n[i, 1] * n[j, 1] + n[i, 2] * n[j, 2] < -0.999999:
-            return -1
-        if n[k, 0] * n[l, 0] + n[k, 1] * n[l, 1] + n[k, 2] * n[l, 2] < -0.999999:
-            return -1
-        c = -(n[k, 0] * px + n[k, 1] * py + n[k, 2] * pz)
-        d = -(n[l, 0] * px + n[l, 1] * py + n[l, 2] * pz)
-        if c * d >= 0.0:
-            return 0
-        s = n[i, 0] * qx + n[i, 1] * qy + n[i, 2] * qz
-        t = n[j, 0] * qx + n[j, 1] * qy + n[j, 2] * qz
-        return 1 if s * t < 0.0 and c * t > 0.0 else 0
-
-    @jit
-    def face_axis(cores):
-        """Best axis among faces: its separation, the axis, whether it is of a (1), b (2) or none"""
-        c, n, a, b = cores.corner, cores.normal, cores.a, cores.b
-        dx, dy, dz = cores.apart
-        tie = BETTER * cores.extent
-        best, bx, by, bz, whose = -math.inf, 1.0, 0.0, 0.0, 0
-        for f in range(a.face, a.face_end):
-            x, y, z = n[f, 0], n[f, 1], n[f, 2]
-            i = cores.solids.rim[cores.solids.rim_start[f - a.to_face]] + a.to_corner
-            top = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z
-            j = highest(c, b.corner, b.corner_end, -x, -y, -z)
-            s = (c[j, 0] + dx) * x + (c[j, 1] + dy) * y + (c[j, 2] + dz) * z - top
-            if s > best + tie:
-                best, bx, by, bz, whose = s, x, y, z, 1
-        for f in range(b.face, b.face_end):
-            x, y, z = -n[f, 0], -n[f, 1], -n[f, 2]
-            i = cores.solids.rim[cores.solids.rim_start[f - b.to_face]] + b.to_corner
-            low = (c[i, 0] + dx) * x + (c[i, 1] + dy) * y + (c[i, 2] + dz) * z
-            j = highest(c, a.corner, a.corner_end, x, y, z)
-            s = low - (c[j, 0] * x + c[j, 1] * y + c[j, 2] * z)
-            if s > best + tie:
-                best, bx, by, bz, whose = s, x, y, z, 2
-        return best, bx, by, bz, whose
-
     # Edges at which the cores overlap least touch once the cores are moved apart by that depth,
     # along the axis of the edges. So both of them reach into the layer in which the cores overlap
     # along any other axis, grown by the depth there: the corners below it need not be tried.
@@ -249,10 +194,10 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     def edge_axis(cores, axis):
         """Like `face_axis`, among pairs of edges that are better than ``axis``, and the edges."""
         c, a, b = cores.corner, cores.a, cores.b
-        ends = cores.solids.edge
+        ends = cores.outline.edge
         dx, dy, dz = cores.apart
         tie = BETTER * cores.extent
-        best, bx, by, bz, _ = axis
+        best, bx, by, bz = axis
         be, bf, any_axis = -1, -1, best > -math.inf
         i = highest(c, a.corner, a.corner_end, bx, by, bz)
         top = c[i, 0] * bx + c[i, 1] * by + c[i, 2] * bz
@@ -266,27 +211,33 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 )
         low = top + best - slack  # a's edges must reach above this,
         high = top + slack  # and b's below this
-        h = cores.room.height
+        h, near, n, count = cores.room.height, cores.room.near, cores.normal, 0
+        for f in range(b.edge, b.edge_end):
+            k, l = ends[f, 0] + b.to_corner - b.corner, ends[f, 1] + b.to_corner - b.corner
+            if not any_axis or h[1, k] <= high or h[1, l] <= high:
+                near[count, 0] = f
+                near[count, 1], near[count, 2] = arc_of(cores, b, f)
+                count += 1
         for e in range(a.edge, a.edge_end):
             i, j = ends[e, 0] + a.to_corner - a.corner, ends[e, 1] + a.to_corner - a.corner
             if any_axis and h[0, i] < low and h[0, j] < low:
                 continue
             ex, ey, ez, p = edge_of(cores, a, e)
-            for f in range(b.edge, b.edge_end):
-                k, l = ends[f, 0] + b.to_corner - b.corner, ends[f, 1] + b.to_corner - b.corner
-                if any_axis and h[1, k] > high and h[1, l] > high:
-                    continue
-                crosses = arcs_cross(cores, e, f)
+            one, px, py, pz = arc_of(cores, a, e), 0.0, 0.0, 0.0
+            if one[0] >= 0:
+                k, l = one
+                px, py, pz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
+            for g in range(count):
+                crosses = arcs_cross(cores, one, (near[g, 1], near[g, 2]), px, py, pz)
                 if crosses == 0:
                     continue
+                f = near[g, 0]
                 fx, fy, fz, q = edge_of(cores, b, f)
                 x, y, z, sine = across(ex, ey, ez, fx, fy, fz)
                 if sine <= PARALLEL:
                     continue
                 if crosses == 1 and sine > SLANT:
-                    k = cores.solids.edge_face[e, 0] + a.to_face
-                    l = cores.solids.edge_face[e, 1] + a.to_face
-                    n = cores.normal
+                    k, l = one
                     u, v, w = n[k, 0] + n[l, 0], n[k, 1] + n[l, 1], n[k, 2] + n[l, 2]
                     if x * u + y * v + z * w < 0.0:
                         x, y, z = -x, -y, -z
@@ -351,6 +302,6 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         separation=separation, flattest=flattest, facing=facing, made_exact=made_exact,
-        face_axis=face_axis, edge_axis=edge_axis, any_normal=any_normal,
-        nearest_of_lines=nearest_of_lines, edge_of=edge_of,
+        face_axis=faces.face_axis, above_face=faces.above_face, edge_axis=edge_axis,
+        any_normal=any_normal, nearest_of_lines=nearest_of_lines, edge_of=edge_of,
     )  # fmt: skip

@@ -124,8 +124,8 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def face_ends(cores, part, face):
         """Rows of the corners of a side in 2D."""
-        at = cores.solids.rim_start[face - part.to_face]
-        rim = cores.solids.rim
+        at = cores.outline.rim_start[face - part.to_face]
+        rim = cores.outline.rim
         return rim[at] + part.to_corner, rim[at + 1] + part.to_corner
 
     @jit
@@ -146,7 +146,7 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
     def foremost_edge(cores, part, x, y, z):
         """The edge whose lower end is farthest along (x, y, z): its corners, and its vector."""
         best, most = -1, -math.inf
-        ends, c, to = cores.solids.edge, cores.corner, part.to_corner
+        ends, c, to = cores.outline.edge, cores.corner, part.to_corner
         for e in range(part.edge, part.edge_end):
             i, j = ends[e, 0] + to, ends[e, 1] + to
             h = min(
@@ -159,7 +159,7 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def edge_points(cores, n, limit):
         """Points of two edges that are nearly parallel, at most two; none if they are not."""
-        (x, y, z), a, b, ends = n, cores.a, cores.b, cores.solids.edge
+        (x, y, z), a, b, ends = n, cores.a, cores.b, cores.outline.edge
         e, f = foremost_edge(cores, a, x, y, z), foremost_edge(cores, b, -x, -y, -z)
         if e < 0 or f < 0:
             return 0
@@ -195,7 +195,7 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
         The columns of a label: the feature of the corner, and the side that begins there, as the
         row of its first corner in the part.
         """
-        solids, room, (dx, dy, dz) = cores.solids, cores.room, cores.apart
+        solids, room, (dx, dy, dz) = cores.outline, cores.room, cores.apart
         count = 2
         if face >= 0:
             at = solids.rim_start[face - part.to_face]
@@ -261,7 +261,7 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
         g = 0.0 if first else 1.0
         sign = 1.0 if first else -1.0
         count, now = load(cores, partner, other, 1.0 - g), 0
-        solids = cores.solids
+        solids = cores.outline
         at, end = solids.rim_start[face - part.to_face], solids.rim_start[face - part.to_face + 1]
         opening = solids.rim[at] + part.to_corner - part.corner
         for k in range(at, end):

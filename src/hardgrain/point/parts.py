@@ -14,10 +14,11 @@ from typing import Any
 
 from hardgrain.core.geometry import make_wall_gap
 from hardgrain.core.wall_kinds import PLANE
-from hardgrain.point.axes import BETTER, CLEAR, TOUCH, make_axes
+from hardgrain.point.axes import CLEAR, TOUCH, make_axes
 from hardgrain.point.distance import make_distance
+from hardgrain.point.faces import BETTER
 from hardgrain.point.manifold import make_manifold
-from hardgrain.point.placed import Cores, Part
+from hardgrain.point.placed import Cores, Outline, Part
 
 
 @cache
@@ -26,7 +27,8 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
     search, axes, manifold = make_distance(jit), make_axes(jit), make_manifold(jit)
     distance, witnesses, highest = search.distance, search.witnesses, search.highest
     separation, made_exact, any_normal = axes.separation, axes.made_exact, axes.any_normal
-    face_axis, edge_axis, facing = axes.face_axis, axes.edge_axis, axes.facing
+    face_axis, above_face, edge_axis = axes.face_axis, axes.above_face, axes.edge_axis
+    facing = axes.facing
     nearest_of_lines = axes.nearest_of_lines
     put, points_2d, points_3d = manifold.put, manifold.points_2d, manifold.points_3d
     four_of, corner_name = manifold.four_of, manifold.corner_name
@@ -52,6 +54,11 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         )
 
     @jit
+    def outline_of(solids):
+        """The columns that are read of a table of shapes."""
+        return Outline(solids.rim_start, solids.rim, solids.edge, solids.edge_face)
+
+    @jit
     def cores_of(bodies, room, one, two, apart):
         """Parts of two bodies, each given as body and part, as a record."""
         placed = bodies.placed
@@ -59,7 +66,9 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         b = part_of(bodies.solids, placed, two[0], two[1])
         x, y, z = apart
         extent = placed.bound[one[0]] + placed.bound[two[0]] + abs(x) + abs(y) + abs(z)
-        return Cores(bodies.solids, placed.corner, placed.normal, room, a, b, apart, extent)
+        return Cores(
+            outline_of(bodies.solids), placed.corner, placed.normal, room, a, b, apart, extent
+        )
 
     @jit
     def alone(bodies, room, one):
@@ -70,7 +79,9 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         )  # fmt: skip
         nowhere, extent = (0.0, 0.0, 0.0), 2.0 * bodies.placed.bound[one[0]]
         placed = bodies.placed
-        return Cores(bodies.solids, placed.corner, placed.normal, room, a, none, nowhere, extent)
+        return Cores(
+            outline_of(bodies.solids), placed.corner, placed.normal, room, a, none, nowhere, extent
+        )
 
     @jit
     def apart_by(placed, one, two, apart, limit):
@@ -90,21 +101,37 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         """Separation and normal of two cores, and how many corners or which edges give them.
 
         Returns the separation [length], infinite if it is not below ``limit``; the normal; the
-        number of corners of the simplex (4: none); an edge of each part, −1 where it is not edges
-        that overlap; and whose face it is.
+        number of corners of the simplex (4: none; 5: none, but a corner above a face is picked); an
+        edge of each part, −1 where it is not edges that overlap; and whose face it is.
         """
-        m, x, y, z, length = distance(cores, limit)
-        if m == 0:
-            return length, x, y, z, 0, -1, -1, 0
-        gap = -math.inf
-        if m < 4 and length > TOUCH * cores.extent:
-            gap, x, y, z = made_exact(cores, x, y, z, length)
-            if gap >= length - BETTER * cores.extent or length > CLEAR * cores.extent:
-                return gap, x, y, z, m, -1, -1, 0
-        best, u, v, w, whose = face_axis(cores)
-        e = f = -1
-        if solid and length - best > BETTER * cores.extent:
-            best, u, v, w, e, f = edge_axis(cores, (best, u, v, w, whose))
+        a, b = cores.a, cores.b
+        axis = face_axis(cores, limit)
+        apart, _, _, _, whose, _ = axis
+        if apart >= limit:
+            return apart, axis[1], axis[2], axis[3], 0, -1, -1, 0
+        # Parts that have a volume overlap if no axis separates them, and one of few faces mostly
+        # does: their distance is needed only where corners or edges meet.
+        full = a.face_end - a.face > 2 and b.face_end - b.face > 2
+        clear = apart > TOUCH * cores.extent or apart <= 0.0
+        if full and clear and above_face(cores, axis, solid):
+            return apart, axis[1], axis[2], axis[3], 5, -1, -1, whose
+        for again in range(2):
+            best, u, v, w, whose, _ = axis
+            gap, m, x, y, z, length = -math.inf, 4, u, v, w, 0.0
+            overlap = full and again == 0 and best <= 0.0
+            if not overlap:
+                m, x, y, z, length = distance(cores, limit)
+                if m == 0:
+                    return length, x, y, z, 0, -1, -1, 0
+                if m < 4 and length > TOUCH * cores.extent:
+                    gap, x, y, z = made_exact(cores, x, y, z, length)
+                    if gap >= length - BETTER * cores.extent or length > CLEAR * cores.extent:
+                        return gap, x, y, z, m, -1, -1, 0
+            e = f = -1
+            if solid and length - best > BETTER * cores.extent:
+                best, u, v, w, e, f = edge_axis(cores, (best, u, v, w))
+            if not overlap or best <= 0.0:
+                break
         if gap >= best and gap > -math.inf:
             return gap, x, y, z, m, -1, -1, 0
         if whose == 0 and e < 0:
@@ -131,10 +158,12 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
             corners = a.corner_end - a.corner <= b.corner_end - b.corner
             if whose == 2 or (whose == 0 and corners):
                 i = highest(corner, a.corner, a.corner_end, x, y, z)
+                i = cores.room.pick[0, 0] if m == 5 else i
                 ax, ay, az = corner[i, 0], corner[i, 1], corner[i, 2]
                 bx, by, bz = ax + gap * x, ay + gap * y, az + gap * z
             else:
                 i = highest(corner, b.corner, b.corner_end, -x, -y, -z)
+                i = cores.room.pick[0, 0] if m == 5 else i
                 bx, by, bz = corner[i, 0] + dx, corner[i, 1] + dy, corner[i, 2] + dz
                 ax, ay, az = bx - gap * x, by - gap * y, bz - gap * z
         put(cores, 0, n, gap, 0, (ax, ay, az), (bx, by, bz))

@@ -18,7 +18,7 @@ from hardgrain.core.meshes import NO_MESHES, Meshes
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import Walls
 
-__all__ = ["Cores", "Part", "Placed", "Room", "ShapedBodies"]
+__all__ = ["Cores", "Outline", "Part", "Placed", "Room", "ShapedBodies"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -43,7 +43,7 @@ class ShapedBodies(NamedTuple):
     """What the contact points of grains of any shape depend on."""
 
     position: Floats  # (nb, dim) [length]
-    number: NDArray[np.int64]  # (n,) of each grain, whatever its row
+    number: Ints  # (n,) of each grain, whatever its row
     periodic: Floats  # (dim,) periods [length], zero where there is none
     walls: Walls
     solids: Solids  # with the shapes of walls at the end, see `hardgrain.cpu.placing`
@@ -60,6 +60,7 @@ class Room(NamedTuple):
     pick: Ints  # (4, 2) rows of the corners that it is the difference of
     best: Floats  # (3,) direction along which the cores are known to be farthest apart
     height: Floats  # (2, K) of the corners of both parts along the normal
+    near: Ints  # (E, 3) edges of the second part that may overlap, and the faces there
     polygon: Floats  # (2, 2 K + 2, 3) a face before and after it is cut by a plane
     label: Ints  # (2, 2 K + 2, 2) its corners: a side or corner of either body
     site: Floats  # (1, dim) where a corner is in space [length]
@@ -86,10 +87,19 @@ class Part(NamedTuple):
     radius: float  # [length]
 
 
+class Outline(NamedTuple):
+    """What the narrow phase reads of `Solids` beside the rows of parts."""
+
+    rim_start: Ints
+    rim: Ints
+    edge: Ints
+    edge_face: Ints
+
+
 class Cores(NamedTuple):
     """Two parts, one of the first body and one of the second."""
 
-    solids: Solids
+    outline: Outline
     corner: Floats
     normal: Floats
     room: Room

@@ -91,11 +91,19 @@ def _name(part: Part, dim: int) -> str:
     elif faces == 2:
         plain = "plate"
     else:
-        plain = _POLYHEDRA.get((faces, count), f"polyhedron of {faces} faces")
+        plain, many = _POLYHEDRA.get((faces, count), ""), f"polyhedron of {faces} faces"
+        if not plain or (faces >= 8 and not _on_a_sphere(part.corner)):
+            plain = many
         upright = np.abs(part.normal @ part.normal.T)
         if plain == "hexahedron" and ((upright < RIGHT) | (upright > 1.0 - RIGHT)).all():
             plain = "box"
     return f"rounded {plain}" if part.radius > 0.0 else plain
+
+
+def _on_a_sphere(corner: Floats) -> bool:
+    """Whether all corners are as far from their middle, as those of the regular polyhedra."""
+    distance = np.linalg.norm(corner - corner.mean(axis=0), axis=1)
+    return bool(np.ptp(distance) < 1e-6 * distance.max())
 
 
 def grain_shapes(solids: Solids, dim: int) -> tuple[GrainShape, ...]:

@@ -106,7 +106,7 @@ def _opening(run: RunFile, scenario: Scenario) -> str:
     state = "finished" if run.finished else "running now" if run.live else "interrupted"
     last = run[len(run) - 1]
     date = datetime.fromtimestamp(run.path.stat().st_mtime, UTC)
-    kind = "disk" if dim == 2 else "sphere"
+    kind = "grain" if run.model["shape"].size else "disk" if dim == 2 else "sphere"
     return (
         f"<p>{_count(n, kind)} in {dim}D, {_count(len(run.wall_names), 'wall')}; {last.step} steps"
         f" of {scenario.dt:g} to time {last.time:.6g} in {_count(len(run), 'frame')}; seed"

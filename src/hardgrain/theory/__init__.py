@@ -1,5 +1,5 @@
 """Closed forms that the rest is measured against. Depends on nothing."""
 
-from hardgrain.theory import array, chain, silo, spring, wedge
+from hardgrain.theory import arch, array, chain, dominoes, silo, spring, wedge
 
-__all__ = ["array", "chain", "silo", "spring", "wedge"]
+__all__ = ["arch", "array", "chain", "dominoes", "silo", "spring", "wedge"]
