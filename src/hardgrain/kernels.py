@@ -46,27 +46,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ROOT = Path(__file__).resolve().parent
 _COMPILED = (
-    "kernels",
-    "addresses",
-    "scene/_deposit",
-    "scene/obstacles",
-    "core/geometry",
-    "core/lawtable",
-    "core/contact_rows",
-    "core/solids",
-    "core/meshes",
-    "core/wall_kinds",
-    "law",
-    "point",
-    "cpu",
-    "contact",
-    "solve",
-    "step",
-    "measure/contact_network",
-    "forces/edges",
-    "forces/walk",
+    "kernels", "addresses", "scene/_deposit", "scene/obstacles", "core/geometry", "core/lawtable",
+    "core/contact_rows", "core/solids", "core/meshes", "core/wall_kinds", "law", "point", "cpu",
+    "contact", "solve", "step", "measure/contact_network", "forces/edges", "forces/walk",
     "papers/mcnamara2004/implicit",
-)
+)  # fmt: skip
 
 # [folders] So many folders of other versions of the sources are kept, for switching between
 # branches. If more are kept, disks fill up; if fewer, switching compiles everything anew.

@@ -127,9 +127,11 @@ def test_a_corner_that_sticks_out_is_met_from_all_sides(name: str, tmp_path: Pat
         grains=[hg.Grains(place=place, **grain)]
     )
     index, _, normal, gap, _, _, _ = contacts(made, 0.2)
+    order = np.lexsort((gap, index))  # a cube may come near the pyramid's faces besides
+    index, first = np.unique(index[order], return_index=True)
     assert index.tolist() == list(range(500))
-    np.testing.assert_allclose(gap, apart, atol=1e-12)
-    np.testing.assert_allclose(normal, -out, atol=1e-9)
+    np.testing.assert_allclose(gap[order][first], apart, atol=1e-12)
+    np.testing.assert_allclose(normal[order][first], -out, atol=1e-9)
 
 
 def test_the_word_of_a_mesh_gives_it_back_and_is_short() -> None:
