@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.spatial import ConvexHull
 
 import hardgrain as hg
@@ -194,8 +195,9 @@ class ShapedRun:
 
     def __init__(self, snaps: list[Snapshot]) -> None:
         model, dim = snaps[0].model, snaps[0].dim
-        left = ("wall_names", "rule", "drives", "pressures", "locks")
+        left = ("wall_names", "rule", "drives", "pressures", "locks", "solids", "meshes")
         self.model = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in left}
+        self.model["shape"] = model.solids.shape
         periodic = {"xyz"[k]: (0.0, p) for k, p in enumerate(model.periodic) if p > 0.0}
         scene = hg.Scene(
             dimension=dim, periodic=periodic, grains=[hg.Grains(place=hg.At(positions=[dim * [0]]))]
@@ -207,6 +209,7 @@ class ShapedRun:
         self.step = np.array([snap.state.step for snap in snaps])
         self.time = np.array([snap.time for snap in snaps])
         self._snaps = snaps
+        self.solids = model.solids
 
     def __len__(self) -> int:
         return len(self._snaps)
@@ -221,3 +224,10 @@ class ShapedRun:
         return self._snaps[k].state.contacts
 
     def close(self) -> None: ...
+
+
+def run_of(snaps: list[Snapshot], patch: pytest.MonkeyPatch) -> Any:
+    """A run of snapshots whose table of shapes was made by hand, and not from a scenario."""
+    own = snaps[0].model.solids
+    patch.setattr("hardgrain.measure.snapshot.stored_solids", lambda *_: own)
+    return ShapedRun(snaps)

@@ -17,7 +17,7 @@ from hardgrain.show import plane
 from hardgrain.show.network_look import Look, scale
 from hardgrain.show.player import film_data
 
-from ..shapes import ShapedRun, scattered
+from ..shapes import run_of, scattered
 
 PAGE = """<!doctype html><body style="margin:0;--wall:#000"><div style="width:600px">
 <canvas id="film"></canvas></div><button id="film-play"></button>
@@ -27,7 +27,9 @@ PAGE = """<!doctype html><body style="margin:0;--wall:#000"><div style="width:60
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-def test_the_canvas_shows_true_outlines(dim: int, chromium: Any) -> None:
+def test_the_canvas_shows_true_outlines(
+    dim: int, chromium: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from matplotlib.path import Path as Outline
 
     n = 12 if dim == 2 else 7
@@ -35,7 +37,7 @@ def test_the_canvas_shows_true_outlines(dim: int, chromium: Any) -> None:
     if dim == 3:  # side by side
         apart = np.stack([np.arange(n) * 1.6, np.zeros(n), np.zeros(n)], axis=1)
         snap = replace(snap, state=replace(snap.state, position=apart))
-    run: Any = ShapedRun([snap])
+    run = run_of([snap], monkeypatch)
     script = Path(hardgrain.__file__).parent / "show/templates/player.js"
     page = chromium.new_page(viewport={"width": 700, "height": 700})
     errors: list[Any] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from base64 import b64decode
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,7 @@ from hardgrain.show.player import film_data
 from hardgrain.show.view import pick, solids
 from hardgrain.show.view.picture import force_network
 
-from ..shapes import FLAT, ShapedRun, pressed, regular, scattered
+from ..shapes import FLAT, pressed, run_of, scattered
 
 DIMENSIONS = pytest.mark.parametrize("dim", [2, 3])
 
@@ -170,38 +169,24 @@ def test_fields_of_shapes() -> None:
     assert not {"sides", "shape", "heading"} & set(fields_of(3))
 
 
-@DIMENSIONS
-def test_two_thousand_polygons_are_no_slower_than_disks(dim: int, tmp_path: Any) -> None:
-    shapes = [regular(k) for k in range(3, 9)] if dim == 2 else None
-
-    def seconds(round: bool) -> float:
-        snap, best = scattered(dim, 2000, shapes=shapes, round=round), np.inf
-        for _ in range(2):
-            begun = time.perf_counter()
-            draw_network(snap, path=tmp_path / "a.png", lines="none", colour="speed")
-            best = min(best, time.perf_counter() - begun)
-        return best
-
-    # 0.9 (2D) and 1.3 (3D) were found; a path made point by point in Python takes ten times as long
-    assert seconds(round=False) < 3.0 * seconds(round=True)
-
-
 # ---------------------------------------------------------------------- films
-def frames_of(dim: int) -> ShapedRun:
+def frames_of(dim: int, patch: pytest.MonkeyPatch) -> Any:
     base = scattered(dim)
     others = [scattered(dim, seed=k).state.orientation for k in (4, 5)]
     moved = [
         replace(base, state=replace(base.state, step=k, time=0.1 * k, orientation=turned))
         for k, turned in enumerate(others, 1)
     ]
-    return ShapedRun([base, *moved])
+    return run_of([base, *moved], patch)
 
 
 @DIMENSIONS
-def test_the_film_of_a_report_has_shapes_once_and_angles_in_each_frame(dim: int) -> None:
-    run: Any = frames_of(dim)
+def test_the_film_of_a_report_has_shapes_once_and_angles_in_each_frame(
+    dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = frames_of(dim, monkeypatch)
     film = json.loads(film_data(run) or "")
-    own = run.model["solids"]
+    own = run.solids
     assert film["shape"] == own.shape.tolist()
     np.testing.assert_allclose(film["size"], own.size, rtol=1e-5)
     for told, shape in zip(film["shapes"], grain_shapes(own, dim), strict=True):
@@ -225,8 +210,8 @@ def test_the_film_of_a_report_has_shapes_once_and_angles_in_each_frame(dim: int)
 
 
 @DIMENSIONS
-def test_a_film_moves_the_shapes(dim: int) -> None:
-    run: Any = frames_of(dim)
+def test_a_film_moves_the_shapes(dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = frames_of(dim, monkeypatch)
     film = Film(run, size=240, lines="none")
     images = [image.copy() for image in film]
     assert len(images) == 3
