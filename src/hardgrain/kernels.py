@@ -60,7 +60,7 @@ _COMPILED = (
     "contact",
     "solve",
     "step",
-    "measure/contact_network",
+    "measure/contact_springs",
     "forces/edges",
     "forces/walk",
     "papers/mcnamara2004/implicit",
