@@ -126,11 +126,13 @@ FAULTS = [
     Fault("measure/energy.py", "(snap.dim * m.sum())", "m.sum()", f"{STATE} {FLOW}"),
     Fault("measure/structure.py", "* rough.sum() - slides.sum()", "* rough.sum()", STRUCTURE),
     Fault("measure/structure.py", "out[:n] |= new", "return new", STRUCTURE),
-    Fault("measure/rigidity.py", "strength = 2.0 * q * sweeps / dt**2",
-          "strength = q * sweeps / dt**2",
+    Fault("measure/rigidity.py", "strength = 2.0 * mine * sweeps / dt**2",
+          "strength = mine * sweeps / dt**2",
           MONITOR),
-    Fault("measure/contact_network.py", "(_quadratic(mine, arm) if dim == 3 else 0.0)",
-          "0.0", MONITOR),
+    Fault("measure/contact_springs.py", "x[a, b] -= x[a, c] * x[c, b] / p", "pass",
+          "verification/test_shaped_monitor.py"),
+    Fault("measure/contact_network.py", "2.0 - back", "0.5",
+          "verification/test_shaped_monitor.py"),
 ]  # fmt: skip
 
 

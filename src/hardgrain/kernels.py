@@ -48,7 +48,7 @@ _ROOT = Path(__file__).resolve().parent
 _COMPILED = (
     "kernels", "addresses", "scene/_deposit", "scene/obstacles", "core/geometry", "core/lawtable",
     "core/contact_rows", "core/solids", "core/meshes", "core/wall_kinds", "law", "point", "cpu",
-    "contact", "solve", "step", "measure/contact_network", "forces/edges", "forces/walk",
+    "contact", "solve", "step", "measure/contact_springs", "forces/edges", "forces/walk",
     "papers/mcnamara2004/implicit",
 )  # fmt: skip
 

@@ -13,11 +13,12 @@ from scipy.spatial.transform import Rotation
 
 import hardgrain as hg
 from hardgrain.errors import InputError
-from hardgrain.measure.contact_network import (
-    _stiffnesses,
+from hardgrain.measure.contact_springs import (
     displaced,
     gathered,
+    masses,
     roots,
+    springs,
     stiffness,
 )
 from hardgrain.measure.energy import angular_momentum, rotational_energy
@@ -155,12 +156,14 @@ def test_modes_of_the_network() -> None:
     sim = packing()
     sim.run(150, progress=False)
     model, points = turned(sim.model, sim.state.orientation), sim.state.contacts
-    along, across = _stiffnesses(model, points)
+    rows = points.rows
+    w = masses(rows, model.inv_mass, model.inv_inertia)
+    spring = springs(rows, w, np.ones(len(points)))
     root, size = roots(model.inv_mass, model.inv_inertia), 6 * model.bodies
     unit = np.eye(size).reshape(size, -1, 6)
-    k = np.stack([stiffness(points.rows, along, across, u).ravel() for u in unit])
+    k = np.stack([stiffness(rows, spring, u).ravel() for u in unit])
     ours = np.stack(
-        [gathered(root, stiffness(points.rows, along, across, displaced(root, u))).ravel()
+        [gathered(root, stiffness(rows, spring, displaced(root, u))).ravel()
          for u in unit]
     )  # fmt: skip
     mass = np.zeros((size, size))

@@ -6,7 +6,8 @@ what they change, do that 2 q N times over in a step, so that force builds up as
 
     dR/dt = κ V,   κ = 2 q N / (W dt²),   γ = κ dt,
 
-with W = 1/m_n along the normal and 1/m_t across it (in a chain W = 2/m: eqs 24, 25). For springs
+with the matrix W of the contact, 1/m_n along the normal and 1/m_t across it if grains are round (in
+a chain W = 2/m: eqs 24, 25), and coupled if they are not (`measure.contact_springs`). For springs
 κ between the grains of the packing, a displacement u meets the force K u, and the slowest mode of
 M⁻¹K is that of the solver: its eigenvalue is N µ / dt², where 1 − µ is what a sweep leaves of the
 mode's error. In units of N / dt² neither N nor dt is left in it, and µ gives ω and τ exactly
@@ -18,6 +19,15 @@ among each other, they carry), so it never pushes on anything that no contact ho
 load and mechanisms drop out on their own. u₁ is how far the packing sags under its load.
 
 Contacts are taken to stick, even those that slide now: a rise of the load makes them stick again.
+
+How often sweeps hand on what they change is a matter of paths, and the network has its own
+(`theory.chain.q_of_paths`): on average over random orders, a sweep hands a change on along every
+path of r contacts with the probability 1/(r+1)!, but never back to a contact that it has come from.
+With the unit that gives every contact W = 1, and B = 1 − W what one contact's update does to the
+others, a long wave is handed on without loss, B φ = φ, and twice handed on it is φ less what
+comes back, s = 1 − φ·diag(B²) φ. This share s is `onward`. In a chain a half comes back and s = ½;
+where contacts share their bodies with several others, as the points of one face do, more comes
+back, s is smaller or negative, and q is smaller.
 
 What this makes of a run, given its sweeps, is told by `measure.rigidity`.
 """
@@ -36,17 +46,22 @@ from hardgrain.contact.arms import surface_velocity, torque
 from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Ints, Model, State
-from hardgrain.kernels import jit, scalar
+from hardgrain.measure.contact_springs import (
+    LOCKED,
+    displaced,
+    gathered,
+    masses,
+    returned,
+    roots,
+    springs,
+    stiffness,
+)
 from hardgrain.measure.outline import equivalent_radius, spans
-from hardgrain.point.inertia import TENSOR, make_inertia
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import turned
 from hardgrain.theory import chain
 
 __all__ = ["ContactNetwork", "clusters", "contact_network", "extent"]
-
-_inertia = make_inertia(scalar)
-root_of, turns = _inertia.root, _inertia.turns
 
 # [1] Relative residual at which a linear solve ends. The rate µ is wrong by its square only; a
 # larger one makes µ and the sag untrue, a smaller one makes each look dearer.
@@ -80,6 +95,7 @@ class ContactNetwork:
     effective_mass: float = 0.0  # mean 1/W along the normals of loaded contacts [mass]
     push: float = 0.0  # rms of W f, what a contact's force does to it [length/time²]
     lever: float = 0.0  # of the slowest mode, see `measure.rigidity` [1]
+    onward: float = 0.5  # share of an impulse, handed on twice, that does not come back [1]
     work: float = OVERHEAD  # what it took to find out [contact updates]
 
 
@@ -113,15 +129,18 @@ def contact_network(
     span = tuple(side[mine] for side in spans(model, state.orientation))
     length = float(extent(state.position[:n][mine], span, model.periodic).max())
     points = c.chosen(c.normal_impulse() != 0.0)
+    points = points.chosen(np.lexsort((points.second, points.first)))  # pair after pair
     force, rows = points.impulse / dt, points.rows
-    along, across = _stiffnesses(model, points)
+    w = masses(rows, model.inv_mass, model.inv_inertia)
+    spring = springs(rows, w, model.law_table[points.law, lawtable.MU_STATIC])
+    along = _along(points.normal, w)
     root = roots(model.inv_mass, model.inv_inertia)
     load = gathered(root, _load(points, force, root.shape[0]))
     if not load.any():  # nothing that can move bears a load
         return ContactNetwork(float(counts.max()), length, work=set_up)
 
     def stiffen(x: Floats) -> Floats:
-        y: Floats = gathered(root, stiffness(rows, along, across, displaced(root, x)))
+        y: Floats = gathered(root, stiffness(rows, spring, displaced(root, x)))
         return y
 
     cost = STEP_UPDATES * len(points) + STEP_OVERHEAD  # of a step of a solve
@@ -129,22 +148,23 @@ def contact_network(
     mode, rate, sagged, steps = _slowest_mode(stiffen, load, limit)
     if steps < limit:
         sag = _largest(displaced(root, sagged)[:, : model.dim])
-        lever = _lever(points, displaced(root, mode), along, across)
+        lever, onward = _lever(points, displaced(root, mode), spring, root)
     else:
         row = length / (2.0 * float(equivalent_radius(model).mean()))
         rate = chain.Q["parallel"] * chain.slowest_wavenumber(row) ** 2
         moves = along > 0.0  # not so between two grains that are locked
         pressed = np.abs(points.normal_impulse()[moves]) / along[moves]
         sag = row * float(pressed.mean()) / dt
-        lever = ROW_LEVER * row
+        lever, onward = ROW_LEVER * row, ContactNetwork.onward
     return ContactNetwork(
         grains=float(counts.max()),
         length=length,
         rate=rate,
         sag=sag,
         effective_mass=float(along.mean()),
-        push=_push(points.normal, force, along, across),
+        push=_push(w, spring, force),
         lever=lever,
+        onward=onward,
         work=set_up + cost * steps,
     )
 
@@ -174,27 +194,48 @@ def _largest(vectors: Floats) -> float:
     return math.sqrt(float(np.einsum("ia,ia->i", vectors, vectors).max()))
 
 
-def _push(normal: Floats, force: Floats, along: Floats, across: Floats) -> float:
+def _along(normal: Floats, w: Floats) -> Floats:
+    """1/W along the normals, zero between bodies that are locked, shape (m,)."""
+    w_n = np.einsum("ka,kab,kb->k", normal, w, normal)
+    out: Floats = np.zeros_like(w_n)
+    np.divide(1.0, w_n, out=out, where=w_n > LOCKED * np.einsum("kaa->k", w))
+    return out
+
+
+def _push(w: Floats, spring: Floats, force: Floats) -> float:
     """Root mean square of what each contact's force does to its own velocity, |W f|."""
-    f_n = np.einsum("ka,ka->k", force, normal)
-    f_t = np.sqrt(np.maximum(np.einsum("ka,ka->k", force, force) - f_n**2, 0.0))
-    square = np.zeros_like(f_n)
-    for f, stiff in ((f_n, along), (f_t, across)):
-        square += np.square(np.divide(f, stiff, out=np.zeros_like(f), where=stiff > 0.0))
-    return math.sqrt(float(square.mean()))
+    does = np.einsum("kab,kb->ka", w, force)
+    # without friction the velocity across the normal is none of the contact's
+    seen = np.einsum("kab,kbc,kc->ka", w, spring, does)
+    return math.sqrt(float(np.einsum("ka,ka->", seen, seen)) / len(force))
 
 
-def _lever(c: Contacts, u: Floats, along: Floats, across: Floats) -> float:
-    """How much faster a mode u may move a grain than the residual lets its contacts close."""
+def _lever(c: Contacts, u: Floats, spring: Floats, root: Floats) -> tuple[float, float]:
+    """Two figures of a mode u: its lever, and how much of it goes onward.
+
+    The lever: how much faster it may move a grain than the residual lets its contacts close.
+    """
     dim = c.normal.shape[1]
     move, rotate = u[:, :dim], u[:, dim:]
     v = surface_velocity(move, rotate, c.second, c.arm_second)
     v -= surface_velocity(move, rotate, c.first, c.arm_first)
-    v_n = np.einsum("ka,ka->k", v, c.normal)
-    v_t = np.sqrt(np.maximum(np.einsum("ka,ka->k", v, v) - v_n**2, 0.0))
-    weight = np.hypot(along * v_n, across * v_t).sum()
-    energy = float((along * v_n**2 + across * v_t**2).sum())
-    return _largest(move) * float(weight) / energy if energy > 0.0 else 0.0
+    s = np.einsum("kab,kb->ka", spring, v)
+    energy = float(np.einsum("ka,ka->", s, v))
+    if energy <= 0.0:
+        return 0.0, ContactNetwork.onward
+    weight = float(np.sqrt(np.einsum("ka,ka->k", s, s)).sum())
+    first, second = (
+        _moved(root[body], np.hstack([s, torque(arm, s)]))
+        for body, arm in ((c.first, c.arm_first), (c.second, c.arm_second))
+    )
+    back = returned(c.rows, spring, first, second) / energy
+    return _largest(move) * weight / energy, 2.0 - back  # W φ is small against φ
+
+
+def _moved(root: Floats, push: Floats) -> Floats:
+    """A Aᵀ y: what pushes y give the bodies, one row for each."""
+    moved: Floats = displaced(root, gathered(root, push))
+    return moved
 
 
 def _solve(apply: Callable[[Floats], Floats], b: Floats, most: int) -> tuple[Floats, int]:
@@ -232,36 +273,6 @@ def extent(x: Floats, span: tuple[Floats, ...], period: Floats) -> Floats:
     return within
 
 
-def _stiffnesses(model: Model, c: Contacts) -> tuple[Floats, Floats]:
-    """1/W along the normals and across them, the latter zero without friction, shape (m,) each."""
-    mass, inertia, dim = model.inv_mass, model.inv_inertia, model.dim
-    w = mass[c.first] + mass[c.second]
-    w_n = np.einsum("ka,ka,ka->k", w, c.normal, c.normal)
-    w_t, turning = (w.sum(axis=1) - w_n) / (dim - 1), np.zeros(len(c))
-    for body, arm in ((c.first, c.arm_first), (c.second, c.arm_second)):
-        along, mine = _quadratic(inertia[body], torque(arm, c.normal)), inertia[body]
-        # of the levers l × e along all axes e, what is not along n is across; the mean of these
-        every = np.einsum("ka,ka->k", arm, arm) * mine[:, :3].sum(axis=1)
-        w_n += along
-        w_t += (every - along - (_quadratic(mine, arm) if dim == 3 else 0.0)) / (dim - 1)
-        turning += every
-    friction = model.law_table[c.law, lawtable.MU_STATIC]
-    along, across = np.zeros_like(w_n), np.zeros_like(w_n)
-    seen = 1e-9 * (w.sum(axis=1) + turning)  # less is rounding: locked, not light
-    np.divide(1.0, w_n, out=along, where=w_n > seen)
-    np.divide(1.0, w_t, out=across, where=(w_t > seen) & (friction > 0.0))
-    return along, across
-
-
-def _quadratic(inverse: Floats, v: Floats) -> Floats:
-    """v·J v of inverse inertias J in rows, see `point.inertia`, shape (m,)."""
-    total: Floats = (inverse[:, : v.shape[1]] * v**2).sum(axis=1)
-    if inverse.shape[1] == TENSOR:
-        yz, zx, xy = inverse[:, 3:].T
-        total += 2.0 * (yz * v[:, 1] * v[:, 2] + zx * v[:, 2] * v[:, 0] + xy * v[:, 0] * v[:, 1])
-    return total
-
-
 def _load(c: Contacts, force: Floats, bodies: int) -> Floats:
     """What the contact forces exert on each body together, shape (nb, dim + ns)."""
     twist, dim = torque(c.arm_second, force), force.shape[1]
@@ -271,98 +282,3 @@ def _load(c: Contacts, force: Floats, bodies: int) -> Floats:
     np.add.at(total[:, dim:], c.second, twist)
     np.subtract.at(total[:, dim:], c.first, torque(c.arm_first, force))
     return total
-
-
-# Displacements u have one row for each body: translations, then rotations. They are written as
-# u = A x with A Aᵀ = M⁻¹, so that the masses of all x are 1. A contact sees the relative
-# displacement V = u_j + θ_j × l_j − u_i − θ_i × l_i, with its arms l, and answers with the force
-# s = κ_n n (n·V) + κ_t (V − n (n·V)) and the torque l_j × s on body j, and with −s and −l_i × s on
-# body i.
-@jit
-def roots(inv_mass, inv_inertia):  # type: ignore[no-untyped-def]
-    """A of each body: its diagonal, then yx, zx and zy of its rotations if it is no ball."""
-    (nb, dim), ns = inv_mass.shape, min(inv_inertia.shape[1], 3)
-    whole = inv_inertia.shape[1] == TENSOR
-    root = np.zeros((nb, dim + ns + (3 if whole else 0)))
-    for i in range(nb):
-        for a in range(dim):
-            root[i, a] = math.sqrt(inv_mass[i, a])
-        for a in range(ns):
-            root[i, dim + a] = math.sqrt(inv_inertia[i, a])
-        if whole and turns(inv_inertia, i):
-            root[i, 3], root[i, 6], root[i, 4], root[i, 7], root[i, 8], root[i, 5] = root_of(
-                inv_inertia, i
-            )
-    return root
-
-
-@jit
-def displaced(root, x):  # type: ignore[no-untyped-def]
-    """A x, shape (nb, dim + ns)."""
-    u = np.empty_like(x)
-    for i in range(x.shape[0]):
-        for a in range(x.shape[1]):
-            u[i, a] = root[i, a] * x[i, a]
-        if root.shape[1] > x.shape[1]:
-            u[i, 4] += root[i, 6] * x[i, 3]
-            u[i, 5] += root[i, 7] * x[i, 3] + root[i, 8] * x[i, 4]
-    return u
-
-
-@jit
-def gathered(root, y):  # type: ignore[no-untyped-def]
-    """Aᵀ y, shape (nb, dim + ns)."""
-    x = np.empty_like(y)
-    for i in range(y.shape[0]):
-        for a in range(y.shape[1]):
-            x[i, a] = root[i, a] * y[i, a]
-        if root.shape[1] > y.shape[1]:
-            x[i, 3] += root[i, 6] * y[i, 4] + root[i, 7] * y[i, 5]
-            x[i, 4] += root[i, 8] * y[i, 5]
-    return x
-
-
-@jit
-def stiffness(rows, along, across, u):  # type: ignore[no-untyped-def]
-    """K u, shape (nb, dim + ns)."""
-    y = np.zeros_like(u)
-    for k in range(rows.first.size):
-        i, j = rows.first[k], rows.second[k]
-        nx, ny = rows.normal[k, 0], rows.normal[k, 1]
-        ax, ay = rows.arm_first[k, 0], rows.arm_first[k, 1]
-        bx, by = rows.arm_second[k, 0], rows.arm_second[k, 1]
-        vx, vy = u[j, 0] - u[i, 0], u[j, 1] - u[i, 1]
-        if rows.normal.shape[1] == 2:
-            vx += u[i, 2] * ay - u[j, 2] * by
-            vy += u[j, 2] * bx - u[i, 2] * ax
-            v_n = (along[k] - across[k]) * (nx * vx + ny * vy)
-            sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
-            y[j, 0] += sx
-            y[j, 1] += sy
-            y[j, 2] += bx * sy - by * sx
-            y[i, 0] -= sx
-            y[i, 1] -= sy
-            y[i, 2] -= ax * sy - ay * sx
-        else:
-            nz, az, bz = rows.normal[k, 2], rows.arm_first[k, 2], rows.arm_second[k, 2]
-            vz = u[j, 2] - u[i, 2]
-            px, py, pz, qx, qy, qz = u[i, 3], u[i, 4], u[i, 5], u[j, 3], u[j, 4], u[j, 5]
-            vx += qy * bz - qz * by - (py * az - pz * ay)
-            vy += qz * bx - qx * bz - (pz * ax - px * az)
-            vz += qx * by - qy * bx - (px * ay - py * ax)
-            v_n = (along[k] - across[k]) * (nx * vx + ny * vy + nz * vz)
-            sx, sy = v_n * nx + across[k] * vx, v_n * ny + across[k] * vy
-            sz = v_n * nz + across[k] * vz
-            y[j, 0] += sx
-            y[j, 1] += sy
-            y[j, 2] += sz
-            y[j, 3] += by * sz - bz * sy
-            y[j, 4] += bz * sx - bx * sz
-            y[j, 5] += bx * sy - by * sx
-            y[i, 0] -= sx
-            y[i, 1] -= sy
-            y[i, 2] -= sz
-            y[i, 3] -= ay * sz - az * sy
-            y[i, 4] -= az * sx - ax * sz
-            y[i, 5] -= ax * sy - ay * sx
-    return y

@@ -44,7 +44,7 @@ from hardgrain.measure.contact_network import ContactNetwork
 from hardgrain.measure.outline import equivalent_radius
 from hardgrain.theory import chain
 
-__all__ = ["Rigidity", "fine", "rigidity"]
+__all__ = ["Rigidity", "fine", "rate_of", "rigidity"]
 
 # [1] Residual up to which a step counts as converged: velocities are right to a thousandth of what
 # the contacts do in a step, and errors of that size drown in those of the time stepping. If it is
@@ -165,16 +165,17 @@ def rigidity(
     adaptive: bool = False,
     at_once: bool = False,
 ) -> Rigidity:
-    """What a number of sweeps a step, in an order with the given q, makes of a network.
+    """What a number of sweeps a step, in an order with the given q in a chain, makes of a network.
 
     ``residual``: what steps are left with. ``at_once``: the solver needs no sweeps to spread
     forces; all that follows from them is zero.
     """
     sweeps = 0.0 if at_once else sweeps
     diameter = 2.0 * float(equivalent_radius(model).mean())
-    rate = min(2.0 * q * found.rate, 0.5)
+    mine = _q_here(found, q)
+    rate = min(2.0 * mine * found.rate, 0.5)
     some = rate > 0.0 and sweeps > 0.0
-    strength = 2.0 * q * sweeps / dt**2
+    strength = 2.0 * mine * sweeps / dt**2
     slowness = 0.5 * math.pi * diameter * math.sqrt(q / rate) if rate > 0.0 else 0.0
     creep = found.lever * residual * found.push * dt
     sag, swing = 0.0, 0.0
@@ -182,7 +183,7 @@ def rigidity(
         least = 1.0 if adaptive or at_once else sweeps
         swing = 2.0 * creep / float(chain.step_frequency(rate, least, dt)) if least else 0.0
     if some:
-        sag = found.sag * dt**2 / (2.0 * q * least) * float(chain.step_sag(rate, least))
+        sag = found.sag * dt**2 / (2.0 * mine * least) * float(chain.step_sag(rate, least))
         swing = min(swing, 2.0 * sag)
         sag += 0.5 * swing if adaptive else 0.0
     return Rigidity(
@@ -207,6 +208,19 @@ def rigidity(
         adaptive=adaptive,
         at_once=at_once,
     )
+
+
+def _q_here(found: ContactNetwork, q: float) -> float:
+    """The number q of an order in this network, for what it is in a chain.
+
+    Random sweeps have that of their paths. For other orders no such sum is known.
+    """
+    return chain.q_of_paths(found.onward) if q == chain.Q["random"] else q
+
+
+def rate_of(found: ContactNetwork, q: float) -> float:
+    """µ of the slowest mode, for an order of sweeps that has this q in a chain [1]."""
+    return 2.0 * _q_here(found, q) * found.rate
 
 
 def fine(rate: float) -> float:

@@ -26,7 +26,7 @@ from hardgrain.measure.contact_network import (
     extent,
 )
 from hardgrain.measure.outline import equivalent_radius, spans
-from hardgrain.measure.rigidity import CONVERGED, Rigidity, fine, rigidity
+from hardgrain.measure.rigidity import CONVERGED, Rigidity, fine, rate_of, rigidity
 from hardgrain.run.duration import SURE, run_seconds
 from hardgrain.run.monitor import LENIENT, ROUGH
 from hardgrain.run.progress import span
@@ -237,7 +237,7 @@ def usual_sweeps(needed: list[int]) -> list[int]:
 def _judge(sim: Simulation, rehearsal: Rehearsal, found: ContactNetwork) -> Rigidity:
     """The verdict that the run will get at its end, judged by the steps that were measured."""
     solver, reports = sim.scenario.solver, rehearsal.reports
-    asked = LENIENT * fine(2.0 * solver.q * found.rate)
+    asked = LENIENT * fine(rate_of(found, solver.q))
     rough = sum(r.residual > asked for r in reports)
     worst = max((r.residual for r in reports), default=0.0)
     sweeps = len(reports) / sum(1.0 / r.sweeps for r in reports) if reports else 0.0

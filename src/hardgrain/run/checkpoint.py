@@ -16,7 +16,7 @@ from hardgrain.errors import InputError, RunError
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
 from hardgrain.run.history import columns
-from hardgrain.run.monitor import SCALARS, Monitor
+from hardgrain.run.monitor import LATER, SCALARS, Monitor
 from hardgrain.run.scenario import stored_scenario
 from hardgrain.run.start import grains_of, refuse_odd_numbers
 from hardgrain.run.summary import Totals
@@ -50,7 +50,7 @@ def from_checkpoint(
     if scene is not None:
         scenario = scenario.model_copy(update={"scene": scene})
     frame, rows = checkpoint.record, checkpoint.contacts
-    if not set(SCALARS) <= set(frame.scalars):
+    if not set(SCALARS) - LATER <= set(frame.scalars):
         raise _kept_less(path, checkpoint)
     sim.scenario, sim.dt = scenario, scenario.dt
     everyone, _ = scenario.scene.build(scenario.seed, grains_of(frame, checkpoint.model))

@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, fields
 
 from hardgrain.core.model import Model, State
 from hardgrain.measure.contact_network import OVERHEAD, SET_UP, ContactNetwork, contact_network
-from hardgrain.measure.rigidity import Rigidity, fine, rigidity
+from hardgrain.measure.rigidity import Rigidity, fine, rate_of, rigidity
 from hardgrain.run.summary import Totals
 from hardgrain.solve.solver import Solver
 from hardgrain.step.pause import NextLook, look_due
 from hardgrain.step.report import StepReport
 
-__all__ = ["CLOSING", "COLUMNS", "SCALARS", "Monitor"]
+__all__ = ["CLOSING", "COLUMNS", "LATER", "SCALARS", "Monitor"]
 
 _log = logging.getLogger(__name__)
 
@@ -74,6 +74,8 @@ class _Tally:
 
 SCALARS = tuple(f"monitor_{f.name}" for kind in (ContactNetwork, _Tally) for f in fields(kind))
 
+LATER = {"monitor_onward"}  # not in files of versions before 0.2.0, which took it for a chain's
+
 
 class Monitor:
     """Holds the verdict of the last look, and says when the next is due.
@@ -96,7 +98,11 @@ class Monitor:
         self._network, self._tally = ContactNetwork(), _Tally()
         if scalars is not None:  # as it was when a frame was written
             a, b = (
-                {f.name: scalars[f"monitor_{f.name}"] for f in fields(kind)}
+                {
+                    f.name: scalars[f"monitor_{f.name}"]
+                    for f in fields(kind)
+                    if f"monitor_{f.name}" not in LATER or f"monitor_{f.name}" in scalars
+                }
                 for kind in (ContactNetwork, _Tally)
             )
             self._network, self._tally = ContactNetwork(**a), _Tally(**b)
@@ -167,7 +173,7 @@ class Monitor:
 
     def _rate(self, found: ContactNetwork) -> float:
         """µ of the slowest mode, for the order in which the solver sweeps [1]."""
-        return 2.0 * self.solver.q * found.rate
+        return rate_of(found, self.solver.q)
 
     def _rigidity(
         self, found: ContactNetwork, steps: float, inverse: float, worst: float, converged: bool

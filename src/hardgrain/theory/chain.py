@@ -51,6 +51,7 @@ __all__ = [
     "frequency",
     "halved",
     "q",
+    "q_of_paths",
     "q_series",
     "relaxation_rate",
     "remaining",
@@ -116,6 +117,23 @@ def q_series(terms: int) -> float:
         raise InputError(f"terms is {terms!r}; give a whole number of at least 1")
     last = min(terms, 20)  # later terms are below rounding
     return 0.5 + sum(0.5**r / math.factorial(r + 1) for r in range(1, last))
+
+
+def q_of_paths(onward: float) -> float:
+    """The number q of random sweeps in any network of contacts [1].
+
+    On average a random sweep hands a change on along every path of r contacts that does not cross
+    itself, with probability 1/(r+1)! (A2 tells so of a chain, and it does not depend on it). If the
+    share s of a long wave goes on after a second contact and the rest comes back, s² after a third,
+    and so on, then 2 q = 1 + Σ s^(r−1)/(r+1)! = 1 + (e^s − 1 − s)/s². A chain has s = ½. There are
+    two limits: (e − 1)/2 if nothing ever comes back, and ½, as for contacts drawn at random, if
+    contacts have so many neighbours that each of them undoes what others did.
+    """
+    check("onward", onward, -1e50, 1.0, "a number from -1e50 to 1")
+    s = float(onward)
+    if abs(s) < 1e-3:  # the closed form would lose half of its digits
+        return 0.5 * (1.5 + s / 6.0 + s**2 / 24.0)
+    return 0.5 * (1.0 + (math.expm1(s) - s) / s**2)
 
 
 # ---------------------------------------------------------------------- continuum
