@@ -35,7 +35,7 @@ def test_q_of_paths_has_its_known_values() -> None:
     assert chain.q_of_paths(-1e6) == pytest.approx(chain.q("drawn"), rel=1e-5)
     # the next term of the series is s³/120
     assert chain.q_of_paths(0.999e-3) == pytest.approx(chain.q_of_paths(1.001e-3), rel=1e-6)
-    with pytest.raises(hg.InputError, match="onward is 1.5"):
+    with pytest.raises(hg.InputError, match=r"onward is 1\.5"):
         chain.q_of_paths(1.5)
 
 

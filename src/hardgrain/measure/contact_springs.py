@@ -168,11 +168,13 @@ def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
         ax, ay = rows.arm_first[k, 0], rows.arm_first[k, 1]
         bx, by = rows.arm_second[k, 0], rows.arm_second[k, 1]
         vx, vy = u[j, 0] - u[i, 0], u[j, 1] - u[i, 1]
-        s = spring[k]
         if rows.normal.shape[1] == 2:
             vx += u[i, 2] * ay - u[j, 2] * by
             vy += u[j, 2] * bx - u[i, 2] * ax
-            sx, sy = s[0, 0] * vx + s[0, 1] * vy, s[1, 0] * vx + s[1, 1] * vy
+            sx, sy = (
+                spring[k, 0, 0] * vx + spring[k, 0, 1] * vy,
+                spring[k, 1, 0] * vx + spring[k, 1, 1] * vy,
+            )
             y[j, 0] += sx
             y[j, 1] += sy
             y[j, 2] += bx * sy - by * sx
@@ -186,9 +188,9 @@ def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
             vx += qy * bz - qz * by - (py * az - pz * ay)
             vy += qz * bx - qx * bz - (pz * ax - px * az)
             vz += qx * by - qy * bx - (px * ay - py * ax)
-            sx = s[0, 0] * vx + s[0, 1] * vy + s[0, 2] * vz
-            sy = s[1, 0] * vx + s[1, 1] * vy + s[1, 2] * vz
-            sz = s[2, 0] * vx + s[2, 1] * vy + s[2, 2] * vz
+            sx = spring[k, 0, 0] * vx + spring[k, 0, 1] * vy + spring[k, 0, 2] * vz
+            sy = spring[k, 1, 0] * vx + spring[k, 1, 1] * vy + spring[k, 1, 2] * vz
+            sz = spring[k, 2, 0] * vx + spring[k, 2, 1] * vy + spring[k, 2, 2] * vz
             y[j, 0] += sx
             y[j, 1] += sy
             y[j, 2] += sz
