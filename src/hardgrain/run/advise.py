@@ -306,6 +306,8 @@ class _Foreseen:
             effective_mass=mass / 2.0,
             push=force / (mass / 2.0),
             lever=ROW_LEVER * row,
+            # In packings about as much comes back as goes on: q is near ¾, that of s = 0.
+            onward=0.0 if chains > 1.0 else ContactNetwork.onward,
         )
 
     def speed(self) -> float:
