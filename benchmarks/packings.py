@@ -35,6 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "pentagons": {"diameter": SPREAD, "shape": "pentagon", "orientation": "random"},
     "boxes": {"shape": {"kind": "box", "sides": (1.0, 0.8, 0.6)}, "orientation": "random"},
 }
+SHAPED = [kind for kind, grains in KINDS.items() if "shape" in grains]
 
 
 def in_box(kind: str, count: int) -> tuple[Model, State]:
@@ -42,8 +43,8 @@ def in_box(kind: str, count: int) -> tuple[Model, State]:
     dim = 3 if kind in ("spheres", "boxes") else 2
     width = round((0.9 * count) ** (1.0 / dim))
     low, high = [0.0] * dim, [float(width)] * (dim - 1) + [2.0 * width]
-    if kind == "boxes":  # each is placed as the ball around it
-        high[-1] *= 2.0
+    if kind in SHAPED:  # each is placed as the ball around it
+        high[-1] *= 3.0
     scene = hg.Scene(
         dimension=dim,
         gravity=[0.0] * (dim - 1) + [-1.0],
@@ -125,7 +126,7 @@ class Stride(Steps):
 
 def _floor(kind: str, count: int, lengths: list[float]) -> hg.Scene:
     dim, area = len(lengths) + 1, math.prod(lengths)
-    high = 3.0 * count / area
+    high = (9.0 if kind in SHAPED else 3.0) * count / area  # shapes: as the balls around them
     up = [0.0] * (dim - 1) + [1.0]
     return hg.Scene(
         dimension=dim,  # type: ignore[arg-type]

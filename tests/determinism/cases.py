@@ -324,7 +324,7 @@ def boxes_3d() -> Scenario:
     drum = hg.Drum(center=[0, 0, 0], radius=3.2, spin="0.5", axis=[0, 1, 0], length=4.2)
     scene = hg.Scene(dimension=3, gravity=[0, 0, -1], grains=grains, walls=[drum])
     solver = hg.GaussSeidel(sweeps=60)
-    return Scenario(scene=scene, dt=0.01, solver=solver, output=Output(every=9), **until(200))
+    return Scenario(scene=scene, dt=0.01, solver=solver, output=Output(every=9), **until(300))
 
 
 CASES = {

@@ -42,7 +42,7 @@ CASES = {
     "plates_3d": (120, 40),
     "hopper_2d": (130, 60),
     "polygons_2d": (100, 30),
-    "boxes_3d": (150, 30),
+    "boxes_3d": (230, 30),
 }
 
 

@@ -19,19 +19,20 @@ from hardgrain.io.xyz import ExtendedXyz, read_xyz
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.grain_shape import frames, grain_shapes
 
-from ..shapes import ShapedRun, model_of, pressed, regular, scattered, solids
+from ..shapes import model_of, pressed, regular, run_of, scattered, solids
 
 DIMENSIONS = pytest.mark.parametrize("dim", [2, 3])
 SINGLE = {"rtol": 2e-6, "atol": 2e-6}  # numbers in these files have single precision
 
 
 def written(writer: Any, snaps: list[Snapshot], path: Path) -> list[Path]:
-    run: Any = ShapedRun(snaps)
-    file = writer(path, run)
-    for snap in snaps:
-        file.append(snap)
-    file.close()
-    return [Path(target) for target in writer.files(path, run)]
+    with pytest.MonkeyPatch.context() as patch:
+        run = run_of(snaps, patch)
+        file = writer(path, run)
+        for snap in snaps:
+            file.append(snap)
+        file.close()
+        return [Path(target) for target in writer.files(path, run)]
 
 
 def turned(dim: int) -> list[Snapshot]:

@@ -369,9 +369,14 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("name", quantities())
-def test_every_measurement_has_a_picture(run, name) -> None:
+def test_every_measurement_has_a_picture(run, name, tmp_path) -> None:
     """With the options that it cannot do without; and it says so if they are left out."""
     needed = NEEDED.get(name, {})
+    if name == "orientations":  # disks have none
+        run = tmp_path / "rods.h5"
+        place = hg.Loose(min=[0, 0], max=[12, 12])
+        rods = hg.Grains(count=30, shape="capsule", orientation="random", place=place)
+        hg.Simulation(hg.Scene(grains=[rods]), dt=0.01).run(1, output=run, progress=False)
     figure = plots.draw(run, name, options=needed)
     assert all(shown(figure))
     for option in needed:

@@ -287,10 +287,10 @@ class Contacts:
     @classmethod
     def none(cls, dim: int) -> Contacts:
         """No contacts at all."""
-        index, ns = np.zeros(0, np.int32), 1 if dim == 2 else 3
-        return cls(
-            index, index, np.zeros((0, dim)), np.zeros(0), np.zeros((0, dim)), np.zeros((0, ns))
-        )
+        index, vectors, ns = np.zeros(0, np.int32), np.zeros((0, dim)), 1 if dim == 2 else 3
+        found = cls(index, index, vectors, np.zeros(0), vectors, np.zeros((0, ns)))
+        found.arm_first = found.arm_second = vectors
+        return found
 
     def __len__(self) -> int:
         return self.first.size

@@ -229,7 +229,8 @@ def _lever(c: Contacts, u: Floats, spring: Floats, root: Floats) -> tuple[float,
         for body, arm in ((c.first, c.arm_first), (c.second, c.arm_second))
     )
     back = returned(c.rows, spring, first, second) / energy
-    return _largest(move) * weight / energy, 2.0 - back  # W φ is small against φ
+    # W φ is small against φ; no more goes on than there is, though rounding may say so
+    return _largest(move) * weight / energy, min(2.0 - back, 1.0)
 
 
 def _moved(root: Floats, push: Floats) -> Floats:
