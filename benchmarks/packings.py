@@ -68,7 +68,7 @@ def on_floor(kind: str, count: int, tile: int = 1000) -> tuple[Model, State]:
     side = tile / 10 if flat else math.sqrt(tile / 10)
     name = f"{kind}-{tile}" if kind == "spheres" else f"{kind}-on-floor-{tile}"
     scene = _floor(kind, tile, [side] if flat else [side, side])
-    model, state = _settled(scene, name, sweeps=50 if kind == "boxes" else 200)
+    model, state = _settled(scene, name, sweeps=200)
     columns = count // tile if flat else _columns(count // tile)
     rows = count // tile // columns
     return _tiled(kind, model, state, side, [columns] if flat else [columns, rows])

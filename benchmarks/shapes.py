@@ -25,7 +25,7 @@ ORDER = "sequential"
 
 
 def run(quick: bool) -> list[Figure]:
-    sizes = [50, 100] if quick else [10**3, 10**4, 10**5]
+    sizes = [100, 200] if quick else [10**3, 10**4, 10**5]
     return [
         *_beside(
             in_box("pentagons", 60 if quick else 1000),

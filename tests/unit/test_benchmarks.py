@@ -63,14 +63,14 @@ def test_tiles_bear_the_forces_of_the_packing_they_copy(load: Callable[[str], Mo
     np.testing.assert_allclose(b.wall_force, 4 * a.wall_force, rtol=0.0, atol=1e-2 * most)
 
 
-@pytest.mark.parametrize("kind", ["pentagons", "boxes"])
+@pytest.mark.parametrize(("kind", "tile"), [("pentagons", 40), ("boxes", 100)])
 def test_tiles_of_shapes_bear_the_forces_of_the_packing_they_copy(
-    load: Callable[[str], ModuleType], kind: str
+    load: Callable[[str], ModuleType], kind: str, tile: int
 ) -> None:
     """Grains may swap their roles in a contact, and its points their names: none is lost."""
     packings = load("packings")
-    one, state = packings.on_floor(kind, 40, tile=40)
-    two, large = packings.on_floor(kind, 80, tile=40)
+    one, state = packings.on_floor(kind, tile, tile=tile)
+    two, large = packings.on_floor(kind, 2 * tile, tile=tile)
     assert two.n == 2 * one.n
     old, new = packings._found(one, state), large.contacts
     assert len(new) == 2 * len(old)
