@@ -70,7 +70,7 @@ def all_laws() -> list[Law]:
 
 def width(annotation: str) -> int:
     """How many numbers an argument or result is."""
-    return {"Vector": 3, "Matrix": 6}.get(annotation, 1)
+    return {"Vector": 3, "Matrix": 6, "tuple[float, float]": 2}.get(annotation, 1)
 
 
 def grouped(sizes: tuple[int, ...], name: str) -> str:
@@ -85,28 +85,56 @@ def inputs(law: Law, rng: np.random.Generator) -> Floats:
     x = rng.normal(size=(ROWS, len(law.arguments)))
     of = {name: x[:, k] for k, name in enumerate(law.arguments)}
     for name, column in of.items():
-        if name in ("dt", "mass_n", "inertia", "q_squared", "stick_limit", "limit", "mu_s", "e_n"):
+        if name in (
+            "dt",
+            "mass_n",
+            "inertia",
+            "q_squared",
+            "stick_limit",
+            "limit",
+            "mu_s",
+            "mu_0",
+            "e_n",
+        ):
             column[:] = np.abs(column)
         elif name == "cohesion":
             column[:] = np.where(rng.random(ROWS) < 0.5, 0.0, np.abs(column))
         elif name == "remove_overlaps":
             column[:] = column > 0.0
-    for slide, stick in (("slide_limit", "stick_limit"), ("mu_d", "mu_s")):
+    for slide, stick in (("slide_limit", "stick_limit"), ("mu_d", "mu_s"), ("mu_1", "mu_0")):
         if slide in of:
             of[slide][:] = of[stick] * np.where(rng.random(ROWS) < 0.5, 1.0, rng.random(ROWS))
-    if "w_nn" in of or "w_0" in of:
-        # full, diagonal, locked tangents, locked normal
-        names = [name for name in law.arguments if name.startswith("w_")]
-        dim = 2 if len(names) == 3 else 3
-        a = rng.uniform(-1.0, 1.0, (ROWS, dim, dim))
-        w = a @ a.transpose(0, 2, 1) + 0.3 * np.eye(dim)
-        w[: ROWS // 4] *= np.eye(dim)
-        w[: ROWS // 8, 1:, 1:] = 0.0
-        w[: ROWS // 16, 0] = 0.0
-        for name, row, column in zip(names, *np.triu_indices(dim), strict=True):
-            of[name][:] = w[:, row, column]
     x[ROWS // 2 :: 20, 0] = 0.0
+    if "w_nn" in of or "w_0" in of:
+        w = mobilities(2 if "w_nn" in of else 3, rng)
+        if law.name == "eigenframe":  # it is not asked where the normal is locked
+            w[:, 0] = np.maximum(w[:, 0], 0.3)
+        if law.name == "decoupled_3d":
+            w = np.array([of_axes(row.tolist()) for row in w])
+        names = [name for name in law.arguments if name.startswith(("w_", "s_", "inverse_"))]
+        for name, column in zip(names, w.T, strict=True):
+            of[name][:] = column
     return x
+
+
+def mobilities(dim: int, rng: np.random.Generator) -> Floats:
+    """The upper triangle of W: full, diagonal, with locked tangents, with a locked normal."""
+    a = rng.uniform(-1.0, 1.0, (ROWS, dim, dim))
+    w = a @ a.transpose(0, 2, 1) + 0.3 * np.eye(dim)
+    w[: ROWS // 4] = np.where(np.eye(dim) > 0.0, w[: ROWS // 4], 0.0)
+    w[: ROWS // 8, 1:, 1:] = 0.0
+    w[: ROWS // 16, 0] = 0.0
+    return np.array([row[np.triu_indices(dim)] for row in w])
+
+
+def of_axes(w: list[float]) -> list[float]:
+    """What `decoupled_3d` takes for this W, seen along the axes of S: w, s and inverse."""
+    if w[0] == 0.0:
+        return [0.0] * 9
+    x, y, l1, l2, floor = make_coupled(lambda f: f).eigenframe(w)
+    l1, l2 = max(l1, floor), max(l2, floor)
+    along = [w[0], x * w[1] + y * w[2], x * w[2] - y * w[1]]
+    return [*along, l1, l2, floor, 1.0 / w[0], 1.0 / l1, 1.0 / l2]
 
 
 def loop(law: Law, function: Any, head: str) -> Callable[..., None]:

@@ -265,7 +265,8 @@ class Backend:
             "lean 2D": (Lean2D, 9, 5), "lean 3D": (Lean3D, 12, 8),
             "full 2D": (Full2D, 20, 6), "full 3D": (Full3D, 40, 16),
         }[name]  # fmt: skip
-        c, b = np.empty((m, columns)), np.zeros((nb + ghosts, body))
+        # zeros, as on the CPU: one column of a full row in 3D is there to fill a line of memory
+        c, b = np.zeros((m, columns)), np.zeros((nb + ghosts, body))
         p: Any = kind(first.astype(np.uint32), second, c, b, *([r] if lean else []))
         tasks = make_packing(self.jit, KINDS[name](self.jit))
         self.launch(tasks.body, 0, nb, p, given.motion)
