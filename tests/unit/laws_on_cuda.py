@@ -34,6 +34,8 @@ from hardgrain.law.spring import make_spring
 ROWS = 400
 FACTORIES = (make_shock, make_friction, make_restitution, make_rolling, make_coupled, make_spring)
 
+POSITIVE = ["dt", "mass_n", "inertia", "q_squared", "stick_limit", "limit", "mu_s", "mu_0", "e_n"]
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -85,17 +87,7 @@ def inputs(law: Law, rng: np.random.Generator) -> Floats:
     x = rng.normal(size=(ROWS, len(law.arguments)))
     of = {name: x[:, k] for k, name in enumerate(law.arguments)}
     for name, column in of.items():
-        if name in (
-            "dt",
-            "mass_n",
-            "inertia",
-            "q_squared",
-            "stick_limit",
-            "limit",
-            "mu_s",
-            "mu_0",
-            "e_n",
-        ):
+        if name in POSITIVE:
             column[:] = np.abs(column)
         elif name == "cohesion":
             column[:] = np.where(rng.random(ROWS) < 0.5, 0.0, np.abs(column))

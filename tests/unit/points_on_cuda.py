@@ -22,6 +22,7 @@ import numpy as np
 from numba import cuda
 from small_backend import KINDS, RELAXATION, Backend, in_cuda, in_python, make_tasks
 from small_problems import CONTACTS, GRAINS, WALLS, Case, random_given, random_sites, tops
+from small_shapes import of_shapes, shapes_on_cpu
 
 import hardgrain.point
 from hardgrain import cpu
@@ -70,7 +71,7 @@ def of_backend(backend: Backend) -> Found:
         p = packed()
         backend.parallel(p, starts, name)
         found[f"{name}, all at once"] = p.c.ravel()
-    return found | of_contacts(backend) | of_ledger(backend)
+    return found | of_contacts(backend) | of_ledger(backend) | of_shapes(backend)
 
 
 def of_contacts(backend: Backend) -> Found:
@@ -205,7 +206,7 @@ def of_cpu() -> Found:
     found["inertia"] = np.hstack([inverse, kicked(still, inverse, load, 1.0)]).ravel()
     order = np.arange(40)
     shuffle(order, make_random(bare).sweep_key(5, 7, 3))
-    return found | {"random order": order}
+    return found | {"random order": order} | shapes_on_cpu()
 
 
 # ---------------------------------------------------------------------------------- comparison
