@@ -1,10 +1,10 @@
 """Tiles: space cut into cells whose contacts one thread, one block of a GPU or one process sweeps.
 
 A contact belongs to the tile that its first grain lies in. Its second grain may lie outside, by no
-more than half the width w of a tile. So along an axis the contacts of the tile from a to a + w touch
-grains between a − w/2 and a + 3w/2, and those of the next tile but one touch grains from a + 3w/2
-on: tiles that differ by an even number along every axis, and not all by zero, share no grain. They
-have one *colour*, of which there are 2 along each axis that is cut: four in 2D, eight in 3D. Tiles
+more than half the width w of a tile. So along an axis the contacts of the tile from a to a + w
+touch grains between a − w/2 and a + 3w/2, and those of the next tile but one touch grains from
+a + 3w/2 on: tiles that differ by an even number along every axis, and not all by zero, share no
+grain. They have one *colour*, of which there are 2 along each axis that is cut: four in 2D, eight in 3D. Tiles
 of one colour can be swept at the same time by whoever has time, and no bit shows who it was.
 
 Tiles are numbered colour by colour. Along an axis their number is even, or one, and cells beyond
@@ -19,8 +19,8 @@ copy. When all tiles of the colour are swept, the body takes the mean of their v
 
     v + (1/C) Σ (C/m) ΔP = v + (1/m) Σ ΔP,
 
-which is exactly what the impulses of all its contacts give, whatever C is. With heavier copies tiles
-would each push the body as if they were alone, and together too far: the sweeps could diverge. What
+which is exactly what the impulses of all its contacts give, whatever C is. With heavier copies the
+tiles would each push the body as if they were alone, and together too far: the sweeps could diverge. What
 belongs to no tile at all (two shared bodies, or grains farther from each other than half a tile) is
 swept last, one contact after the other.
 """
