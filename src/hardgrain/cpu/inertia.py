@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from hardgrain.kernels import jit, scalar
 from hardgrain.law.rotation import make_rotation
 from hardgrain.point.inertia import TENSOR, make_inertia
+from hardgrain.point.turning import make_turning
 
 __all__ = ["TENSOR", "inverses_in_space", "kicked", "rotate", "turn"]
 
@@ -14,6 +13,7 @@ _inertia, _rotation = make_inertia(scalar), make_rotation(scalar)
 inverse_in_space, times = _inertia.inverse_in_space, _inertia.times
 uneven, turns = _inertia.uneven, _inertia.turns
 free_rotation = _rotation.free_rotation
+turn_body = make_turning(scalar).turn_body
 
 
 @jit
@@ -38,28 +38,6 @@ def turn(orientation, spin, dt):
     """Orientations turn about ω by |ω| dt, exactly."""
     for i in range(spin.shape[0]):
         turn_body(orientation, spin, dt, i)
-
-
-@scalar
-def turn_body(orientation, spin, dt, i):
-    """Turn body i about its spin."""
-    if spin.shape[1] == 1:
-        orientation[i, 0] += spin[i, 0] * dt
-        return
-    wx, wy, wz = spin[i, 0], spin[i, 1], spin[i, 2]
-    rate = math.sqrt(wx * wx + wy * wy + wz * wz)
-    if rate == 0.0:
-        return
-    s, c = math.sin(0.5 * rate * dt) / rate, math.cos(0.5 * rate * dt)
-    ax, ay, az = s * wx, s * wy, s * wz
-    x, y, z, w = orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3]
-    nx = c * x + ax * w + ay * z - az * y
-    ny = c * y + ay * w + az * x - ax * z
-    nz = c * z + az * w + ax * y - ay * x
-    nw = c * w - ax * x - ay * y - az * z
-    length = math.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
-    orientation[i, 0], orientation[i, 1] = nx / length, ny / length
-    orientation[i, 2], orientation[i, 3] = nz / length, nw / length
 
 
 @jit

@@ -44,7 +44,7 @@ class GaussSeidel(IterativeSolver):
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve
-        if self.order == "coloured" or self.unbalanced is not None or not own:
+        if self.order in ("coloured", "tiles") or self.unbalanced is not None or not own:
             return None
         return sweeping(self, self.order, seed, dt)
 

@@ -1,0 +1,135 @@
+"""What lives on the device: bodies, pairs, contacts and the room in which steps work.
+
+Buffers are longer than what they hold; how much that is stands in ``numbers``. A kernel that finds
+a buffer too small writes down how much it needs and does nothing else, so that the host can make
+it longer and ask again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = [
+    "CONTACTS", "FASTER", "LEFT", "NEED_BODIES", "NEED_COLOURS", "NEED_CONTACTS", "NEED_GHOSTS",
+    "NUMBERS", "MORE", "STALE", "TILES", "Bodies", "Held", "Pairs", "Problem", "Search", "Tiles",
+]  # fmt: skip
+
+# Places in ``numbers``: what a step counted, and what it lacked.
+(
+    STALE,  # 1: the pair list must be made anew
+    CONTACTS,  # candidates
+    NEED_CONTACTS,  # room for so many is needed
+    NEED_GHOSTS,
+    NEED_BODIES,  # in a tile
+    NEED_COLOURS,  # in a tile
+    LEFT,  # contacts that belong to no tile
+    TILES,  # tiles of all colours
+    FASTER,  # 1: the impulses gave a body more speed than its reach allows
+    MORE,  # 1: a pair closes that was no candidate
+    GHOSTS,
+    SWEPT,  # sweeps done
+    MET,  # 1: the stopping rule was met
+    NUMBERS,
+) = range(14)
+
+
+class Bodies(NamedTuple):
+    """Grains, then walls; see `hardgrain.core.model`."""
+
+    position: Any
+    orientation: Any
+    velocity: Any
+    spin: Any
+    force: Any
+    torque: Any
+    inv_mass: Any
+    inv_inertia: Any
+    radius: Any  # (n,)
+    margin: Any  # (n,)
+    material: Any  # (nb,)
+    periodic: Any  # (dim,)
+    wall_kind: Any
+    wall_offset: Any
+    wall_axis: Any
+    wall_size: Any
+    wall_side: Any
+
+
+class Pairs(NamedTuple):
+    """The pair list; see `hardgrain.contact.shapes.Listed`."""
+
+    first: Any
+    second: Any
+    origin: Any
+    turned: Any
+    safety: Any
+
+
+class Search(NamedTuple):
+    """Room in which candidates are found."""
+
+    free_velocity: Any  # (nb, dim)
+    free_spin: Any  # (nb, ns)
+    speed: Any  # (nb,)
+    around: Any  # (nb,)
+    near: Any  # (nb,)
+    reach: Any  # (nb,)
+    wall_point: Any  # (w, dim)
+    wall_turned: Any  # (w, dim) axis
+    wall_side: Any  # (w, dim)
+    turning: Any  # (w,)
+    corner: Any  # (CHUNKS, 3 dim) least and largest coordinates, and their sum
+    counts: Any  # (CHUNKS,) whole numbers
+    numbers: Any  # (NUMBERS,) int64
+
+
+class Held(NamedTuple):
+    """Contacts as rows, with where those of each body begin."""
+
+    first: Any
+    second: Any
+    normal: Any
+    gap: Any
+    arm_first: Any
+    arm_second: Any
+    width: Any
+    roll: Any
+    law: Any
+    impulse: Any
+    torque: Any
+    start: Any  # (nb + 1,)
+
+
+class Tiles(NamedTuple):
+    """Which tile sweeps which contact."""
+
+    width: Any  # (dim,)
+    count: Any  # (dim,)
+    period: Any  # (dim,)
+    tile: Any  # (n,) of each grain
+    bodies: Any  # (n,) grains, tile by tile
+    body_start: Any  # (tiles + 1,)
+    start: Any  # (tiles + 1,) of the rows of each tile
+    fill: Any  # (tiles,)
+    members: Any  # (tiles, most) rows of the bodies that a tile moves or touches
+    number: Any  # (tiles,) how many of them
+    colour: Any  # (tiles, COLOURS + 1) where inner colours begin
+    stored: Any  # (m,) contact of each row
+    left: Any  # (m,) contacts that belong to no tile
+    counts: Any  # (2, CHUNKS)
+
+
+class Problem(NamedTuple):
+    """The packed problem: rows tile by tile, colour by colour."""
+
+    first: Any  # (m,) uint32, row of b
+    second: Any
+    inner_first: Any  # (m,) uint16, place among the members of the tile
+    inner_second: Any
+    c: Any
+    b: Any
+    r: Any  # (nb,) length of arms
+    ghost: Any  # (m,) row of the ghost of a contact, or −1
+    before: Any  # (m or 0, 7) impulses before a sweep, for the local and global rules
+    parts: Any  # (CHUNKS, 8)
+    found: Any  # (8,)

@@ -1,0 +1,220 @@
+"""Contact dynamics on a GPU: the steps of `step.contact_dynamics`, made by `hardgrain.cuda`.
+
+The state lives on the device while steps are made, and comes to the host when a march pauses: for
+a frame, a look at the contact network, or the end. Loads that change with time are summed by the
+host before each step. The rest of a step sees the host through a few whole numbers alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from hardgrain.core.model import SPIN, VELOCITY, Contacts, Model, State
+from hardgrain.errors import InputError, RunError
+from hardgrain.kernels import compile_seconds
+from hardgrain.point.sweeping import Sweeping
+from hardgrain.solve.solver import Solver
+from hardgrain.step import account
+from hardgrain.step.account import MarchRows
+from hardgrain.step.contact_dynamics import ContactDynamics
+from hardgrain.step.engine import RigidGrains
+from hardgrain.step.march import ROUNDS
+from hardgrain.step.numbers import farthest
+from hardgrain.step.pause import Pause, look_due
+from hardgrain.step.report import Stride, not_a_number
+from hardgrain.step.walls import wall_work
+
+__all__ = ["DeviceDynamics", "refuse_on_device"]
+
+# [contact updates] Work after which a march pauses in any case, about a second of a GPU. Less: the
+# state comes to the host more often than anybody looks.
+WORK = 2e9
+
+
+def refuse_on_device(model: Model, solver: Solver, settings: RigidGrains) -> None:
+    """Say in one sentence what a GPU does not carry."""
+    order = getattr(solver, "order", None)
+    refused = {
+        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel is valid)": order is None,
+        f"solver.order = {order!r} (tiles is valid)": order not in (None, "tiles"),
+        "solver.unbalanced": solver.unbalanced is not None,
+        "engine.geometry = 'end'": settings.geometry == "end",
+        "grains that are not round, or walls that are meshes": not model.round,
+        "scene.contact_rule": model.rule is not None,
+        "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
+    }
+    for what, there in refused.items():
+        if there:
+            raise InputError(
+                f"engine.device is 'cuda', which does not carry {what}; device = 'cpu' does"
+            )
+
+
+class DeviceDynamics(ContactDynamics):
+    """Advances a state in steps that are made on a GPU."""
+
+    def __init__(
+        self,
+        model: Model,
+        solver: Solver,
+        dt: float,
+        seed: int,
+        settings: RigidGrains | None = None,
+    ) -> None:
+        from hardgrain.cuda import api
+        from hardgrain.cuda.stepper import Stepper
+
+        api.require()
+        super().__init__(model, solver, dt, seed, settings)
+        refuse_on_device(model, solver, self.settings)
+        self._stepper = Stepper(model, dt, self.detector.shapes.margin)
+        self._far, self._push = (api.xp.asarray(x) for x in (farthest(model), self._pushed))
+        self._last: Contacts | None = None  # that the device knows
+        self._steady = False  # whether it knows the loads, which never change
+
+    def march(self, state: State, pause: Pause) -> Stride:
+        """Make steps until there is a reason to pause, at least one."""
+        from hardgrain.cuda import ledger
+
+        state.make_plain()
+        how, own = self._sweeps(), self._stepper
+        own.load(state, state.contacts is not self._last)
+        outcome, done, work = self._outcome(pause.steps), 0, 0.0
+        since, rested, caught = pause.look.since, pause.rested, 0.0
+        try:
+            while done < pause.steps:
+                began, compiled = time.perf_counter(), compile_seconds()
+                caught += self._load(state, done)
+                told = self._solved(state, how, state.step + done)
+                self._tell(outcome, done, state.step + done, told)
+                if not math.isfinite(told[ledger.KINETIC] + told[ledger.RESIDUAL]):
+                    raise RunError(not_a_number(self.model, state, own.new_velocity()))
+                fit = own.move(self._far)
+                spent = time.perf_counter() - began - (compile_seconds() - compiled)
+                self.seconds["solve"] += spent
+                report = outcome.reports[done]
+                done += 1
+                if not fit:
+                    break
+                updates = report[account.SWEEPS] * report[account.CANDIDATES]
+                work, since = work + updates, since + updates + pause.look.step
+                rested = rested + 1 if report[account.SPEED] < pause.rest_speed else 0
+                at_rest = pause.rest_speed > 0.0 and rested >= pause.rest_steps
+                due = look_due(
+                    pause.look, since, report[account.CANDIDATES], report[account.LOADED]
+                )
+                missed = self.solver.on_cap == "error" and not report[account.CONVERGED]
+                if work >= max(pause.work, WORK) or at_rest or due or missed:
+                    break
+        finally:
+            if done:
+                own.store(state)
+                self._last = state.contacts
+                state.step += done
+                state.time = state.step * self.dt
+        self._refuse_unfit(state)
+        stride = self._stride(outcome, done, caught)
+        last = stride.reports[-1]
+        left = f"not converged: residual {last.residual:.2g}"
+        self._refuse_unsolved(last.step, last.sweeps, last.converged, left)
+        return stride
+
+    def _sweeps(self) -> Sweeping:
+        """How the solver sweeps."""
+        from hardgrain.solve.iterative import sweeping
+
+        return sweeping(self.solver, "random", self.seed, self.dt)  # type: ignore[arg-type]
+
+    def _load(self, state: State, done: int) -> float:
+        """Tell the device the loads and prescribed velocities of a step, where they change."""
+        own, loads = self._stepper, self._loads
+        if self._steady and done > 0:
+            return 0.0
+        ahead = State(
+            position=state.position, velocity=state.velocity, spin=state.spin,
+            orientation=state.orientation, contacts=state.contacts, time=state.time,
+            step=state.step + done,
+        )  # fmt: skip
+        caught = 0.0
+        if not loads.steady:
+            if done:
+                own.fetch_walls(ahead)
+            if self.model.locks:
+                own.fetch(ahead)
+                caught = loads.prescribe(ahead)
+                own.load(ahead, False)
+                own.inverses(*self._inverses(ahead))
+        middle = (ahead.step + 0.5) * self.dt
+        for drive in self.model.drives:
+            if drive.what == VELOCITY:
+                own.set_velocity(drive.bodies, drive.axis, drive.value(middle))
+            elif drive.what == SPIN:
+                own.set_spin(drive.bodies, drive.axis, drive.value(middle))
+        if not (self._steady and loads.steady):
+            own.loads(*loads.at(ahead))
+        self._steady = loads.steady
+        return caught
+
+    def _inverses(self, state: State) -> tuple[Any, Any]:
+        now = self.model.at((state.step + 0.5) * self.dt)
+        return now.inv_mass, now.inv_inertia
+
+    def _solved(self, state: State, how: Sweeping, step: int) -> Any:
+        """What a solved step tells; solved again if it closes a pair that was no candidate."""
+        own, afresh = self._stepper, self.solver.start == "zero"
+        while True:
+            if not own.find(afresh):
+                own.renew(own.search.reach)
+                continue
+            sweeps, stale = 0, False
+            for n in range(ROUNDS):
+                own.solve(how.until, self.seed, step)
+                sweeps += own.sweeps
+                if n == ROUNDS - 1:
+                    break
+                more = own.overlooked(2**n - 1)
+                if more is None:
+                    own.renew(own.search.reach)
+                    stale = True
+                if not more:
+                    break
+            if not stale:
+                told = own.account(self._push)
+                self._swept = sweeps
+                return told
+
+    def _tell(self, outcome: MarchRows, s: int, step: int, told: Any) -> None:
+        """Fill row s of an outcome from what the device told."""
+        from hardgrain.cuda import ledger as d
+        from hardgrain.cuda.stepper import host
+
+        own, n, dt = self._stepper, self.model.n, self.dt
+        o, r = outcome, outcome.reports[s]
+        o.wall_force[s], o.wall_torque[s] = host(own.wall_force) / dt, host(own.wall_torque) / dt
+        if self.model.bodies > n:
+            mean, v, w = (host(x[n:]) for x in (own.mean.velocity, own.velocity, own.spin))
+            o.wall_work[s] = wall_work(
+                mean, v, w, self.model.inv_mass[n:], o.wall_force[s], o.wall_torque[s], dt
+            )
+        loads = math.sqrt(told[d.LOADS]) + math.sqrt(told[d.LOADS_TURN])
+        given = math.sqrt(told[d.GIVEN]) + math.sqrt(told[d.GIVEN_TURN]) + told[d.SWEEPING]
+        o.paces[s] = loads, given
+        r[account.STEP], r[account.TIME] = step + 1, (step + 1) * dt
+        r[account.SWEEPS], r[account.CONVERGED] = self._swept, told[d.RULE_MET]
+        r[account.RESIDUAL], r[account.RESIDUAL_RMS] = told[d.RESIDUAL], told[d.RESIDUAL_RMS]
+        r[account.CANDIDATES], r[account.LOADED] = told[d.CANDIDATES], told[d.LOADED]
+        r[account.WORST_OVERLAP], r[account.DEEPEST] = told[d.WORST], told[d.DEEPEST]
+        r[account.MEAN_OVERLAP] = told[d.OVERLAP] / max(told[d.LOADED], 1.0)
+        r[account.FASTEST], r[account.KINETIC] = math.sqrt(told[d.FASTEST]), told[d.KINETIC]
+        r[account.WORK_EXTERNAL], r[account.WORK_DRIVEN] = dt * told[d.WORK], told[d.DRIVEN]
+        r[account.DISSIPATED], r[account.CREATED] = told[d.DISSIPATED], max(-told[d.TAKEN], 0.0)
+        r[account.ELASTIC], r[account.SETTLED] = 0.0, 1.0
+        total, bearing = float(self.model.mass[:n].sum()), told[d.BEARING]
+        if bearing < total and 2.0 * bearing > total:
+            r[account.SPEED] = math.sqrt(told[d.ENERGY] / bearing)
+        else:
+            r[account.SPEED] = math.sqrt(2.0 * told[d.KINETIC] / total) if total > 0.0 else 0.0
