@@ -10,27 +10,32 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 __all__ = [
-    "CONTACTS", "FASTER", "LEFT", "NEED_BODIES", "NEED_COLOURS", "NEED_CONTACTS", "NEED_GHOSTS",
-    "NUMBERS", "MORE", "STALE", "TILES", "Bodies", "Held", "Pairs", "Problem", "Search", "Tiles",
+    "CONTACTS", "COUNTED", "FASTER", "GHOSTS", "LACKS", "LEFT", "MET", "MORE", "NEED_BODIES",
+    "NEED_COLOURS", "NEED_CONTACTS", "NEED_GHOSTS", "NUMBERS", "PAIRS", "STALE", "STEP", "SWEPT",
+    "TILES", "Bodies", "Held", "Pairs", "Problem", "Search", "Tiles",
 ]  # fmt: skip
 
 # Places in ``numbers``: what a step counted, and what it lacked.
 (
     STALE,  # 1: the pair list must be made anew
-    CONTACTS,  # candidates
     NEED_CONTACTS,  # room for so many is needed
     NEED_GHOSTS,
     NEED_BODIES,  # in a tile
     NEED_COLOURS,  # in a tile
+    CONTACTS,  # candidates
     LEFT,  # contacts that belong to no tile
     TILES,  # tiles of all colours
-    FASTER,  # 1: the impulses gave a body more speed than its reach allows
-    MORE,  # 1: a pair closes that was no candidate
+    MORE,  # 1: the impulses close a pair that was no candidate
+    FASTER,  # 1: they gave a body more speed than its reach allows
     GHOSTS,
     SWEPT,  # sweeps done
     MET,  # 1: the stopping rule was met
+    COUNTED,  # what each step counts anew ends here
+    STEP,  # steps made before
+    PAIRS,  # listed
     NUMBERS,
-) = range(14)
+) = range(17)
+LACKS = 5  # as many of them end a step before it is made: the host must see to them first
 
 
 class Bodies(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from hardgrain.cuda.api import F8, cuda, device, kernel
-from hardgrain.cuda.arrays import CONTACTS, MET, SWEPT
+from hardgrain.cuda.arrays import CONTACTS, MET, MORE, SWEPT
 from hardgrain.cuda.grid import CHUNKS, THREADS, block_max, block_sum, bounds
-from hardgrain.cuda.search import extent
+from hardgrain.cuda.search import extent, halted
 from hardgrain.cuda.sweeping import rows_of
 from hardgrain.point.inertia import make_inertia
-from hardgrain.point.ledger import Means, make_ledger
+from hardgrain.point.ledger import make_ledger
 from hardgrain.point.turning import make_turning
 
 __all__ = ["TOLD", "account", "midway", "wall_sums"]
@@ -183,6 +183,8 @@ def account(bodies, search, held, problem, velocity, spin, mean, mass, pushed, s
     """Fill ``told`` with the figures of a step; see the columns above."""
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, F8)
     nb, m, rows = bodies.position.shape[0], search.numbers[CONTACTS], rows_of(held)
+    if halted(search) or search.numbers[MORE] == 1:
+        return
     for i in range(cuda.grid(1), nb, cuda.gridsize(1)):
         some[i] = pushed[i]
     grid.sync()
@@ -192,9 +194,7 @@ def account(bodies, search, held, problem, velocity, spin, mean, mass, pushed, s
     grid.sync()
     for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
         low, high = bounds(chunk, nb)
-        body_sums(
-            bodies, search, velocity, spin, mean, mass, some, low, high, parts, chunk, room
-        )
+        body_sums(bodies, search, velocity, spin, mean, mass, some, low, high, parts, chunk, room)
     grid.sync()
     for column in range(cuda.grid(1), SUMS + MOSTS, cuda.gridsize(1)):
         found = 0.0
@@ -212,8 +212,10 @@ def account(bodies, search, held, problem, velocity, spin, mean, mass, pushed, s
 
 
 @kernel
-def move(bodies, velocity, spin, farthest, told, dt):
+def move(bodies, search, velocity, spin, farthest, told, dt):
     """x ← x + v dt, and bodies turn, unless the step gave no numbers."""
+    if halted(search) or search.numbers[MORE] == 1:
+        return
     if told[KINETIC] - told[KINETIC] == 0.0 and told[RESIDUAL] - told[RESIDUAL] == 0.0:
         for i in range(cuda.grid(1), velocity.shape[0], cuda.gridsize(1)):
             for a in range(velocity.shape[1]):

@@ -14,7 +14,7 @@ import numpy as np
 
 from hardgrain.core.geometry import make_min_image
 from hardgrain.core.wall_kinds import Walls
-from hardgrain.cuda.api import cuda, device, kernel, xp
+from hardgrain.cuda.api import SIMULATED, Launch, cuda, device, host, kernel, xp
 from hardgrain.cuda.grid import THREADS
 from hardgrain.point.given import Sites
 from hardgrain.point.pair import make_pair
@@ -63,7 +63,7 @@ def meet(position, reach, period, i, j):
 def partners(sites, reach, wall_reach, grid, order, begins, i, room, at):
     """Write the partners of grain i that come after it, sorted, from ``at`` on; return how many.
 
-    Without room (None is not possible on the device: an empty array) they are only counted.
+    Where ``room`` is empty they are only counted.
     """
     position, period, (low, edge, cells) = sites.position, sites.periodic, grid
     dim, n, found = position.shape[1], sites.radius.shape[0], 0
@@ -134,6 +134,11 @@ def fill(sites, reach, wall_reach, grid, order, begins, end, first, second):
             first[s] = i
 
 
+# [blocks] Enough for any device; threads take one grain after the other.
+BLOCKS = 1 if SIMULATED else 2048
+CELLS, COUNT, FILL = (Launch(k, THREADS, BLOCKS) for k in (cells_of, count, fill))
+
+
 def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | None:
     """Pairs (first, second) whose surfaces are within their safety distances (nb,).
 
@@ -147,8 +152,8 @@ def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | Non
     widest, mean = float(reach.max()), float(reach.mean())
     if not widest <= WIDE * mean:
         return None
-    x, period = bodies.position[:n], xp.asnumpy(bodies.periodic) if xp is not np else bodies.periodic
-    low, high = (np.asarray(_host(f(axis=0)), np.float64) for f in (x.min, x.max))
+    x, period = bodies.position[:n], host(bodies.periodic)
+    low, high = (np.asarray(host(f(axis=0)), np.float64) for f in (x.min, x.max))
     edge = np.full(dim, 2.0 * widest * (1.0 + 1e-9))
     cells = np.ones(dim, np.int64)
     for a in range(dim):
@@ -164,9 +169,8 @@ def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | Non
     if total > SPARSE * n + 1000:
         return None
     key = xp.empty(n, np.int64)
-    blocks = max(1, min(4096, (n + THREADS - 1) // THREADS))
     grid = xp.asarray(low), xp.asarray(edge), xp.asarray(cells)
-    cells_of[blocks, THREADS](x, *grid, bodies.periodic, key)
+    CELLS(x, *grid, bodies.periodic, key)
     order = xp.argsort(key, kind="stable").astype(np.int32)
     begins = xp.searchsorted(key[order], xp.arange(total + 1, dtype=np.int64)).astype(np.int64)
     walls = Walls(
@@ -174,14 +178,10 @@ def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | Non
     )
     sites = Sites(bodies.position, bodies.radius, bodies.periodic, walls)
     many, wall_reach = xp.empty(n, np.int64), safety[n:]
-    count[blocks, THREADS](sites, reach, wall_reach, grid, order, begins, none, many)
+    COUNT(sites, reach, wall_reach, grid, order, begins, none, many)
     end = xp.cumsum(many)
     pairs = int(end[-1])
     first, second = xp.empty(pairs, np.int32), xp.empty(pairs, np.int32)
     if pairs:
-        fill[blocks, THREADS](sites, reach, wall_reach, grid, order, begins, end, first, second)
+        FILL(sites, reach, wall_reach, grid, order, begins, end, first, second)
     return first, second
-
-
-def _host(array: Any) -> Any:
-    return array if isinstance(array, np.ndarray) else array.get()

@@ -15,11 +15,12 @@ from hardgrain.core.wall_kinds import Walls
 from hardgrain.cuda.api import F8, I4, cuda, device, kernel
 from hardgrain.cuda.arrays import (
     CONTACTS,
+    COUNTED,
     FASTER,
+    LACKS,
     MORE,
     NEED_CONTACTS,
-    NEED_GHOSTS,
-    NUMBERS,
+    PAIRS,
     STALE,
 )
 from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_max, block_rank, block_sum, bounds
@@ -29,13 +30,22 @@ from hardgrain.point.pair import make_pair
 from hardgrain.point.row import make_row
 from hardgrain.point.wall_motion import make_wall_motion
 
-__all__ = ["closes", "reaches", "rows"]
+__all__ = ["closes", "halted", "reaches", "rows"]
 
 pair_gap = make_pair(device).pair_gap
 _row, _walls = make_row(device), make_wall_motion(device)
 round_sizes, round_arms = _row.round_sizes, _row.round_arms
 turned, stays = _walls.turned, _walls.stays
 times = make_inertia(device).times
+
+
+@device
+def halted(search):
+    """Whether something is lacking that the host must see to before the step can be made."""
+    lacks = False
+    for c in range(LACKS):
+        lacks = lacks or search.numbers[c] != 0
+    return lacks
 
 
 @device
@@ -139,7 +149,7 @@ def travel(bodies, search, i, dt):
 def spread_speed(bodies, pairs, search, sites, reach, source):
     """Let every grain know the largest speed among those within reach."""
     n = bodies.radius.shape[0]
-    for p in range(cuda.grid(1), pairs.first.shape[0], cuda.gridsize(1)):
+    for p in range(cuda.grid(1), search.numbers[PAIRS], cuda.gridsize(1)):
         i, j = pairs.first[p], pairs.second[p]
         limit = reach[i] + reach[j]
         if pair_gap(sites, i, j, limit)[0] < limit:
@@ -154,7 +164,7 @@ def reaches(bodies, pairs, search, dt):
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, F8)
     me, all_threads = cuda.grid(1), cuda.gridsize(1)
     nb, n = bodies.position.shape[0], bodies.radius.shape[0]
-    for c in range(me, NUMBERS, all_threads):
+    for c in range(me, COUNTED, all_threads):
         search.numbers[c] = 0
     for i in range(me, nb, all_threads):
         for a in range(bodies.velocity.shape[1]):
@@ -221,12 +231,16 @@ def carry(held, old, k):
 
 
 @kernel
-def rows(bodies, pairs, search, held, old, materials, afresh):
-    """Write all pairs within reach as contacts, with the impulses that they had."""
+def rows(bodies, pairs, search, held, old, materials, afresh, most):
+    """Write all pairs within reach as contacts, with the impulses that they had.
+
+    most: how many contacts there is room for further on.
+    """
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, I4)
-    listed, sites = pairs.first.shape[0], sites_of(bodies, search)
+    listed, sites = search.numbers[PAIRS], sites_of(bodies, search)
     me, all_threads = cuda.grid(1), cuda.gridsize(1)
-    if search.numbers[STALE] == 0:
+    stop = halted(search)
+    if not stop:
         for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
             low, high = bounds(chunk, listed)
             count = 0
@@ -237,7 +251,7 @@ def rows(bodies, pairs, search, held, old, materials, afresh):
                 search.counts[chunk] = total
     grid.sync()
     total = after(search.counts, CHUNKS, room)
-    fits = search.numbers[STALE] == 0 and total <= held.first.shape[0]
+    fits = not stop and total <= min(held.first.shape[0], most)
     if fits:
         around = RoundBodies(
             bodies.position, bodies.radius, bodies.periodic, bodies.material, materials
@@ -271,7 +285,7 @@ def rows(bodies, pairs, search, held, old, materials, afresh):
                     held.torque[k, a] = 0.0
             else:
                 carry(held, old, k)
-    if me == 0 and search.numbers[STALE] == 0:
+    if me == 0 and not stop:
         search.numbers[CONTACTS] = total if fits else 0
         search.numbers[NEED_CONTACTS] = 0 if fits else total
 
@@ -295,6 +309,9 @@ def closes(bodies, pairs, search, held, velocity, spread, dt):
     grid = cuda.cg.this_grid()
     me, all_threads = cuda.grid(1), cuda.gridsize(1)
     nb, n, dim = bodies.position.shape[0], bodies.radius.shape[0], bodies.position.shape[1]
+    if halted(search):
+        return
+    grid.sync()
     if me == 0:
         search.numbers[FASTER], search.numbers[MORE] = 0, 0
     grid.sync()
@@ -323,7 +340,7 @@ def closes(bodies, pairs, search, held, velocity, spread, dt):
                     search.numbers[STALE] = 1
         grid.sync()
     if search.numbers[FASTER] == 1 and search.numbers[STALE] == 0:
-        for p in range(me, pairs.first.shape[0], all_threads):
+        for p in range(me, search.numbers[PAIRS], all_threads):
             keep, gap, x, y, z = kept(pairs, sites, search.reach, p)
             i, j = pairs.first[p], pairs.second[p]
             if keep and not known(held, i, j):

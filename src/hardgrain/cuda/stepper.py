@@ -9,8 +9,8 @@ import numpy as np
 from hardgrain.contact.pairs import SAFETY
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.relaxation import ROUNDING
-from hardgrain.cuda import api, arrays, ledger, search, sweeping, tiling
-from hardgrain.cuda.api import xp
+from hardgrain.cuda import arrays, ledger, search, sweeping, tiling
+from hardgrain.cuda.api import Graph, Launch, host, xp
 from hardgrain.cuda.arrays import Bodies, Held, Pairs, Problem, Search, Tiles
 from hardgrain.cuda.grid import CHUNKS, THREADS
 from hardgrain.cuda.pairs import device_pairs
@@ -20,8 +20,8 @@ from hardgrain.point.stopping import GLOBAL, LOCAL, Until
 
 __all__ = ["Stepper"]
 
-# [width of a tile] How wide tiles are at most, in diameters of the mean grain. Wider tiles do not
-# fit into the memory of a block, narrower ones have fewer contacts for its threads to share.
+# [diameter of the mean grain] How wide tiles are at most. Wider tiles do not fit into the memory of
+# a block, narrower ones have fewer contacts for its threads to share.
 WIDE = {2: 12.0, 3: 4.5}
 # [1] Tiles that each colour should have, at least, so that no multiprocessor waits.
 TILES = 264
@@ -29,21 +29,11 @@ TILES = 264
 SPARE = 1.25
 
 
-class Launch:
-    """A kernel on a grid of threads; on one that can wait for itself, if ``together``."""
-
-    def __init__(self, kernel: Any, threads: int, together: bool = True) -> None:
-        self.kernel, self.threads, self.together = kernel, threads, together
-        self.ready: Any = None
-        self.blocks = 1
-
-    def __call__(self, *args: Any) -> None:
-        if self.ready is None:
-            self.ready = self.kernel
-            if not api.SIMULATED:
-                self.ready = self.kernel.specialize(*args)
-                self.blocks = api.blocks_for(self.ready, self.threads)
-        self.ready[self.blocks, self.threads](*args)
+# [bodies] that tiles may touch; kernels are compiled for the first that suffices.
+MEMBERS = (64, 128, 256, 448)
+ROOM = 5632  # [numbers] of bodies that the memory of a block holds, 46 of its 48 KB
+# [bodies] Tiles of up to so many, with up to so many contacts, have these in the block's memory.
+CROWDED, STAGED = 128, 112
 
 
 class Stepper:
@@ -53,20 +43,31 @@ class Stepper:
         self.model, self.dt = model, dt
         kind = model.lean, model.dim
         self.layout = sweeping.LAYOUTS[kind]
-        own = sweeping.make_sweeping(*kind)
+        walls = model.bodies - model.n
         self._reaches, self._rows = Launch(search.reaches, THREADS), Launch(search.rows, THREADS)
         self._closes = Launch(search.closes, THREADS)
         self._ghosts = Launch(sweeping.ghosts, THREADS)
         self._sort, self._arrange = Launch(tiling.sort, THREADS), Launch(tiling.arrange, THREADS)
-        self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
-        self._sweep = Launch(own.sweep, sweeping.SWEEPERS)
-        self._midway, self._account = Launch(ledger.midway, THREADS), Launch(ledger.account, THREADS)
-        self._move = Launch(ledger.move, THREADS)
+        self._midway = Launch(ledger.midway, THREADS)
+        self._account, self._move = Launch(ledger.account, THREADS), Launch(ledger.move, THREADS)
+        self._wall_sums = Launch(ledger.wall_sums, THREADS, blocks=max(walls, 1))
         self._make_bodies(margin)
         self._make_tiles()
+        self._compile(self.tiles.members.shape[1])
         self.held, self.old, self.spare = (self._make_held(0) for _ in range(3))
         self.problem = self._make_problem(0, 0)
-        self.pairs: Pairs | None = None
+        nb, none = model.bodies, xp.zeros(0, np.int32)
+        self.pairs = Pairs(
+            none, none, xp.zeros((nb, model.dim)), xp.zeros(walls), xp.full(nb, -1.0)
+        )
+        self._graph = Graph()
+
+    def _compile(self, most: int) -> None:
+        """The kernels that sweep tiles of at most so many bodies."""
+        staged = STAGED if most <= CROWDED else 0
+        own = sweeping.make_sweeping(self.model.lean, self.model.dim, most, staged)
+        self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
+        self._sweep = Launch(own.sweep, sweeping.SWEEPERS)
 
     # ------------------------------------------------------------------ memory
     def _make_bodies(self, margin: Floats) -> None:
@@ -75,10 +76,10 @@ class Stepper:
         turns = 1 if d == 2 else 4
         self.bodies = Bodies(
             *(xp.zeros((nb, c)) for c in (d, turns, d, ns, d, ns)),
-            xp.asarray(m.inv_mass), xp.asarray(m.inv_inertia), xp.asarray(m.radius),
-            xp.asarray(margin), xp.asarray(m.material), xp.asarray(m.periodic),
-            xp.asarray(m.wall_kind), xp.asarray(m.wall_offset), xp.asarray(m.wall_axis),
-            xp.asarray(m.wall_size), xp.asarray(m.wall_side),
+            *(xp.array(x) for x in (
+                m.inv_mass, m.inv_inertia, m.radius, margin, m.material, m.periodic, m.wall_kind,
+                m.wall_offset, m.wall_axis, m.wall_size, m.wall_side,
+            )),
         )  # fmt: skip
         self.search = Search(
             xp.zeros((nb, d)), xp.zeros((nb, ns)), *(xp.zeros(nb) for _ in range(4)),
@@ -90,17 +91,16 @@ class Stepper:
             xp.zeros((nb, d)), xp.zeros((nb, ns)), xp.zeros((nb, d)), xp.zeros((nb, ns)),
             self.bodies.inv_mass, self.bodies.inv_inertia,
         )  # fmt: skip
-        self.laws, self.mass = xp.asarray(m.law_table), xp.asarray(m.mass[: m.n])
+        self.laws, self.mass = xp.array(m.law_table), xp.array(m.mass[: m.n])
         self.some, self.parts = xp.zeros(nb, bool), xp.zeros((CHUNKS, ledger.TOLD))
         self.told = xp.zeros(ledger.TOLD)
         self.wall_force, self.wall_torque = xp.zeros((w, d)), xp.zeros((w, ns))
         walls = slice(m.n, None)
         free = (m.inv_mass[walls] > 0.0).any(axis=1) | (m.inv_inertia[walls] > 0.0).any(axis=1)
-        self.free = xp.asarray(free)
+        self.free = xp.array(free)
 
     def _make_tiles(self) -> None:
         m, d, n = self.model, self.model.dim, self.model.n
-        most = max(64, n)
         radius = m.radius if n else np.ones(1)
         least = 4.0 * float(radius.max()) * 1.01
         mean = 2.0 * float(np.mean(radius**d)) ** (1.0 / d)
@@ -112,10 +112,14 @@ class Stepper:
                 many = int(m.periodic[a] // wide)
                 count[a] = max(1, many - many % 2)
                 width[a], period[a] = m.periodic[a] / count[a], m.periodic[a]
+        near = 1.3 * (wide / mean + 1.2) ** d + 16  # grains that a tile touches, and walls
+        members = next(k for k in MEMBERS if k >= min(near, MEMBERS[-1]))
+        most = max(64, n)
+        most = min(most, max(4096, 64 * int(n * (mean / wide) ** d)))
         self.tiles = Tiles(
-            xp.asarray(width), xp.asarray(count), xp.asarray(period), xp.zeros(n, np.int32),
+            xp.array(width), xp.array(count), xp.array(period), xp.zeros(n, np.int32),
             xp.zeros(n, np.int32), *(xp.zeros(most + 1, np.int32) for _ in range(2)),
-            xp.zeros(most, np.int32), xp.zeros((most, sweeping.most_bodies(self.layout[3])), np.int32),
+            xp.zeros(most, np.int32), xp.zeros((most, members), np.int32),
             xp.zeros(most, np.int32), xp.zeros((most, tiling.COLOURS + 1), np.int32),
             *(xp.zeros(0, np.int32) for _ in range(2)), xp.zeros((2, CHUNKS), np.int32),
         )  # fmt: skip
@@ -150,18 +154,17 @@ class Stepper:
             mine[...] = xp.asarray(theirs)
         if contacts:
             c, m = state.contacts, state.contacts.first.size
-            self.old = self._make_held(m)
+            if self.old.first.size < m:
+                self.old = self._make_held(int(SPARE * m) + 64)
             for name in ("first", "second", "impulse", "torque"):
-                getattr(self.old, name)[...] = xp.asarray(getattr(c, name))
+                getattr(self.old, name)[:m] = xp.asarray(getattr(c, name))
             start = np.searchsorted(c.first, np.arange(self.model.bodies + 1))
             self.old.start[...] = xp.asarray(start.astype(np.int32))
 
     def store(self, state: State) -> None:
         """Bring the state back, with its contacts."""
-        b, m = self.bodies, self.contacts
-        state.position, state.orientation = host(b.position), host(b.orientation)
-        state.velocity, state.spin = host(b.velocity), host(b.spin)
-        h = self.old
+        m, h = self.contacts, self.old
+        self.fetch(state)
         rows = {name: host(getattr(h, name)[:m]) for name in h._fields[:-1]}
         state.contacts = Contacts(**rows, feature=np.zeros(m, np.int32))
 
@@ -198,124 +201,180 @@ class Stepper:
         b = self.bodies
         b.inv_mass[...], b.inv_inertia[...] = xp.asarray(inv_mass), xp.asarray(inv_inertia)
 
-    # ------------------------------------------------------------------ the parts of a step
-    def renew(self, reach: Any) -> None:
-        """Make the pair list anew, with room for twice the given reach (nb,)."""
+    # ------------------------------------------------------------------ a step
+    def step(self, number: int, until: Until, seed: int, afresh: bool, rounds: int) -> Floats:
+        """Make a step, the one after ``number`` of them; what it tells, see `ledger`.
+
+        Solved again, at most ``rounds`` times, from the impulses found, if these would close a pair
+        that was no candidate. The state stays as it was if the step gave no numbers.
+        """
+        self.search.numbers[arrays.STEP] = number
+        self.sweeps = 0
+        while True:
+            self._rule(until)
+            records = self.held, self.old, self.problem, self.pairs, self.tiles
+            self._graph(records, until, lambda: self._first(until, seed, afresh))
+            if not self._lacking():
+                break
+        self.sweeps += int(self._seen[arrays.SWEPT])
+        solved = True
+        for n in range(1, rounds):
+            if not self._seen[arrays.MORE]:
+                break
+            again = n < rounds - 1
+            solved = self._again(until, seed, 2**n - 1 if again else 0, again)
+            if not solved:
+                return self.step(number, until, seed, afresh, rounds)
+        self.contacts = int(self._seen[arrays.CONTACTS])
+        told: Floats = host(self.told)
+        if np.isfinite(told[ledger.KINETIC] + told[ledger.RESIDUAL]):
+            self.old, self.held = self.held, self.old
+        return told
+
+    def _first(self, until: Until, seed: int, afresh: bool) -> None:
+        """All kernels of a step, in their order; each does nothing if one before it lacked room."""
+        b, s, h = self.bodies, self.search, self.held
+        materials, most = len(self.model.laws), self.problem.first.size
+        self._reaches(b, self.pairs, s, self.dt)
+        self._rows(b, self.pairs, s, h, self.old, materials, afresh, most)
+        self._solve(until, seed)
+        self._closes(b, self.pairs, s, h, self.velocity, 0, self.dt)
+        self._end()
+
+    def _solve(self, until: Until, seed: int) -> None:
+        """Impulses of the contacts, and the velocities that they give."""
+        b, s, h, t, p = self.bodies, self.search, self.held, self.tiles, self.problem
+        self._ghosts(b, s, h, p, self.model.lean)
+        self._sort(b, s, h, t, self.free)
+        self._arrange(b, s, h, t, p, self.free)
+        self._pack(b, s, h, t, p, self.laws, self.dt, self.model.remove_overlaps)
+        self._sweep(b, s, h, t, p, until, seed, self.dt, ROUNDING)
+        self._unpack(b, s, h, t, p, self.velocity, self.spin)
+
+    def _end(self) -> None:
+        """Account for the step, and move, unless it must be solved once more."""
+        b, s, h = self.bodies, self.search, self.held
+        self._midway(b, s, self.velocity, self.spin, self.mean)
+        self._account(
+            b, s, h, self.problem, self.velocity, self.spin, self.mean, self.mass, self.pushed,
+            self.some, self.parts, self.told,
+        )  # fmt: skip
+        if self.model.bodies > self.model.n:
+            self._wall_sums(s, h, self.model.n, self.wall_force, self.wall_torque)
+        self._move(b, s, self.velocity, self.spin, self.farthest, self.told, self.dt)
+
+    def _again(self, until: Until, seed: int, spread: int, ask: bool) -> bool:
+        """Solve once more, with all pairs that the impulses would close; False: the list is stale.
+
+        ask: whether to look again afterwards for pairs that were overlooked.
+        """
+        b, s = self.bodies, self.search
+        while True:
+            s.numbers[arrays.GHOSTS] = 0
+            materials, most = len(self.model.laws), self.problem.first.size
+            self._rows(b, self.pairs, s, self.spare, self.held, materials, False, most)
+            self._see()
+            if not self._grow("spare"):
+                break
+        self.held, self.spare = self.spare, self.held
+        while True:
+            self._solve(until, seed)
+            self._see()
+            if not self._more_ghosts():
+                break
+        self.sweeps += int(self._seen[arrays.SWEPT])
+        s.numbers[arrays.MORE] = 0
+        if ask:
+            self._closes(b, self.pairs, s, self.held, self.velocity, spread, self.dt)
+        self._end()
+        self._see()
+        if self._seen[arrays.STALE]:
+            self.renew()
+            return False
+        return True
+
+    # ------------------------------------------------------------------ what a step lacks
+    def _see(self) -> Any:
+        self._seen = host(self.search.numbers)
+        return self._seen
+
+    def _lacking(self) -> bool:
+        """Whether the step could not be made, since the list was stale or there was no room."""
+        self._see()
+        if self._seen[arrays.STALE]:
+            self.renew()
+            return True
+        return self._grow("held") or self._more_ghosts()
+
+    def _grow(self, name: str) -> bool:
+        """Make buffers of contacts longer if they were too short."""
+        need = int(self._seen[arrays.NEED_CONTACTS])
+        if not need:
+            return False
+        rows = int(SPARE * need) + 64
+        if getattr(self, name).first.size < need:
+            setattr(self, name, self._make_held(rows))
+        if self.problem.first.size < need:
+            self.problem = self._make_problem(rows, self.problem.b.shape[0] - self.model.bodies)
+            self.tiles = self.tiles._replace(
+                stored=xp.zeros(rows, np.int32), left=xp.zeros(rows, np.int32)
+            )
+        self.search.numbers[: arrays.LACKS] = 0
+        return True
+
+    def _more_ghosts(self) -> bool:
+        """Make room for more ghosts if there was too little, and refuse tiles that are too full."""
+        seen = self._seen
+        if seen[arrays.NEED_BODIES] or seen[arrays.NEED_COLOURS]:
+            return self._roomier()
+        need = int(seen[arrays.NEED_GHOSTS])
+        if not need:
+            return False
+        rows = self.model.bodies + int(SPARE * need) + 64
+        self.problem = self.problem._replace(b=xp.zeros((rows, self.layout[3])))
+        self.search.numbers[: arrays.LACKS] = 0
+        self.search.numbers[arrays.GHOSTS] = 0
+        return True
+
+    def _roomier(self) -> bool:
+        """Let tiles touch more bodies; the order of sweeps does not depend on how many."""
+        seen, most = self._seen, self.tiles.members.shape[1]
+        room = [k for k in MEMBERS if k > most and k * self.layout[3] <= ROOM]
+        if seen[arrays.NEED_COLOURS] or not room:
+            raise RunError(
+                "a tile of the GPU would touch more bodies than its memory holds, since grains"
+                " differ so much in size; run it with device = 'cpu'"
+            )
+        members = xp.zeros((self.tiles.members.shape[0], room[0]), np.int32)
+        self.tiles = self.tiles._replace(members=members)
+        self._compile(room[0])
+        self.search.numbers[: arrays.LACKS] = 0
+        self.search.numbers[arrays.GHOSTS] = 0
+        return True
+
+    def _rule(self, until: Until) -> None:
+        """Make room for the impulses that the local and global rules compare."""
+        rows = self.problem.first.size
+        if until.rule in (LOCAL, GLOBAL) and self.problem.before.shape[0] < rows:
+            self.problem = self.problem._replace(before=xp.zeros((rows, 7)))
+
+    def renew(self) -> None:
+        """Make the pair list anew, with room for twice the reach that it lacked."""
         n, r = self.model.n, self.model.radius
-        safety = 2.0 * reach
+        safety = 2.0 * self.search.reach
         safety[:n] += SAFETY * self.bodies.radius
         safety[n:] += SAFETY * float(r.mean()) if n else 0.0
         found = device_pairs(self.bodies, self.search, safety)
         if found is None:
             raise RunError("grains differ too much in size or speed for the pair list of the GPU")
-        self.pairs = Pairs(
-            *found, self.bodies.position.copy(), xp.zeros(self.model.bodies - n), safety
-        )
-
-    def find(self, afresh: bool) -> bool:
-        """Candidates of a step that starts from the state; False if the pair list is stale."""
-        if self.pairs is None:
-            nb = self.model.bodies
-            none = xp.zeros(0, np.int32)
-            self.pairs = Pairs(
-                none, none, self.bodies.position.copy(), xp.zeros(nb - self.model.n),
-                xp.full(nb, -1.0),
-            )  # fmt: skip
-        self._reaches(self.bodies, self.pairs, self.search, self.dt)
-        if self._numbers()[arrays.STALE]:
-            return False
-        self.held = self._write_rows(self.held, self.old, afresh)
-        return True
-
-    def _write_rows(self, held: Held, old: Held, afresh: bool) -> Held:
-        """All pairs within reach as contacts, in a buffer that is long enough."""
-        while True:
-            self._rows(
-                self.bodies, self.pairs, self.search, held, old, len(self.model.laws), afresh
+        first, second = found
+        p, many = self.pairs, first.size
+        if p.first.size < many:
+            room = int(SPARE * many) + 64
+            p = self.pairs = p._replace(
+                first=xp.zeros(room, np.int32), second=xp.zeros(room, np.int32)
             )
-            numbers = self._numbers()
-            if not numbers[arrays.NEED_CONTACTS]:
-                self.contacts = int(numbers[arrays.CONTACTS])
-                return held
-            held = self._make_held(int(SPARE * numbers[arrays.NEED_CONTACTS]) + 64)
-
-    def solve(self, until: Until, seed: int, step: int) -> None:
-        """Impulses of the contacts, and the velocities that they give."""
-        if self.problem.first.size < self.contacts:
-            rows = int(SPARE * self.contacts) + 64
-            self.problem = self._make_problem(rows, self.problem.b.shape[0] - self.model.bodies)
-            self.tiles = self.tiles._replace(
-                stored=xp.zeros(rows, np.int32), left=xp.zeros(rows, np.int32)
-            )
-        if until.rule in (LOCAL, GLOBAL) and self.problem.before.shape[0] < self.contacts:
-            before = xp.zeros((self.problem.first.size, 7))
-            self.problem = self.problem._replace(before=before)
-        b, s, h, t = self.bodies, self.search, self.held, self.tiles
-        while True:
-            s.numbers[arrays.GHOSTS] = 0
-            self._ghosts(b, s, h, self.problem, self.model.lean)
-            need = int(self._numbers()[arrays.NEED_GHOSTS]) if self.model.lean else 0
-            if not need:
-                break
-            rows = xp.zeros((self.model.bodies + int(SPARE * need) + 64, self.layout[3]))
-            self.problem = self.problem._replace(b=rows)
-            s.numbers[arrays.NEED_GHOSTS] = 0
-        self._sort(b, s, h, t, self.free)
-        self._arrange(b, s, h, t, self.problem, self.free)
-        self._pack(b, s, h, t, self.problem, self.laws, self.dt, self.model.remove_overlaps)
-        self._sweep(b, s, h, t, self.problem, until, seed, step, self.dt, ROUNDING)
-        self._unpack(b, s, h, t, self.problem, self.velocity, self.spin)
-        numbers = self._numbers()
-        if numbers[arrays.NEED_BODIES] or numbers[arrays.NEED_COLOURS]:
-            raise RunError(
-                "a tile of the GPU would touch more bodies than its memory holds, since grains"
-                " differ so much in size; run it with device = 'cpu'"
-            )
-        self.sweeps, self.met = int(numbers[arrays.SWEPT]), bool(numbers[arrays.MET])
-
-    def overlooked(self, spread: int) -> bool | None:
-        """Whether the motion found closes a pair that is no contact; None: the list is stale.
-
-        If so, it is among the contacts now.
-        """
-        self._closes(
-            self.bodies, self.pairs, self.search, self.held, self.velocity, spread, self.dt
-        )
-        numbers = self._numbers()
-        if numbers[arrays.STALE]:
-            return None
-        if not numbers[arrays.MORE]:
-            return False
-        self.spare = self._write_rows(self.spare, self.held, False)
-        self.held, self.spare = self.spare, self.held
-        return True
-
-    def account(self, pushed: Any) -> Floats:
-        """What the step tells, see the columns of `ledger`."""
-        b, s = self.bodies, self.search
-        self._midway(b, s, self.velocity, self.spin, self.mean)
-        self._account(
-            b, s, self.held, self.problem, self.velocity, self.spin, self.mean, self.mass, pushed,
-            self.some, self.parts, self.told,
-        )  # fmt: skip
-        walls = self.model.bodies - self.model.n
-        if walls:
-            ledger.wall_sums[walls, THREADS](
-                s, self.held, self.model.n, self.wall_force, self.wall_torque
-            )
-        return host(self.told)
-
-    def move(self, farthest: Any) -> bool:
-        """Move all bodies; return whether all their numbers can be used."""
-        self.told[ledger.UNFIT] = 0.0
-        self._move(self.bodies, self.velocity, self.spin, farthest, self.told, self.dt)
-        self.old, self.held = self.held, self.old
-        return not float(self.told[ledger.UNFIT])
-
-    def _numbers(self) -> Any:
-        return host(self.search.numbers)
-
-
-def host(array: Any) -> Any:
-    """A copy on the host."""
-    return array.copy() if isinstance(array, np.ndarray) else array.get()
+        p.first[:many], p.second[:many] = first, second
+        p.origin[...], p.turned[...], p.safety[...] = self.bodies.position, 0.0, safety
+        self.search.numbers[arrays.PAIRS] = many
+        self.search.numbers[: arrays.LACKS] = 0

@@ -13,10 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from hardgrain.core.contact_rows import ContactRows
-from hardgrain.cuda.api import F8, SIMULATED, cuda, device, kernel
-from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, SWEPT
+from hardgrain.cuda.api import F8, SIMULATED, U2, cuda, device, kernel
+from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, STEP, SWEPT
 from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds
-from hardgrain.cuda.tiling import COLOURS, MOST, second_row
+from hardgrain.cuda.search import halted
+from hardgrain.cuda.tiling import COLOURS, second_row
 from hardgrain.point.full_2d import Full2D, make_full_2d
 from hardgrain.point.full_3d import Full3D, make_full_3d
 from hardgrain.point.given import Motion
@@ -28,7 +29,7 @@ from hardgrain.point.residual import make_residual, make_speed
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, make_stopping
 from hardgrain.point.tiles import Tiling, make_tiles
 
-__all__ = ["LAYOUTS", "SWEEPERS", "make_sweeping", "most_bodies"]
+__all__ = ["LAYOUTS", "SWEEPERS", "make_sweeping"]
 
 # By whether laws and bodies are simple, and by dimension: record, functions, columns of a contact
 # and of a body, columns of a body that move.
@@ -38,9 +39,7 @@ LAYOUTS: dict[tuple[bool, int], Any] = {
     (False, 2): (Full2D, make_full_2d, 20, 6, 3),
     (False, 3): (Full3D, make_full_3d, 40, 16, 6),
 }
-# [numbers] of the bodies of a tile that the memory of a block holds: 46 KB of its 48.
-ROOM = 5632
-SWEEPERS = 4 if SIMULATED else 128  # threads of a block that sweeps tiles
+SWEEPERS = 4 if SIMULATED else 32  # threads of a block that sweeps tiles
 ghostly = make_levers(device).ghostly
 body_speed, point_speed = make_speed(device).body_speed, make_speed(device).point_speed
 colours = make_tiles(device).colours
@@ -72,6 +71,8 @@ def ghosts(bodies, search, held, problem, lean):
     """Give each contact with a wall that turns, and that nothing can push, a body of its own."""
     nb, n = bodies.position.shape[0], bodies.radius.shape[0]
     motion, most = motion_of(bodies, search), problem.b.shape[0]
+    if halted(search):
+        return
     for k in range(cuda.grid(1), search.numbers[CONTACTS], cuda.gridsize(1)):
         problem.ghost[k] = -1
         j = held.second[k]
@@ -82,16 +83,15 @@ def ghosts(bodies, search, held, problem, lean):
                 cuda.atomic.max(search.numbers, NEED_GHOSTS, row + 1 - nb)
 
 
-def most_bodies(columns: int) -> int:
-    """How many bodies of so many columns a tile may touch."""
-    return min(MOST, ROOM // columns)
-
-
 @cache
-def make_sweeping(lean: bool, dim: int) -> SimpleNamespace:
-    """The kernels for one kind of packed problem."""
-    record, make, _, columns, moving = LAYOUTS[lean, dim]
-    own, most = make(device), most_bodies(columns)
+def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespace:
+    """The kernels for one kind of packed problem.
+
+    most: bodies that a tile may touch; staged: contacts up to which a tile has them in the shared
+    memory of its block too, which saves waiting for them one inner colour after the other.
+    """
+    record, make, contact, columns, moving = LAYOUTS[lean, dim]
+    own, rows_staged = make(device), max(staged, 1)
     relax_contact, present, start = own.relax_contact, own.present, own.start
     pack_body, pack_contact = own.pack_body, own.pack_contact
     unpack_body, unpack_contact = own.unpack_body, own.unpack_contact
@@ -109,6 +109,11 @@ def make_sweeping(lean: bool, dim: int) -> SimpleNamespace:
         def inside(problem, b):
             """The rows of a tile, with its bodies in shared memory."""
             return record(problem.inner_first, problem.inner_second, problem.c, b, problem.r)
+
+        @device
+        def aside(problem, first, second, c, b):
+            """The same, with the rows in shared memory too."""
+            return record(first, second, c, b, problem.r)
     else:
 
         @device
@@ -121,12 +126,19 @@ def make_sweeping(lean: bool, dim: int) -> SimpleNamespace:
             """The rows of a tile, with its bodies in shared memory."""
             return record(problem.inner_first, problem.inner_second, problem.c, b)
 
+        @device
+        def aside(problem, first, second, c, b):
+            """The same, with the rows in shared memory too."""
+            return record(first, second, c, b)
+
     @kernel
     def pack(bodies, search, held, tiles, problem, laws, dt, remove_overlaps):
         """Fill the rows of bodies and contacts."""
         grid, p = cuda.cg.this_grid(), whole(problem)
         rows, motion = rows_of(held), motion_of(bodies, search)
         nb, n = bodies.position.shape[0], bodies.radius.shape[0]
+        if halted(search):
+            return
         for i in range(cuda.grid(1), nb, cuda.gridsize(1)):
             problem.r[i] = bodies.radius[i] if i < n else 0.0
             pack_body(p, i, motion)
@@ -142,45 +154,67 @@ def make_sweeping(lean: bool, dim: int) -> SimpleNamespace:
             pack_contact(p, s, k, rows, motion, laws, dt, remove_overlaps)
 
     @device
-    def visit(tiles, problem, b, t, warm, n, turn):
+    def visit(tiles, problem, room, t, warm, n, turn):
         """Relax the contacts of a tile once, or give its bodies the impulses that they begin with.
 
         turn: the inner colour that is first.
         """
+        b, c, first, second = room
         me, number = cuda.threadIdx.x, tiles.number[t]
+        base, end = tiles.start[t], tiles.start[t + 1]
         for e in range(me, number * columns, SWEEPERS):
             b[e // columns, e % columns] = problem.b[tiles.members[t, e // columns], e % columns]
-        cuda.syncthreads()
-        p, last = inside(problem, b), 0
-        while last < COLOURS and tiles.colour[t, last] < tiles.start[t + 1]:
+        beside = end - base <= staged
+        if beside:
+            for e in range(me, (end - base) * contact, SWEEPERS):
+                c[e // contact, e % contact] = problem.c[base + e // contact, e % contact]
+            for e in range(me, end - base, SWEEPERS):
+                first[e], second[e] = problem.inner_first[base + e], problem.inner_second[base + e]
+        colours_of, last = tiles.colour[t], 0
+        while last < COLOURS and colours_of[last] < end:
             last += 1
-        for c in range(last):
-            inner = (c + turn) % last
-            low, high = tiles.colour[t, inner], tiles.colour[t, inner + 1]
-            for s in range(low + me, high, SWEEPERS):
-                if warm:
-                    start(p, s)
-                else:
-                    relax_contact(p, s)
+        cuda.syncthreads()
+        for turned in range(last):
+            inner = (turned + turn) % last
+            low, high = colours_of[inner], colours_of[inner + 1]
+            if beside:
+                p = aside(problem, first, second, c, b)
+                for s in range(low - base + me, high - base, SWEEPERS):
+                    if warm:
+                        start(p, s)
+                    else:
+                        relax_contact(p, s)
+            else:
+                q = inside(problem, b)
+                for s in range(low + me, high, SWEEPERS):
+                    if warm:
+                        start(q, s)
+                    else:
+                        relax_contact(q, s)
             cuda.syncthreads()
         for e in range(me, number * columns, SWEEPERS):
             row = tiles.members[t, e // columns]
             if row < n and e % columns < moving:
                 problem.b[row, e % columns] = b[e // columns, e % columns]
+        if beside and not warm:
+            for e in range(me, (end - base) * contact, SWEEPERS):
+                problem.c[base + e // contact, e % contact] = c[e // contact, e % contact]
         cuda.syncthreads()
 
     @device
-    def pass_over(search, tiles, problem, b, n, warm, key):
+    def pass_over(search, tiles, problem, room, n, warm, key):
         """All tiles once, colour by colour in a drawn order, and then the rest."""
         grid = cuda.cg.this_grid()
         number, each = colours(Tiling(tiles.width, tiles.count, tiles.period))
         first, turn = below(number, key, 0), below(1 << 20, key, 1)
         for c in range(number):
-            colour = c ^ first  # as many orders as colours, each of which a wave sees from elsewhere
+            colour = (
+                c ^ first
+            )  # as many orders as colours, each of which a wave sees from elsewhere
             for t in range(cuda.blockIdx.x, each, cuda.gridDim.x):
                 tile = colour * each + t
                 if tiles.start[tile + 1] > tiles.start[tile]:
-                    visit(tiles, problem, b, tile, warm, n, turn)
+                    visit(tiles, problem, room, tile, warm, n, turn)
             grid.sync()
         if search.numbers[LEFT] > 0:
             if cuda.grid(1) == 0:
@@ -288,21 +322,26 @@ def make_sweeping(lean: bool, dim: int) -> SimpleNamespace:
         return most
 
     @kernel
-    def sweep(bodies, search, held, tiles, problem, until, seed, step, dt, rounding):
+    def sweep(bodies, search, held, tiles, problem, until, seed, dt, rounding):
         """Sweep until the rule is met; the residual at the end is in ``problem.found``."""
         b = cuda.shared.array((most, columns), F8)
-        room = cuda.shared.array(SWEEPERS, F8)
-        grid, n = cuda.cg.this_grid(), bodies.radius.shape[0]
+        c = cuda.shared.array((rows_staged, contact), F8)
+        first = cuda.shared.array(rows_staged, U2)
+        second = cuda.shared.array(rows_staged, U2)
+        room, own_room = cuda.shared.array(SWEEPERS, F8), (b, c, first, second)
+        n, step = bodies.radius.shape[0], search.numbers[STEP]
+        if halted(search):
+            return
         hidden = rounding * fastest(bodies, search, held, problem, room)
         unseen = hidden * hidden
-        pass_over(search, tiles, problem, b, n, True, sweep_key(seed, step, 0))
+        pass_over(search, tiles, problem, own_room, n, True, sweep_key(seed, step, 0))
         watch = until.rule == LOCAL or until.rule == GLOBAL
         broken, total, last = 0.0, 0.0, 0.0
         if watch:
             broken, total = changed(search, problem, until, room)
         check, done, ended = 1, 0, until.rule == SWEEPS
         while done < until.sweeps:
-            pass_over(search, tiles, problem, b, n, False, sweep_key(seed, step, done))
+            pass_over(search, tiles, problem, own_room, n, False, sweep_key(seed, step, done))
             done += 1
             if watch:
                 last = total
@@ -324,6 +363,8 @@ def make_sweeping(lean: bool, dim: int) -> SimpleNamespace:
     def unpack(bodies, search, held, tiles, problem, velocity, spin):
         """Write velocities, spins, impulses and torque impulses."""
         p = whole(problem)
+        if halted(search):
+            return
         for i in range(cuda.grid(1), bodies.position.shape[0], cuda.gridsize(1)):
             for a in range(velocity.shape[1]):
                 velocity[i, a] = search.free_velocity[i, a]

@@ -15,7 +15,7 @@ import numpy as np
 from hardgrain.cuda.api import I4, SIMULATED, U8, cuda, device, kernel
 from hardgrain.cuda.arrays import CONTACTS, LEFT, NEED_BODIES, NEED_COLOURS, TILES
 from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_rank, bounds
-from hardgrain.cuda.search import extent
+from hardgrain.cuda.search import extent, halted
 from hardgrain.point.tiles import Tiling, make_tiles
 
 __all__ = ["COLOURS", "MOST", "SLOTS", "arrange", "sort"]
@@ -34,7 +34,7 @@ SLOTS = 128 if SIMULATED else 1024  # of the table in which a tile finds its bod
 
 @device
 def cut(search, tiles, n, most):
-    """Decide on the number of tiles along axes that are not periodic, from the box of the grains."""
+    """Decide how many tiles there are along open axes, from the box of the grains."""
     dim, product = tiles.width.shape[0], 1
     for a in range(dim):
         if tiles.period[a] == 0.0:
@@ -46,9 +46,9 @@ def cut(search, tiles, n, most):
     while product > most:  # grains that have flown far share tiles with others
         longest = -1
         for a in range(dim):
-            if tiles.period[a] == 0.0 and tiles.count[a] > 2:
-                if longest < 0 or tiles.count[a] > tiles.count[longest]:
-                    longest = a
+            longer = longest < 0 or tiles.count[a] > tiles.count[longest]
+            if tiles.period[a] == 0.0 and tiles.count[a] > 2 and longer:
+                longest = a
         if longest < 0:
             break
         product //= tiles.count[longest]
@@ -76,6 +76,8 @@ def sort(bodies, search, held, tiles, free):
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, I4)
     me, all_threads = cuda.grid(1), cuda.gridsize(1)
     n, m = bodies.radius.shape[0], search.numbers[CONTACTS]
+    if halted(search):
+        return
     if me == 0:
         cut(search, tiles, n, tiles.number.shape[0])
     grid.sync()
@@ -222,6 +224,8 @@ def arrange(bodies, search, held, tiles, problem, free):
     fill = cuda.shared.array(STARTS, I4)
     me = cuda.threadIdx.x
     tiling = Tiling(tiles.width, tiles.count, tiles.period)
+    if halted(search):
+        return
     for t in range(cuda.blockIdx.x, search.numbers[TILES], cuda.gridDim.x):
         low, count = tiles.body_start[t], tiles.body_start[t + 1] - tiles.body_start[t]
         base, contacts = tiles.start[t], tiles.start[t + 1] - tiles.start[t]

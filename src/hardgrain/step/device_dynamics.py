@@ -72,7 +72,8 @@ class DeviceDynamics(ContactDynamics):
         super().__init__(model, solver, dt, seed, settings)
         refuse_on_device(model, solver, self.settings)
         self._stepper = Stepper(model, dt, self.detector.shapes.margin)
-        self._far, self._push = (api.xp.asarray(x) for x in (farthest(model), self._pushed))
+        self._stepper.farthest = api.xp.array(farthest(model))
+        self._stepper.pushed = api.xp.array(self._pushed)
         self._last: Contacts | None = None  # that the device knows
         self._steady = False  # whether it knows the loads, which never change
 
@@ -89,11 +90,13 @@ class DeviceDynamics(ContactDynamics):
             while done < pause.steps:
                 began, compiled = time.perf_counter(), compile_seconds()
                 caught += self._load(state, done)
-                told = self._solved(state, how, state.step + done)
+                told = own.step(
+                    state.step + done, how.until, self.seed, self.solver.start == "zero", ROUNDS
+                )
                 self._tell(outcome, done, state.step + done, told)
                 if not math.isfinite(told[ledger.KINETIC] + told[ledger.RESIDUAL]):
                     raise RunError(not_a_number(self.model, state, own.new_velocity()))
-                fit = own.move(self._far)
+                fit = not told[ledger.UNFIT]
                 spent = time.perf_counter() - began - (compile_seconds() - compiled)
                 self.seconds["solve"] += spent
                 report = outcome.reports[done]
@@ -163,34 +166,10 @@ class DeviceDynamics(ContactDynamics):
         now = self.model.at((state.step + 0.5) * self.dt)
         return now.inv_mass, now.inv_inertia
 
-    def _solved(self, state: State, how: Sweeping, step: int) -> Any:
-        """What a solved step tells; solved again if it closes a pair that was no candidate."""
-        own, afresh = self._stepper, self.solver.start == "zero"
-        while True:
-            if not own.find(afresh):
-                own.renew(own.search.reach)
-                continue
-            sweeps, stale = 0, False
-            for n in range(ROUNDS):
-                own.solve(how.until, self.seed, step)
-                sweeps += own.sweeps
-                if n == ROUNDS - 1:
-                    break
-                more = own.overlooked(2**n - 1)
-                if more is None:
-                    own.renew(own.search.reach)
-                    stale = True
-                if not more:
-                    break
-            if not stale:
-                told = own.account(self._push)
-                self._swept = sweeps
-                return told
-
     def _tell(self, outcome: MarchRows, s: int, step: int, told: Any) -> None:
         """Fill row s of an outcome from what the device told."""
         from hardgrain.cuda import ledger as d
-        from hardgrain.cuda.stepper import host
+        from hardgrain.cuda.api import host
 
         own, n, dt = self._stepper, self.model.n, self.dt
         o, r = outcome, outcome.reports[s]
@@ -204,7 +183,7 @@ class DeviceDynamics(ContactDynamics):
         given = math.sqrt(told[d.GIVEN]) + math.sqrt(told[d.GIVEN_TURN]) + told[d.SWEEPING]
         o.paces[s] = loads, given
         r[account.STEP], r[account.TIME] = step + 1, (step + 1) * dt
-        r[account.SWEEPS], r[account.CONVERGED] = self._swept, told[d.RULE_MET]
+        r[account.SWEEPS], r[account.CONVERGED] = own.sweeps, told[d.RULE_MET]
         r[account.RESIDUAL], r[account.RESIDUAL_RMS] = told[d.RESIDUAL], told[d.RESIDUAL_RMS]
         r[account.CANDIDATES], r[account.LOADED] = told[d.CANDIDATES], told[d.LOADED]
         r[account.WORST_OVERLAP], r[account.DEEPEST] = told[d.WORST], told[d.DEEPEST]
