@@ -119,6 +119,7 @@ class Tiles(NamedTuple):
     members: Any  # (tiles, most) rows of the bodies that a tile moves or touches
     number: Any  # (tiles,) how many of them
     colour: Any  # (tiles, COLOURS + 1) where inner colours begin
+    shades: Any  # (tiles,) how many inner colours there are
     stored: Any  # (m,) contact of each row
     left: Any  # (m,) contacts that belong to no tile
     counts: Any  # (2, CHUNKS)

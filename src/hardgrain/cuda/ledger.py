@@ -144,24 +144,44 @@ def body_sums(bodies, search, velocity, spin, mean, mass, some, low, high, parts
 
 
 @kernel
-def wall_sums(search, held, n, force, torque):
-    """Impulses and torque impulses on each wall, a wall a block; shapes (w, dim) and (w, ns)."""
-    room, rows = cuda.shared.array(THREADS, F8), rows_of(held)
-    w, dim, ns = cuda.blockIdx.x, force.shape[1], torque.shape[1]
-    for c in range(dim + ns):
-        total = 0.0
-        for k in range(cuda.threadIdx.x, search.numbers[CONTACTS], THREADS):
-            if rows.second[k] == n + w:
-                if c < dim:
-                    total += rows.impulse[k, c]
-                else:
-                    total += turning(rows.arm_second, rows, k, c - dim)
-        total = block_sum(total, room)
-        if cuda.threadIdx.x == 0:
-            if c < dim:
-                force[w, c] = total
+def wall_sums(search, held, n, parts, force, torque):
+    """Impulses and torque impulses on each wall, shapes (w, dim) and (w, ns).
+
+    parts: (CHUNKS, w, dim + ns), what the contacts of each chunk give.
+    """
+    grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, F8)
+    rows, m, walls = rows_of(held), search.numbers[CONTACTS], force.shape[0]
+    dim, columns = force.shape[1], force.shape[1] + torque.shape[1]
+    for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
+        low, high = bounds(chunk, m)
+        for w in range(walls):
+            touched = 0
+            for k in range(low + cuda.threadIdx.x, high, THREADS):
+                touched = 1 if rows.second[k] == n + w else touched
+            if cuda.syncthreads_or(touched):
+                for c in range(columns):
+                    total = 0.0
+                    for k in range(low + cuda.threadIdx.x, high, THREADS):
+                        if rows.second[k] == n + w:
+                            if c < dim:
+                                total += rows.impulse[k, c]
+                            else:
+                                total += turning(rows.arm_second, rows, k, c - dim)
+                    total = block_sum(total, room)
+                    if cuda.threadIdx.x == 0:
+                        parts[chunk, w, c] = total
             else:
-                torque[w, c - dim] = total
+                for c in range(cuda.threadIdx.x, columns, THREADS):
+                    parts[chunk, w, c] = 0.0
+    grid.sync()
+    for e in range(cuda.grid(1), walls * columns, cuda.gridsize(1)):
+        w, c, total = e // columns, e % columns, 0.0
+        for chunk in range(CHUNKS):
+            total += parts[chunk, w, c]
+        if c < dim:
+            force[w, c] = total
+        else:
+            torque[w, c - dim] = total
 
 
 @device

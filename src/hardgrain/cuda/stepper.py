@@ -47,10 +47,13 @@ class Stepper:
         self._reaches, self._rows = Launch(search.reaches, THREADS), Launch(search.rows, THREADS)
         self._closes = Launch(search.closes, THREADS)
         self._ghosts = Launch(sweeping.ghosts, THREADS)
-        self._sort, self._arrange = Launch(tiling.sort, THREADS), Launch(tiling.arrange, THREADS)
+        self._sort, self._arrange = (
+            Launch(tiling.sort, THREADS),
+            Launch(tiling.arrange, tiling.ARRANGERS),
+        )
         self._midway = Launch(ledger.midway, THREADS)
         self._account, self._move = Launch(ledger.account, THREADS), Launch(ledger.move, THREADS)
-        self._wall_sums = Launch(ledger.wall_sums, THREADS, blocks=max(walls, 1))
+        self._wall_sums = Launch(ledger.wall_sums, THREADS)
         self._make_bodies(margin)
         self._make_tiles()
         self._compile(self.tiles.members.shape[1])
@@ -95,6 +98,7 @@ class Stepper:
         self.some, self.parts = xp.zeros(nb, bool), xp.zeros((CHUNKS, ledger.TOLD))
         self.told = xp.zeros(ledger.TOLD)
         self.wall_force, self.wall_torque = xp.zeros((w, d)), xp.zeros((w, ns))
+        self.wall_parts = xp.zeros((CHUNKS, w, d + ns))
         walls = slice(m.n, None)
         free = (m.inv_mass[walls] > 0.0).any(axis=1) | (m.inv_inertia[walls] > 0.0).any(axis=1)
         self.free = xp.array(free)
@@ -120,7 +124,8 @@ class Stepper:
             xp.array(width), xp.array(count), xp.array(period), xp.zeros(n, np.int32),
             xp.zeros(n, np.int32), *(xp.zeros(most + 1, np.int32) for _ in range(2)),
             xp.zeros(most, np.int32), xp.zeros((most, members), np.int32),
-            xp.zeros(most, np.int32), xp.zeros((most, tiling.COLOURS + 1), np.int32),
+            xp.zeros(most, np.int32), xp.zeros((most, tiling.STARTS), np.int32),
+            xp.zeros(most, np.int32),
             *(xp.zeros(0, np.int32) for _ in range(2)), xp.zeros((2, CHUNKS), np.int32),
         )  # fmt: skip
 
@@ -260,7 +265,7 @@ class Stepper:
             self.some, self.parts, self.told,
         )  # fmt: skip
         if self.model.bodies > self.model.n:
-            self._wall_sums(s, h, self.model.n, self.wall_force, self.wall_torque)
+            self._wall_sums(s, h, self.model.n, self.wall_parts, self.wall_force, self.wall_torque)
         self._move(b, s, self.velocity, self.spin, self.farthest, self.told, self.dt)
 
     def _again(self, until: Until, seed: int, spread: int, ask: bool) -> bool:

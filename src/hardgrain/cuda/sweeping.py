@@ -13,11 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from hardgrain.core.contact_rows import ContactRows
-from hardgrain.cuda.api import F8, SIMULATED, U2, cuda, device, kernel
+from hardgrain.cuda.api import F8, I4, SIMULATED, U2, cuda, device, kernel
 from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, STEP, SWEPT
 from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds
 from hardgrain.cuda.search import halted
-from hardgrain.cuda.tiling import COLOURS, second_row
+from hardgrain.cuda.tiling import STARTS, second_row
 from hardgrain.point.full_2d import Full2D, make_full_2d
 from hardgrain.point.full_3d import Full3D, make_full_3d
 from hardgrain.point.given import Motion
@@ -159,24 +159,25 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
 
         turn: the inner colour that is first.
         """
-        b, c, first, second = room
-        me, number = cuda.threadIdx.x, tiles.number[t]
+        b, c, first, second, begins = room
+        me, number, last = cuda.threadIdx.x, tiles.number[t], tiles.shades[t]
         base, end = tiles.start[t], tiles.start[t + 1]
-        for e in range(me, number * columns, SWEEPERS):
-            b[e // columns, e % columns] = problem.b[tiles.members[t, e // columns], e % columns]
+        for e in range(me, last + 1, SWEEPERS):
+            begins[e] = tiles.colour[t, e]
+        for e in range(me, number, SWEEPERS):
+            row = tiles.members[t, e]
+            for a in range(columns):
+                b[e, a] = problem.b[row, a]
         beside = end - base <= staged
         if beside:
-            for e in range(me, (end - base) * contact, SWEEPERS):
-                c[e // contact, e % contact] = problem.c[base + e // contact, e % contact]
             for e in range(me, end - base, SWEEPERS):
                 first[e], second[e] = problem.inner_first[base + e], problem.inner_second[base + e]
-        colours_of, last = tiles.colour[t], 0
-        while last < COLOURS and colours_of[last] < end:
-            last += 1
+                for a in range(contact):
+                    c[e, a] = problem.c[base + e, a]
         cuda.syncthreads()
         for turned in range(last):
             inner = (turned + turn) % last
-            low, high = colours_of[inner], colours_of[inner + 1]
+            low, high = begins[inner], begins[inner + 1]
             if beside:
                 p = aside(problem, first, second, c, b)
                 for s in range(low - base + me, high - base, SWEEPERS):
@@ -192,13 +193,15 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
                     else:
                         relax_contact(q, s)
             cuda.syncthreads()
-        for e in range(me, number * columns, SWEEPERS):
-            row = tiles.members[t, e // columns]
-            if row < n and e % columns < moving:
-                problem.b[row, e % columns] = b[e // columns, e % columns]
+        for e in range(me, number, SWEEPERS):
+            row = tiles.members[t, e]
+            if row < n:
+                for a in range(moving):
+                    problem.b[row, a] = b[e, a]
         if beside and not warm:
-            for e in range(me, (end - base) * contact, SWEEPERS):
-                problem.c[base + e // contact, e % contact] = c[e // contact, e % contact]
+            for e in range(me, end - base, SWEEPERS):
+                for a in range(contact):
+                    problem.c[base + e, a] = c[e, a]
         cuda.syncthreads()
 
     @device
@@ -328,7 +331,9 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
         c = cuda.shared.array((rows_staged, contact), F8)
         first = cuda.shared.array(rows_staged, U2)
         second = cuda.shared.array(rows_staged, U2)
-        room, own_room = cuda.shared.array(SWEEPERS, F8), (b, c, first, second)
+        room = cuda.shared.array(SWEEPERS, F8)
+        begins = cuda.shared.array(STARTS, I4)
+        own_room = b, c, first, second, begins
         n, step = bodies.radius.shape[0], search.numbers[STEP]
         if halted(search):
             return

@@ -12,13 +12,13 @@ import math
 
 import numpy as np
 
-from hardgrain.cuda.api import I4, SIMULATED, U8, cuda, device, kernel
+from hardgrain.cuda.api import I4, SIMULATED, U2, U8, cuda, device, kernel
 from hardgrain.cuda.arrays import CONTACTS, LEFT, NEED_BODIES, NEED_COLOURS, TILES
 from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_rank, bounds
 from hardgrain.cuda.search import extent, halted
 from hardgrain.point.tiles import Tiling, make_tiles
 
-__all__ = ["COLOURS", "MOST", "SLOTS", "arrange", "sort"]
+__all__ = ["ARRANGERS", "STARTS", "arrange", "second_row", "sort"]
 
 _tiles = make_tiles(device)
 colours, tile_of, stays = _tiles.colours, _tiles.tile_of, _tiles.stays
@@ -28,6 +28,7 @@ MOST = 64 if SIMULATED else 448
 # [1] Inner colours at most. Equal spheres touch twelve others, so that two contacts meet at most
 # twenty-two; a body of more contacts than this asks for narrower tiles in vain.
 COLOURS = 63
+ARRANGERS = 8 if SIMULATED else 64  # threads of a block that arranges tiles
 STARTS = COLOURS + 1  # where each begins, and the last one ends
 SLOTS = 128 if SIMULATED else 1024  # of the table in which a tile finds its bodies; a power of two
 
@@ -174,10 +175,10 @@ def rest(bodies, search, held, tiles, free, room):
 @device
 def order_grains(tiles, low, count, room):
     """Put the grains of a tile into their order; room: shared, as many as there are."""
-    for e in range(cuda.threadIdx.x, count, THREADS):
+    for e in range(cuda.threadIdx.x, count, ARRANGERS):
         room[e] = tiles.bodies[low + e]
     cuda.syncthreads()
-    for e in range(cuda.threadIdx.x, count, THREADS):
+    for e in range(cuda.threadIdx.x, count, ARRANGERS):
         mine, rank = room[e], 0
         for other in range(count):
             rank += 1 if room[other] < mine else 0
@@ -212,35 +213,42 @@ def enter(table, row):
     return found
 
 
+@device
+def second_row(problem, held, k):
+    """The row of the second body of a contact: itself, or its ghost."""
+    ghost = problem.ghost[k]
+    return held.second[k] if ghost < 0 else ghost
+
+
 @kernel
 def arrange(bodies, search, held, tiles, problem, free):
     """List the contacts of every tile, inner colour by inner colour, and the bodies they touch."""
-    room = cuda.shared.array(THREADS, I4)
+    room = cuda.shared.array(ARRANGERS, I4)
     grains = cuda.shared.array(MOST, I4)
     table = cuda.shared.array(SLOTS, I4)
-    places = cuda.shared.array(SLOTS, I4)
+    places = cuda.shared.array(SLOTS, U2)
     used = cuda.shared.array(MOST, U8)
     size = cuda.shared.array(1, I4)
     fill = cuda.shared.array(STARTS, I4)
-    me = cuda.threadIdx.x
+    me, most = cuda.threadIdx.x, tiles.members.shape[1]
     tiling = Tiling(tiles.width, tiles.count, tiles.period)
     if halted(search):
         return
     for t in range(cuda.blockIdx.x, search.numbers[TILES], cuda.gridDim.x):
         low, count = tiles.body_start[t], tiles.body_start[t + 1] - tiles.body_start[t]
         base, contacts = tiles.start[t], tiles.start[t + 1] - tiles.start[t]
-        if count > tiles.members.shape[1]:
+        if count > most:
             if me == 0:
                 cuda.atomic.max(search.numbers, NEED_BODIES, count)
             continue
         order_grains(tiles, low, count, grains)
-        for slot in range(me, SLOTS, THREADS):
+        for slot in range(me, SLOTS, ARRANGERS):
             table[slot] = -1
         if me == 0:
             size[0] = 0
         cuda.syncthreads()
         s = base
-        for strip in range(0, count, THREADS):
+        for strip in range(0, count, ARRANGERS):
             i, own = -1, 0
             if strip + me < count:
                 i = tiles.bodies[low + strip + me]
@@ -255,7 +263,7 @@ def arrange(bodies, search, held, tiles, problem, free):
                         at += 1
             s += more
         cuda.syncthreads()
-        for e in range(me, contacts, THREADS):
+        for e in range(me, contacts, ARRANGERS):
             k = tiles.left[base + e]
             for side in range(2):
                 row = held.first[k] if side == 0 else second_row(problem, held, k)
@@ -263,66 +271,84 @@ def arrange(bodies, search, held, tiles, problem, free):
                 if slot >= 0:
                     place = cuda.atomic.add(size, 0, 1)
                     places[slot] = place
-                    if place < tiles.members.shape[1]:
+                    if place < most:
                         tiles.members[t, place] = row
                         used[place] = 0
         cuda.syncthreads()
+        number = size[0]
         if me == 0:
-            tiles.number[t] = size[0]
-        if size[0] > tiles.members.shape[1]:
+            tiles.number[t] = number
+        if number > most:
             if me == 0:
-                cuda.atomic.max(search.numbers, NEED_BODIES, size[0])
+                cuda.atomic.max(search.numbers, NEED_BODIES, number)
         else:
-            if me == 0:
-                colour(search, tiles, held, problem, t, base, contacts, table, places, used, fill)
-            cuda.syncthreads()
-            for e in range(me, contacts, THREADS):
-                s = base + e
-                k = tiles.stored[s]
-                problem.inner_first[s] = place_of(table, places, held.first[k])
-                problem.inner_second[s] = place_of(table, places, second_row(problem, held, k))
+            paint(search, tiles, held, problem, t, (table, places, used, fill))
         cuda.syncthreads()
 
 
 @device
-def second_row(problem, held, k):
-    """The row of the second body of a contact: itself, or its ghost."""
-    ghost = problem.ghost[k]
-    return held.second[k] if ghost < 0 else ghost
+def paint(search, tiles, held, problem, t, room):
+    """Colour the contacts of a tile, greedily in their order, and store them by colours.
 
-
-@device
-def colour(search, tiles, held, problem, t, base, contacts, table, places, used, fill):
-    """Colour the contacts of a tile, greedily in their order, and store them by colours."""
-    one, most = np.uint64(1), 0
-    for c in range(COLOURS + 1):
+    A few contacts at a time, whose bodies all threads have looked up, are coloured by one thread.
+    """
+    table, places, used, fill = room
+    pair = cuda.shared.array((ARRANGERS, 2), I4)
+    shade = cuda.shared.array(ARRANGERS, I4)
+    me, one, n = cuda.threadIdx.x, np.uint64(1), tiles.tile.shape[0]
+    base, contacts = tiles.start[t], tiles.start[t + 1] - tiles.start[t]
+    for c in range(me, STARTS, ARRANGERS):
         fill[c] = 0
-    for e in range(contacts):
-        k = tiles.left[base + e]
-        i, j = place_of(table, places, held.first[k]), -1
-        taken = used[i]
-        if held.second[k] < tiles.tile.shape[0]:
-            j = place_of(table, places, held.second[k])
-            taken |= used[j]
-        c = 0
-        while c < COLOURS and (taken >> np.uint64(c)) & one:
-            c += 1
-        if c == COLOURS:
-            cuda.atomic.max(search.numbers, NEED_COLOURS, 1)
-            c = 0
-        used[i] |= one << np.uint64(c)
-        if j >= 0:
-            used[j] |= one << np.uint64(c)
-        problem.first[base + e] = c
-        fill[c] += 1
-        most = max(most, c + 1)
-    place = base
-    for c in range(COLOURS + 1):
-        many = fill[c]
-        fill[c] = place
-        tiles.colour[t, c] = place
-        place += many
-    for e in range(contacts):
-        c = np.int64(problem.first[base + e])
-        tiles.stored[fill[c]] = tiles.left[base + e]
-        fill[c] += 1
+    for strip in range(0, contacts, ARRANGERS):
+        e = strip + me
+        if e < contacts:
+            k = tiles.left[base + e]
+            j = held.second[k]
+            pair[me, 0] = place_of(table, places, held.first[k])
+            pair[me, 1] = place_of(table, places, j) if j < n else -1
+        cuda.syncthreads()
+        if me == 0:
+            for f in range(min(ARRANGERS, contacts - strip)):
+                i, j = pair[f, 0], pair[f, 1]
+                taken = used[i] if j < 0 else used[i] | used[j]
+                c = cuda.ffs(~taken) - 1  # the first colour that neither body has
+                if c < 0 or c >= COLOURS:
+                    cuda.atomic.max(search.numbers, NEED_COLOURS, 1)
+                    c = 0
+                used[i] |= one << np.uint64(c)
+                if j >= 0:
+                    used[j] |= one << np.uint64(c)
+                shade[f] = c
+                fill[c] += 1
+        cuda.syncthreads()
+        if e < contacts:
+            problem.first[base + e] = shade[me]
+        cuda.syncthreads()
+    if me == 0:
+        place, last = base, 0
+        for c in range(STARTS):
+            many = fill[c]
+            fill[c] = place
+            tiles.colour[t, c] = place
+            place += many
+            if many > 0:
+                last = c + 1
+        tiles.shades[t] = last
+    cuda.syncthreads()
+    for strip in range(0, contacts, ARRANGERS):
+        e = strip + me
+        if e < contacts:
+            shade[me] = problem.first[base + e]
+        cuda.syncthreads()
+        if me == 0:
+            for f in range(min(ARRANGERS, contacts - strip)):
+                c = shade[f]
+                shade[f] = fill[c]
+                fill[c] += 1
+        cuda.syncthreads()
+        if e < contacts:
+            k, s = tiles.left[base + e], shade[me]
+            tiles.stored[s] = k
+            problem.inner_first[s] = place_of(table, places, held.first[k])
+            problem.inner_second[s] = place_of(table, places, second_row(problem, held, k))
+        cuda.syncthreads()
