@@ -73,11 +73,14 @@ def host(array: Any) -> Any:
 class Launch:
     """A kernel on as many blocks as the device runs at once, so that they can wait for each other.
 
-    blocks: another number, for kernels that do not wait.
+    blocks: another number, for kernels that do not wait; most: blocks for which there is work,
+    since waiting takes longer the more there are.
     """
 
-    def __init__(self, kernel: Any, threads: int, blocks: int | None = None) -> None:
-        self.kernel, self.threads, self.blocks = kernel, threads, blocks
+    def __init__(
+        self, kernel: Any, threads: int, blocks: int | None = None, most: int | None = None
+    ) -> None:
+        self.kernel, self.threads, self.blocks, self.most = kernel, threads, blocks, most
         self._ready: Any = None
         self._known: dict[int, tuple[Any, Any]] = {}  # records, and what the device knows them as
 
@@ -91,6 +94,7 @@ class Launch:
             if self.blocks is None:
                 (one,) = self._ready.overloads.values()
                 self.blocks = int(one.max_cooperative_grid_blocks(self.threads))
+                self.blocks = min(self.blocks, self.most or self.blocks)
         self._ready[self.blocks, self.threads, _stream()](*there)
 
     def _there(self, a: Any) -> Any:

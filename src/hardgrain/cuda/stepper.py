@@ -10,7 +10,7 @@ from hardgrain.contact.pairs import SAFETY
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.relaxation import ROUNDING
 from hardgrain.cuda import arrays, ledger, search, sweeping, tiling
-from hardgrain.cuda.api import Graph, Launch, host, xp
+from hardgrain.cuda.api import SIMULATED, Graph, Launch, host, xp
 from hardgrain.cuda.arrays import Bodies, Held, Pairs, Problem, Search, Tiles
 from hardgrain.cuda.grid import CHUNKS, THREADS
 from hardgrain.cuda.pairs import device_pairs
@@ -21,19 +21,19 @@ from hardgrain.point.stopping import GLOBAL, LOCAL, Until
 __all__ = ["Stepper"]
 
 # [diameter of the mean grain] How wide tiles are at most. Wider tiles do not fit into the memory of
-# a block, narrower ones have fewer contacts for its threads to share.
-WIDE = {2: 12.0, 3: 4.5}
+# a block, narrower ones have fewer contacts for the threads of a warp to share.
+WIDE = {2: 8.0, 3: 2.9}
 # [1] Tiles that each colour should have, at least, so that no multiprocessor waits.
 TILES = 264
 # [1] By how much longer a buffer is made than it must be, so that it is not made anew in each step.
 SPARE = 1.25
 
 
-# [bodies] that tiles may touch; kernels are compiled for the first that suffices.
-MEMBERS = (64, 128, 256, 448)
-ROOM = 5632  # [numbers] of bodies that the memory of a block holds, 46 of its 48 KB
-# [bodies] Tiles of up to so many, with up to so many contacts, have these in the block's memory.
-CROWDED, STAGED = 128, 112
+TEAMS = (1,) if SIMULATED else (8, 4, 2, 1)  # warps of a block, each with a tile of its own
+# [numbers] of bodies, and of contacts, that the memory of a block holds, 46 of its 48 KB together.
+ROOM = 2048 if SIMULATED else 5632
+# [contacts] of a tile that a block may have in its memory too, where few tiles share it.
+STAGED = 96
 
 
 class Stepper:
@@ -56,7 +56,7 @@ class Stepper:
         self._wall_sums = Launch(ledger.wall_sums, THREADS)
         self._make_bodies(margin)
         self._make_tiles()
-        self._compile(self.tiles.members.shape[1])
+        self._compile(self._team)
         self.held, self.old, self.spare = (self._make_held(0) for _ in range(3))
         self.problem = self._make_problem(0, 0)
         nb, none = model.bodies, xp.zeros(0, np.int32)
@@ -65,12 +65,20 @@ class Stepper:
         )
         self._graph = Graph()
 
-    def _compile(self, most: int) -> None:
-        """The kernels that sweep tiles of at most so many bodies."""
-        staged = STAGED if most <= CROWDED else 0
-        own = sweeping.make_sweeping(self.model.lean, self.model.dim, most, staged)
+    def _compile(self, team: int) -> None:
+        """The kernels that sweep tiles with blocks of so many warps."""
+        _, _, contact, body, _ = self.layout
+        most, d = ROOM // (team * body), self.model.dim
+        staged = 0
+        if team <= 2:  # there is room for contacts too
+            staged, most = STAGED, (ROOM // team - STAGED * contact) // body
+        most = min(most, tiling.MOST)
+        own = sweeping.make_sweeping(self.model.lean, d, team, most, staged)
         self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
-        self._sweep = Launch(own.sweep, sweeping.SWEEPERS)
+        self._sweep = Launch(own.sweep, team * sweeping.LANES, most=-(-self._each // team))
+        members = xp.zeros((self.tiles.number.size, most), np.int32)
+        self.tiles = self.tiles._replace(members=members)
+        self._team = team
 
     # ------------------------------------------------------------------ memory
     def _make_bodies(self, margin: Floats) -> None:
@@ -116,14 +124,17 @@ class Stepper:
                 many = int(m.periodic[a] // wide)
                 count[a] = max(1, many - many % 2)
                 width[a], period[a] = m.periodic[a] / count[a], m.periodic[a]
-        near = 1.3 * (wide / mean + 1.2) ** d + 16  # grains that a tile touches, and walls
-        members = next(k for k in MEMBERS if k >= min(near, MEMBERS[-1]))
-        most = max(64, n)
-        most = min(most, max(4096, 64 * int(n * (mean / wide) ** d)))
+        tiles = max(1, int(1.2 * n * (mean / wide) ** d))
+        most = min(max(64, n), max(4096, 64 * tiles))
+        self._each = max(1, tiles // 2**d)  # of a colour, about
+        near = 1.15 * (wide / mean + 1.0) ** d + 8  # bodies that a tile touches, about
+        fits = [k for k in TEAMS if near * self.layout[3] * k <= ROOM]
+        busy = [k for k in fits if self._each >= TILES * k]
+        self._team = (busy or fits[-1:] or TEAMS[-1:])[0]
         self.tiles = Tiles(
             xp.array(width), xp.array(count), xp.array(period), xp.zeros(n, np.int32),
             xp.zeros(n, np.int32), *(xp.zeros(most + 1, np.int32) for _ in range(2)),
-            xp.zeros(most, np.int32), xp.zeros((most, members), np.int32),
+            xp.zeros(most, np.int32), xp.zeros((most, 0), np.int32),
             xp.zeros(most, np.int32), xp.zeros((most, tiling.STARTS), np.int32),
             xp.zeros(most, np.int32),
             *(xp.zeros(0, np.int32) for _ in range(2)), xp.zeros((2, CHUNKS), np.int32),
@@ -343,16 +354,12 @@ class Stepper:
 
     def _roomier(self) -> bool:
         """Let tiles touch more bodies; the order of sweeps does not depend on how many."""
-        seen, most = self._seen, self.tiles.members.shape[1]
-        room = [k for k in MEMBERS if k > most and k * self.layout[3] <= ROOM]
-        if seen[arrays.NEED_COLOURS] or not room:
+        if self._seen[arrays.NEED_COLOURS] or self._team == 1:
             raise RunError(
                 "a tile of the GPU would touch more bodies than its memory holds, since grains"
                 " differ so much in size; run it with device = 'cpu'"
             )
-        members = xp.zeros((self.tiles.members.shape[0], room[0]), np.int32)
-        self.tiles = self.tiles._replace(members=members)
-        self._compile(room[0])
+        self._compile(self._team // 2)
         self.search.numbers[: arrays.LACKS] = 0
         self.search.numbers[arrays.GHOSTS] = 0
         return True

@@ -29,7 +29,7 @@ from hardgrain.point.residual import make_residual, make_speed
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, make_stopping
 from hardgrain.point.tiles import Tiling, make_tiles
 
-__all__ = ["LAYOUTS", "SWEEPERS", "make_sweeping"]
+__all__ = ["LANES", "LAYOUTS", "make_sweeping"]
 
 # By whether laws and bodies are simple, and by dimension: record, functions, columns of a contact
 # and of a body, columns of a body that move.
@@ -39,13 +39,22 @@ LAYOUTS: dict[tuple[bool, int], Any] = {
     (False, 2): (Full2D, make_full_2d, 20, 6, 3),
     (False, 3): (Full3D, make_full_3d, 40, 16, 6),
 }
-SWEEPERS = 4 if SIMULATED else 32  # threads of a block that sweeps tiles
+LANES = 4 if SIMULATED else 32  # threads that share a tile: a warp, which waits for itself alone
 ghostly = make_levers(device).ghostly
 body_speed, point_speed = make_speed(device).body_speed, make_speed(device).point_speed
 colours = make_tiles(device).colours
 sweep_key, below = make_random(device).sweep_key, make_random(device).below
 _stopping = make_stopping(device)
 change, met, next_check = _stopping.change, _stopping.met, _stopping.next_check
+
+
+@device
+def wait():
+    """Let the threads that share a tile wait for each other."""
+    if SIMULATED:
+        cuda.syncthreads()
+    else:
+        cuda.syncwarp()
 
 
 @device
@@ -84,14 +93,15 @@ def ghosts(bodies, search, held, problem, lean):
 
 
 @cache
-def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespace:
+def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> SimpleNamespace:
     """The kernels for one kind of packed problem.
 
-    most: bodies that a tile may touch; staged: contacts up to which a tile has them in the shared
-    memory of its block too, which saves waiting for them one inner colour after the other.
+    team: warps of a block, each of which has a tile of its own; most: bodies that a tile may touch;
+    staged: contacts up to which a tile has them in the shared memory of its block too, which saves
+    waiting for them one inner colour after the other.
     """
     record, make, contact, columns, moving = LAYOUTS[lean, dim]
-    own, rows_staged = make(device), max(staged, 1)
+    own, rows_staged, threads = make(device), max(staged, 1), team * LANES
     relax_contact, present, start = own.relax_contact, own.present, own.start
     pack_body, pack_contact = own.pack_body, own.pack_contact
     unpack_body, unpack_contact = own.unpack_body, own.unpack_contact
@@ -160,49 +170,49 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
         turn: the inner colour that is first.
         """
         b, c, first, second, begins = room
-        me, number, last = cuda.threadIdx.x, tiles.number[t], tiles.shades[t]
+        me, number, last = cuda.threadIdx.x % LANES, tiles.number[t], tiles.shades[t]
         base, end = tiles.start[t], tiles.start[t + 1]
-        for e in range(me, last + 1, SWEEPERS):
+        for e in range(me, last + 1, LANES):
             begins[e] = tiles.colour[t, e]
-        for e in range(me, number, SWEEPERS):
+        for e in range(me, number, LANES):
             row = tiles.members[t, e]
             for a in range(columns):
                 b[e, a] = problem.b[row, a]
         beside = end - base <= staged
         if beside:
-            for e in range(me, end - base, SWEEPERS):
+            for e in range(me, end - base, LANES):
                 first[e], second[e] = problem.inner_first[base + e], problem.inner_second[base + e]
                 for a in range(contact):
                     c[e, a] = problem.c[base + e, a]
-        cuda.syncthreads()
+        wait()
         for turned in range(last):
             inner = (turned + turn) % last
             low, high = begins[inner], begins[inner + 1]
             if beside:
                 p = aside(problem, first, second, c, b)
-                for s in range(low - base + me, high - base, SWEEPERS):
+                for s in range(low - base + me, high - base, LANES):
                     if warm:
                         start(p, s)
                     else:
                         relax_contact(p, s)
             else:
                 q = inside(problem, b)
-                for s in range(low + me, high, SWEEPERS):
+                for s in range(low + me, high, LANES):
                     if warm:
                         start(q, s)
                     else:
                         relax_contact(q, s)
-            cuda.syncthreads()
-        for e in range(me, number, SWEEPERS):
+            wait()
+        for e in range(me, number, LANES):
             row = tiles.members[t, e]
             if row < n:
                 for a in range(moving):
                     problem.b[row, a] = b[e, a]
         if beside and not warm:
-            for e in range(me, end - base, SWEEPERS):
+            for e in range(me, end - base, LANES):
                 for a in range(contact):
                     problem.c[base + e, a] = c[e, a]
-        cuda.syncthreads()
+        wait()
 
     @device
     def pass_over(search, tiles, problem, room, n, warm, key):
@@ -214,7 +224,8 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
             colour = (
                 c ^ first
             )  # as many orders as colours, each of which a wave sees from elsewhere
-            for t in range(cuda.blockIdx.x, each, cuda.gridDim.x):
+            mine = cuda.blockIdx.x + cuda.gridDim.x * (cuda.threadIdx.x // LANES)
+            for t in range(mine, each, cuda.gridDim.x * team):
                 tile = colour * each + t
                 if tiles.start[tile + 1] > tiles.start[tile]:
                     visit(tiles, problem, room, tile, warm, n, turn)
@@ -238,7 +249,7 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
             low, high = bounds(chunk, m)
             worst, lacking, astray = 0.0, 0.0, 0.0
             wants, scale, push, loaded = 0.0, 0.0, 0.0, 0.0
-            for s in range(low + cuda.threadIdx.x, high, SWEEPERS):
+            for s in range(low + cuda.threadIdx.x, high, threads):
                 path = (dt / held.width[tiles.stored[s]]) ** 2
                 found = of_contact(p, s, path, unseen)
                 if not found[0] <= worst:  # lets NaN through
@@ -282,7 +293,7 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
         for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
             low, high = bounds(chunk, m)
             broken, total = 0.0, 0.0
-            for s in range(low + cuda.threadIdx.x, high, SWEEPERS):
+            for s in range(low + cuda.threadIdx.x, high, threads):
                 q = present(p, s)
                 found = change(q, problem.before[s], until)
                 broken += found[0]
@@ -309,10 +320,10 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
         for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
             most = 0.0
             low, high = bounds(chunk, nb)
-            for i in range(low + cuda.threadIdx.x, high, SWEEPERS):
+            for i in range(low + cuda.threadIdx.x, high, threads):
                 most = max(most, body_speed(motion, i))
             low, high = bounds(chunk, m)
-            for k in range(low + cuda.threadIdx.x, high, SWEEPERS):
+            for k in range(low + cuda.threadIdx.x, high, threads):
                 most = max(most, point_speed(rows, motion, k))
             most = block_max(most, room)
             if cuda.threadIdx.x == 0:
@@ -327,13 +338,14 @@ def make_sweeping(lean: bool, dim: int, most: int, staged: int) -> SimpleNamespa
     @kernel
     def sweep(bodies, search, held, tiles, problem, until, seed, dt, rounding):
         """Sweep until the rule is met; the residual at the end is in ``problem.found``."""
-        b = cuda.shared.array((most, columns), F8)
-        c = cuda.shared.array((rows_staged, contact), F8)
-        first = cuda.shared.array(rows_staged, U2)
-        second = cuda.shared.array(rows_staged, U2)
-        room = cuda.shared.array(SWEEPERS, F8)
-        begins = cuda.shared.array(STARTS, I4)
-        own_room = b, c, first, second, begins
+        b = cuda.shared.array((team, most, columns), F8)
+        c = cuda.shared.array((team, rows_staged, contact), F8)
+        first = cuda.shared.array((team, rows_staged), U2)
+        second = cuda.shared.array((team, rows_staged), U2)
+        begins = cuda.shared.array((team, STARTS), I4)
+        room = cuda.shared.array(threads, F8)
+        warp = cuda.threadIdx.x // LANES
+        own_room = b[warp], c[warp], first[warp], second[warp], begins[warp]
         n, step = bodies.radius.shape[0], search.numbers[STEP]
         if halted(search):
             return
