@@ -20,7 +20,8 @@ from numba import config, cuda, types
 
 __all__ = [
     "F8", "I4", "SIMULATED", "U2", "U8", "Graph", "Launch", "cuda", "device", "host",
-    "kernel", "require", "xp",
+    "kernel", "require",
+    "slim", "xp",
 ]  # fmt: skip
 
 # types of numbers in shared memory
@@ -63,6 +64,18 @@ def device(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that the host launches on a grid of threads."""
     return cuda.jit(function)
+
+
+# [1] Registers that a thread of a sweeping kernel may use. Fewer make it keep numbers in memory,
+# more let fewer threads run at once, and sweeps live on waiting for memory in many threads.
+REGISTERS = 128
+
+
+def slim(function: Callable[..., Any]) -> Any:
+    """Compile a kernel of which as many threads as possible shall run at once."""
+    if SIMULATED:
+        return cuda.jit(function)
+    return cuda.jit(max_registers=REGISTERS)(function)
 
 
 def host(array: Any) -> Any:

@@ -12,8 +12,10 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from hardgrain.core.contact_rows import ContactRows
-from hardgrain.cuda.api import F8, I4, SIMULATED, U2, cuda, device, kernel
+from hardgrain.cuda.api import F8, I4, SIMULATED, U2, cuda, device, kernel, slim
 from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, STEP, SWEPT
 from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds
 from hardgrain.cuda.search import halted
@@ -184,9 +186,12 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
                 first[e], second[e] = problem.inner_first[base + e], problem.inner_second[base + e]
                 for a in range(contact):
                     c[e, a] = problem.c[base + e, a]
+        ahead = turn % max(last, 1)
         wait()
         for turned in range(last):
-            inner = (turned + turn) % last
+            inner = turned + ahead
+            if inner >= last:
+                inner -= last
             low, high = begins[inner], begins[inner + 1]
             if beside:
                 p = aside(problem, first, second, c, b)
@@ -219,7 +224,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
         """All tiles once, colour by colour in a drawn order, and then the rest."""
         grid = cuda.cg.this_grid()
         number, each = colours(Tiling(tiles.width, tiles.count, tiles.period))
-        first, turn = below(number, key, 0), below(1 << 20, key, 1)
+        first, turn = below(number, key, 0), np.int32(below(1 << 20, key, 1))
         for c in range(number):
             colour = (
                 c ^ first
@@ -335,7 +340,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
         grid.sync()
         return most
 
-    @kernel
+    @slim
     def sweep(bodies, search, held, tiles, problem, until, seed, dt, rounding):
         """Sweep until the rule is met; the residual at the end is in ``problem.found``."""
         b = cuda.shared.array((team, most, columns), F8)

@@ -66,25 +66,30 @@ def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def apply(p, k, d_n, d_t):
-        """Give an impulse to the two bodies of contact k."""
+        """Give an impulse to the two bodies of contact k.
+
+        All is read before anything is written. A compiler must assume that two rows may be the
+        same, and would otherwise wait for one to be written before it reads the next.
+        """
         i, j = p.first[k], p.second[k]
-        nx, ny = p.c[k, NX], p.c[k, NY]
-        mi, mj = p.b[i, IM], p.b[j, IM]
-        p.b[i, 0] -= mi * (d_n * nx - d_t * ny)
-        p.b[i, 1] -= mi * (d_n * ny + d_t * nx)
-        p.b[i, PSI] -= p.b[i, K] * d_t
-        s_t = p.c[k, TJ] * d_t
-        p.b[j, 0] += mj * (d_n * nx - s_t * ny)
-        p.b[j, 1] += mj * (d_n * ny + s_t * nx)
-        p.b[j, PSI] -= p.b[j, K] * d_t
+        nx, ny, s_t = p.c[k, NX], p.c[k, NY], p.c[k, TJ] * d_t
+        mi, ki, mj, kj = p.b[i, IM], p.b[i, K], p.b[j, IM], p.b[j, K]
+        vx, vy, turn = p.b[i, 0], p.b[i, 1], p.b[i, PSI]
+        ux, uy, other = p.b[j, 0], p.b[j, 1], p.b[j, PSI]
+        p.b[i, 0] = vx - mi * (d_n * nx - d_t * ny)
+        p.b[i, 1] = vy - mi * (d_n * ny + d_t * nx)
+        p.b[i, PSI] = turn - ki * d_t
+        p.b[j, 0] = ux + mj * (d_n * nx - s_t * ny)
+        p.b[j, 1] = uy + mj * (d_n * ny + s_t * nx)
+        p.b[j, PSI] = other - kj * d_t
 
     @jit
     def relax_contact(p, k):
         """One contact update: find the impulse its law asks for, and give it to the two bodies."""
         p_n, p_t = update(p, k)
         d_n, d_t = p_n - p.c[k, PN], p_t - p.c[k, PT]
-        p.c[k, PN], p.c[k, PT] = p_n, p_t
         apply(p, k, d_n, d_t)
+        p.c[k, PN], p.c[k, PT] = p_n, p_t
 
     @jit
     def wanted(p, k):

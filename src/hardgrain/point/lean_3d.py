@@ -58,24 +58,27 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def apply(p, k, d_n, tx, ty, tz):
-        """Give an impulse to the two bodies of contact k."""
+        """Give an impulse to the two bodies of contact k.
+
+        All is read before anything is written. A compiler must assume that two rows may be the
+        same, and would otherwise wait for one to be written before it reads the next.
+        """
         i, j = p.first[k], p.second[k]
         nx, ny, nz = p.c[k, NX], p.c[k, NY], p.c[k, NZ]
         rx, ry, rz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx  # n × P
-        mi, ki = p.b[i, IM], p.b[i, K]
-        p.b[i, 0] -= mi * (d_n * nx + tx)
-        p.b[i, 1] -= mi * (d_n * ny + ty)
-        p.b[i, 2] -= mi * (d_n * nz + tz)
-        p.b[i, 3] -= ki * rx
-        p.b[i, 4] -= ki * ry
-        p.b[i, 5] -= ki * rz
-        mj, kj, share = p.b[j, IM], p.b[j, K], p.c[k, TJ]
-        p.b[j, 0] += mj * (d_n * nx + share * tx)
-        p.b[j, 1] += mj * (d_n * ny + share * ty)
-        p.b[j, 2] += mj * (d_n * nz + share * tz)
-        p.b[j, 3] -= kj * rx
-        p.b[j, 4] -= kj * ry
-        p.b[j, 5] -= kj * rz
+        mi, ki, mj, kj, share = p.b[i, IM], p.b[i, K], p.b[j, IM], p.b[j, K], p.c[k, TJ]
+        vx, vy, vz = p.b[i, 0], p.b[i, 1], p.b[i, 2]
+        sx, sy, sz = p.b[i, 3], p.b[i, 4], p.b[i, 5]
+        ux, uy, uz = p.b[j, 0], p.b[j, 1], p.b[j, 2]
+        wx, wy, wz = p.b[j, 3], p.b[j, 4], p.b[j, 5]
+        p.b[i, 0] = vx - mi * (d_n * nx + tx)
+        p.b[i, 1] = vy - mi * (d_n * ny + ty)
+        p.b[i, 2] = vz - mi * (d_n * nz + tz)
+        p.b[i, 3], p.b[i, 4], p.b[i, 5] = sx - ki * rx, sy - ki * ry, sz - ki * rz
+        p.b[j, 0] = ux + mj * (d_n * nx + share * tx)
+        p.b[j, 1] = uy + mj * (d_n * ny + share * ty)
+        p.b[j, 2] = uz + mj * (d_n * nz + share * tz)
+        p.b[j, 3], p.b[j, 4], p.b[j, 5] = wx - kj * rx, wy - kj * ry, wz - kj * rz
 
     @jit
     def relax_contact(p, k):
@@ -83,8 +86,8 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         p_n, px, py, pz = update(p, k)
         d_n, dx = p_n - p.c[k, PN], px - p.c[k, PX]
         dy, dz = py - p.c[k, PY], pz - p.c[k, PZ]
-        p.c[k, PN], p.c[k, PX], p.c[k, PY], p.c[k, PZ] = p_n, px, py, pz
         apply(p, k, d_n, dx, dy, dz)
+        p.c[k, PN], p.c[k, PX], p.c[k, PY], p.c[k, PZ] = p_n, px, py, pz
 
     @jit
     def wanted(p, k):
