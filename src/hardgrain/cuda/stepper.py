@@ -29,6 +29,9 @@ TILES = 264
 SPARE = 1.25
 
 
+# [grains] Up to so many, space is cut along all axes but one: there are half as many colours to wait
+# for, and tiles that are as long as the packing still give work to all multiprocessors.
+FEW = 200_000
 TEAMS = (1,) if SIMULATED else (8, 4, 2, 1)  # warps of a block, each with a tile of its own
 # [numbers] of bodies, and of contacts, that the memory of a block holds, 46 of its 48 KB together.
 ROOM = 2048 if SIMULATED else 5632
@@ -124,10 +127,16 @@ class Stepper:
                 many = int(m.periodic[a] // wide)
                 count[a] = max(1, many - many % 2)
                 width[a], period[a] = m.periodic[a] / count[a], m.periodic[a]
+        self._cuts = d if n > FEW else d - 1
         tiles = max(1, int(1.2 * n * (mean / wide) ** d))
         most = min(max(64, n), max(4096, 64 * tiles))
         self._each = max(1, tiles // 2**d)  # of a colour, about
         near = 1.15 * (wide / mean + 1.0) ** d + 8  # bodies that a tile touches, about
+        if self._cuts < d:  # as long as a cube of all grains
+            long = (max(n, 1) * 1.5) ** (1.0 / d)
+            near = 1.15 * (wide / mean + 1.0) ** (d - 1) * long + 8
+            tiles = max(1, int(1.2 * n * (mean / wide) ** (d - 1) / long))
+            self._each = max(1, tiles // 2 ** (d - 1))
         fits = [k for k in TEAMS if near * self.layout[3] * k <= ROOM]
         busy = [k for k in fits if self._each >= TILES * k]
         self._team = (busy or fits[-1:] or TEAMS[-1:])[0]
@@ -261,7 +270,7 @@ class Stepper:
         """Impulses of the contacts, and the velocities that they give."""
         b, s, h, t, p = self.bodies, self.search, self.held, self.tiles, self.problem
         self._ghosts(b, s, h, p, self.model.lean)
-        self._sort(b, s, h, t, self.free)
+        self._sort(b, s, h, t, self.free, self._cuts)
         self._arrange(b, s, h, t, p, self.free)
         self._pack(b, s, h, t, p, self.laws, self.dt, self.model.remove_overlaps)
         self._sweep(b, s, h, t, p, until, seed, self.dt, ROUNDING)

@@ -34,15 +34,38 @@ SLOTS = 128 if SIMULATED else 1024  # of the table in which a tile finds its bod
 
 
 @device
-def cut(search, tiles, n, most):
-    """Decide how many tiles there are along open axes, from the box of the grains."""
-    dim, product = tiles.width.shape[0], 1
+def cells_along(search, tiles, a, n, most):
+    """How many tiles the grains span along an axis: one, or an even number."""
+    if tiles.period[a] > 0.0:
+        return np.int64(round(tiles.period[a] / tiles.width[a]))
+    low, high, _ = extent(search, a, tiles.width.shape[0], n)
+    cells = math.floor(high / tiles.width[a]) - math.floor(low / tiles.width[a]) + 1.0
+    cells = np.int64(min(max(cells, 1.0), 2.0 * most)) if cells == cells else np.int64(1)
+    return cells + cells % 2 if cells > 1 else cells
+
+
+@device
+def cut(search, tiles, n, cuts, most):
+    """Decide how many tiles there are along each axis, from the box of the grains.
+
+    cuts: along so many axes, those that hold the most tiles; most: tiles at most.
+    """
+    dim = tiles.width.shape[0]
     for a in range(dim):
-        if tiles.period[a] == 0.0:
-            low, high, _ = extent(search, a, dim, n)
-            cells = math.floor(high / tiles.width[a]) - math.floor(low / tiles.width[a]) + 1.0
-            cells = min(max(cells, 1.0), 2.0 * most) if cells == cells else 1.0
-            tiles.count[a] = np.int64(cells) + np.int64(cells) % 2 if cells > 1.0 else 1
+        tiles.count[a] = cells_along(search, tiles, a, n, most)
+    for _ in range(dim - cuts):
+        least = -1
+        for a in range(dim):
+            fewer = least < 0 or tiles.count[a] < tiles.count[least]
+            if tiles.count[a] > 1 and fewer:
+                least = a
+        spared = 0
+        for a in range(dim):
+            spared += 1 if tiles.count[a] == 1 else 0
+        if least >= 0 and spared < dim - cuts:
+            tiles.count[least] = 1
+    product = 1
+    for a in range(dim):
         product *= tiles.count[a]
     while product > most:  # grains that have flown far share tiles with others
         longest = -1
@@ -69,10 +92,10 @@ def belongs(tiling, bodies, free, held, k):
 
 
 @kernel
-def sort(bodies, search, held, tiles, free):
+def sort(bodies, search, held, tiles, free, cuts):
     """Cut space into tiles, list the grains of each, and count its contacts.
 
-    free: (w,) whether contacts may push a wall.
+    free: (w,) whether contacts may push a wall; cuts: see `cut`.
     """
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, I4)
     me, all_threads = cuda.grid(1), cuda.gridsize(1)
@@ -80,7 +103,7 @@ def sort(bodies, search, held, tiles, free):
     if halted(search):
         return
     if me == 0:
-        cut(search, tiles, n, tiles.number.shape[0])
+        cut(search, tiles, n, cuts, tiles.number.shape[0])
     grid.sync()
     tiling = Tiling(tiles.width, tiles.count, tiles.period)
     number, each = colours(tiling)
