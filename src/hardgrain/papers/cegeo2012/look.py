@@ -23,7 +23,7 @@ from hardgrain.measure.fabric import fabric
 from hardgrain.measure.resultants import resultants, seen
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.measure.stress import stress_tensor
-from hardgrain.measure.structure import packing_fraction, rattlers
+from hardgrain.measure.structure import contact_numbers, packing_fraction, rattlers
 from hardgrain.papers.fit import Floats
 from hardgrain.run.simulation import Simulation
 
@@ -43,6 +43,7 @@ class Look:
     points: float  # Z_c: the same with every point of a face
     bearing: float  # number of grains that are no rattlers
     rattlers: float  # share of grains with fewer than two contacts that bear a force
+    squeezed: float  # number of grains with just two neighbours that bear a force
     mobilised: float  # M: mean of |T|/(µ N) over contacts of grains; nan without friction
     sides: float  # share of contacts of grains in which sides lie on each other
     sides_force: float  # share of all normal force that these bear
@@ -86,6 +87,7 @@ def look(sim: Simulation) -> Look:
         points=counts[1],
         bearing=float(grains),
         rattlers=float(out.mean()),
+        squeezed=float((contact_numbers(snap)[~out] == 2).sum()),
         mobilised=float(np.mean(used)),
         sides=float(flat.mean()),
         sides_force=float(force[flat].sum() / force.sum()),

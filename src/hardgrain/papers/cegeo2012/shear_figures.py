@@ -33,8 +33,9 @@ def strength(table: dict[str, Any], others: dict[int, float]) -> Any:
         label="Krengel et al. (2023)",
     )  # fmt: skip
     axes[0].axhspan(0.25, 0.55, color=GREY, alpha=0.15, lw=0.0, label="range of the paper's Fig. 4")
-    axes[0].legend()
-    axes[2].legend()
+    axes[0].set_ylim(0.03, 0.6)
+    axes[0].legend(loc="lower right")
+    axes[2].legend(loc="center right")
     return figure
 
 
@@ -46,7 +47,8 @@ def curves(course: dict[str, Any], shapes: tuple[int, ...]) -> Any:
             panel.plot(course["strain"], course[f"{field}_{k}"], color=colour, label=name(k))
     for panel, label in zip(axes, (r"$\sin\phi$", "packing fraction")):
         panel.set(xlabel="axial strain", ylabel=label)
-    axes[0].legend()
+    axes[0].set_ylim(bottom=0.0)
+    axes[0].legend(loc="lower center", ncols=3)
     return figure
 
 
@@ -66,5 +68,6 @@ def anisotropies(table: dict[str, Any]) -> Any:
         )  # fmt: skip
     axes.plot(x, table["sine"], "k_", ms=9, label="$q/p$")
     axes.set(xlabel=ETA, ylabel="anisotropy, in the frame of branches")
-    axes.legend()
+    axes.set_ylim(-0.08, 0.85)
+    axes.legend(loc="upper right", ncols=2)
     return figure
