@@ -2,14 +2,14 @@
 
 Grains that bear a force have as many contact points as there are equations of equilibrium. Without
 friction a disk has two equations and any other grain three; the two walls that are pushed have one
-each. A grain that is only squeezed between the sides of two others is free to slide along them:
-one of its equations says nothing. With S such grains among N, and every point counted at both its
-ends, walls included,
+each. With every point counted at both its ends, walls included,
 
-    Z_c = 2 (d N + 2 − S)/N,    d = 2 for disks, 3 for polygons,
+    Z_c = 2 (d N + 2)/N,    d = 2 for disks, 3 for polygons,
 
-which is the paper's 4 and 6 but for walls and squeezed grains. A polygon whose side lies on
-another's has two points there.
+which is the paper's 4 and 6 but for the walls. A polygon whose side lies on another's has two
+points there. Polygons with an even number of sides can be squeezed between two parallel sides,
+along which nothing holds them: an equation then says nothing, and this count is not exact. It is
+held against the others only; the first full run had it for all, and hexagons missed it by 4 %.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def run(quick: bool) -> Outcome:
     for k in shapes:
         freedom = 2 if k == ROUND else 3
         here = [found[k, s].seen for s in seeds]
-        enough = [2.0 * (freedom + (2.0 - x.squeezed) / x.bearing) for x in here]
+        enough = [2.0 * (freedom + 2.0 / x.bearing) for x in here]
+        isostatic = sum(enough) / packings
+        squeezed = sum(x.squeezed for x in here) / packings
         claims.append(
             Claim(
                 f"Z_c without friction, contact points of a grain, {size} {name(k)}",
@@ -64,12 +66,18 @@ def run(quick: bool) -> Outcome:
                     "≃: 5 %, and 4/N of the two walls that move",
                     "Z = Z_c ≃ 4 for the disks" if k == ROUND else "Z_c ≃ 6 for η ≠ 0",
                 ),
-                theory=Expected(
-                    sum(enough) / packings,
+                theory=None
+                if k != ROUND and k % 2 == 0
+                else Expected(
+                    isostatic,
                     0.03 * 2.0 * freedom,
                     "3 %: grains that still move a little have not found all of their contacts",
                     "as many contact points as equations, isostatic",
                 ),
+                note=""
+                if k == ROUND or k % 2
+                else f"as many points as equations would be {isostatic:.2f}; {squeezed:.1f} grains"
+                " of a packing have just two neighbours and can slide between them",
             )
         )
         if k != ROUND:
@@ -133,11 +141,12 @@ The paper's protocol and mix of sizes, with regular polygons in place of its sha
 its truncated triangles at one end, triangles at the other) and some tens of grains in place of
 5000.
 
-Without friction there are as many contact points as equations of equilibrium, for disks and
-polygons alike, once a side that lies on a side counts as two points: the paper's Z_c ≃ 4 and Z_c
-≃ 6 are isostaticity, here but for walls and for grains that are only squeezed between two sides, as
-happens to hexagons, and slide along them freely. Neighbours are fewer than five, so
-that polygons only seem to be held by too few contacts.
+Disks, pentagons and triangles without friction have as many contact points as equations of
+equilibrium, within 3 %, once a side that lies on a side counts as two points: the paper's Z_c ≃ 4
+and Z_c ≃ 6 are isostaticity. Hexagons have some percent less than that. Some of them are only
+squeezed between two parallel sides and free to slide; taking off one equation for each explains
+the hexagons roughly but makes octagons worse, so no exact count is claimed for even numbers of
+sides. Neighbours are fewer than five: polygons only seem to be held by too few contacts.
 
 Densities of such small packings scatter by about as much as shapes differ, and walls take away
 some percent even a diameter from them. The paper's densities, between 0.85 and 0.92 by the axis

@@ -33,7 +33,7 @@ def strength(table: dict[str, Any], others: dict[int, float]) -> Any:
         label="Krengel et al. (2023)",
     )  # fmt: skip
     axes[0].axhspan(0.25, 0.55, color=GREY, alpha=0.15, lw=0.0, label="range of the paper's Fig. 4")
-    axes[0].set_ylim(0.03, 0.6)
+    axes[0].set_ylim(0.03, 0.65)
     axes[0].legend(loc="lower right")
     axes[2].legend(loc="center right")
     return figure
