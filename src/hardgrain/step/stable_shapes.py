@@ -12,9 +12,10 @@ velocity of the surface, 1/m + (|J^(1/2)(c ×)| + r √J_max)², at the corner w
 How many points? Neighbours that hold balls of radius s have these balls side by side around a part,
 with their centres on the surface at the distance s from it, or farther away. In 2D a length ℓ of
 that surface has room for ℓ/2s of them, in 3D an area A for π/√12 · A/πs². Each meets the part at up
-to two points in 2D and four in 3D if it has room on a face, else at half as many: the points of two
-edges that are parallel, or a corner. (Cubes stacked as bricks, four on each face above and below
-and as many at the sides, have 48 points; they are counted as having 54.)
+to two points in 2D and four in 3D if it is one of those that have room on a face, of which there is
+always one, else at half as many: the points of two edges that are parallel, or a corner. (Cubes
+stacked as bricks, with four neighbours above, four below and four beside, have 48 points; they are
+counted as having 66.)
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Part(NamedTuple):
 
     inscribed: float  # radius of a ball that it holds
     radius: float  # around its core
-    surface: float  # of its core: the length of its sides, or the area of its faces
+    faces: Floats  # of its core: the length of each side, or the area of each face
     bent: float  # in 3D ½ Σ length × angle of its edges, of which the surface at a distance grows
     mean: float  # largest eigenvalue of the mean of b bᵀ
     most: float  # largest |b|²
@@ -76,8 +77,8 @@ def answers(model: Model) -> Answers:
         mine = own.shape == s
         for part in parts if mine.any() else []:
             around, flush = _neighbours(part, dim, small / own.size[mine])
-            p, edge = part.points, max(0.5 * part.points, 1.0)
-            beside = around - flush
+            p, beside = part.points, around - flush
+            edge = max(0.5 * p, 1.0)
             normal[mine] += (flush * p + beside * edge) * part.mean
             paired[mine] += (flush * math.sqrt(p) + beside * math.sqrt(edge)) * part.mean
             any_way[mine] += (flush * p + beside * edge) * part.any_way
@@ -93,13 +94,16 @@ def answers(model: Model) -> Answers:
 
 def _neighbours(part: _Part, dim: int, small: Floats) -> tuple[Floats, Floats]:
     """How many balls of a radius have room around a part, and how many of them on its faces."""
-    away = part.radius + small
+    away, surface = part.radius + small, float(part.faces.sum())
     if dim == 2:
-        room, surface = 2.0 * small, part.surface + 2.0 * math.pi * away
+        room, around = 2.0 * small, surface + 2.0 * math.pi * away
     else:
         room = math.sqrt(12.0) * small**2
-        surface = part.surface + 2.0 * part.bent * away + 4.0 * math.pi * away**2
-    return np.floor(surface / room + 1e-9), np.floor(part.surface / room + 1e-9)
+        around = surface + 2.0 * part.bent * away + 4.0 * math.pi * away**2
+    many: Floats = np.floor(around / room + 1e-9)
+    if not part.faces.size:  # a ball has one point with all, a rod two with all
+        return many, many
+    return many, np.minimum(many, np.floor(part.faces[:, None] / room + 1.0).sum(axis=0))
 
 
 def _uneasy(model: Model) -> Floats:
@@ -162,7 +166,7 @@ def _part(own: Solids, p: int, dim: int, turning: Floats) -> _Part:
         normal_lever = float(np.abs(b[:, 5]).max())
     points = 1 if len(corner) == 1 else 2 if dim == 2 or len(corner) == 2 else 4
     return _Part(
-        radius + inside, radius, sum(areas), _bent(own, p) if dim == 3 else 0.0,
+        radius + inside, radius, np.array(areas), _bent(own, p) if dim == 3 else 0.0,
         float(np.linalg.eigvalsh(mean)[-1]), 1.0 + normal_lever**2,
         1.0 + (lever + radius * float(turning.max())) ** 2, points,
     )  # fmt: skip
