@@ -24,12 +24,13 @@ from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.inertia import kicked
-from hardgrain.step import soft_shapes_kernel as kernel
+from hardgrain.step import soft_points as points
 from hardgrain.step.engine import SoftParticles
 from hardgrain.step.loads import turned
 from hardgrain.step.pause import Pause
 from hardgrain.step.report import Stride
 from hardgrain.step.soft_particles import Outcome, SoftParticleDynamics
+from hardgrain.step.soft_shapes_kernel import march
 
 __all__ = ["SoftShapeDynamics"]
 
@@ -40,7 +41,7 @@ class SoftShapeDynamics(SoftParticleDynamics):
     def __init__(self, model: Model, settings: SoftParticles, dt: float, state: State) -> None:
         super().__init__(model, settings, dt, state)
         self._figures = Figures.of(model)
-        self._point_law = kernel.Law(
+        self._point_law = points.Law(
             settings.stiffness, settings.spring, settings.tangential_damping or 0.0,
             settings.damping or 0.0,
             0.0 if settings.restitution is None else self._damping_root, dt / settings.substeps,
@@ -65,13 +66,11 @@ class SoftShapeDynamics(SoftParticleDynamics):
             with self.seconds.of("detect"):
                 ahead = self._ahead(moving, dt * turning)
             with self.seconds.of("solve"):
-                done, known = kernel.march(
-                    world, ahead, moving, known, (done, steps), sums, wall_push
-                )
+                done, known = march(world, ahead, moving, known, (done, steps), sums, wall_push)
         with self.seconds.of("detect"):
             ahead = self._ahead(moving, dt * turning)
         with self.seconds.of("account"):
-            elastic = float(kernel.stored_energy(world, ahead, moving, known))
+            elastic = float(points.stored_energy(world, ahead, moving, known))
             self._list.turned += dt * turning
             contacts = complete(model, moving.position, self._points(known))
             inv_inertia = turned(model, moving.orientation).inv_inertia
@@ -85,17 +84,17 @@ class SoftShapeDynamics(SoftParticleDynamics):
         world = self._world(self.model, *self._loads.at(state))
         moving = _moving(state)
         ahead = self._ahead(moving, np.zeros(self.model.bodies - self.model.n))
-        return float(kernel.stored_energy(world, ahead, moving, _known(state.contacts)))
+        return float(points.stored_energy(world, ahead, moving, _known(state.contacts)))
 
-    def _world(self, model: Model, force: Floats, torque: Floats) -> kernel.World:
+    def _world(self, model: Model, force: Floats, torque: Floats) -> points.World:
         """What stays the same in a step, for a model as its locks make it."""
-        return kernel.World(
+        return points.World(
             self._point_law, model.periodic, model.wall_kind, model.wall_offset, model.wall_axis,
             model.wall_size, model.wall_side, self._figures, model.inv_mass, model.inv_inertia,
             model.moments, force, torque, np.zeros(model.bodies), model.width,
         )  # fmt: skip
 
-    def _ahead(self, moving: kernel.Moving, turning: Floats) -> kernel.Ahead:
+    def _ahead(self, moving: points.Moving, turning: Floats) -> points.Ahead:
         """A pair list good for these places.
 
         turning: how far turning may carry the walls in this step, shape (w,) [length].
@@ -112,9 +111,9 @@ class SoftShapeDynamics(SoftParticleDynamics):
         if pairs.keep(moving.position, walls, reach, further):
             one, two = model.material[pairs.first], model.material[pairs.second]
             self._friction = np.ascontiguousarray(model.laws[one, two, lawtable.MU_DYNAMIC])
-        return kernel.Ahead(pairs.listed, self._friction, reach)
+        return points.Ahead(pairs.listed, self._friction, reach)
 
-    def _points(self, known: kernel.Touching) -> Contacts:
+    def _points(self, known: points.Touching) -> Contacts:
         """The contact points of the last explicit step."""
         dim = self.model.dim
         width = dim if self.springs else 0
@@ -126,19 +125,19 @@ class SoftShapeDynamics(SoftParticleDynamics):
         )  # fmt: skip
 
 
-def _moving(state: State) -> kernel.Moving:
+def _moving(state: State) -> points.Moving:
     """Places and velocities for the kernels to change."""
-    return kernel.Moving(
+    return points.Moving(
         state.position.copy(), state.orientation.copy(), state.velocity.copy(), state.spin.copy()
     )
 
 
-def _known(contacts: Contacts) -> kernel.Touching:
+def _known(contacts: Contacts) -> points.Touching:
     """What points remember, for the kernels; all else of them is found anew."""
     m, dim = len(contacts), contacts.normal.shape[1]
     spring, none = np.zeros((m, 3)), np.zeros((0, dim))
     spring[:, : contacts.spring.shape[1]] = contacts.spring
-    return kernel.Touching(
+    return points.Touching(
         np.array(contacts.first), np.array(contacts.second), np.array(contacts.feature), none,
         np.zeros(0), none, none, np.zeros((0, 3)), spring, np.zeros(0),
     )  # fmt: skip
