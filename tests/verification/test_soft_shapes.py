@@ -514,7 +514,13 @@ def test_the_admissible_step_is_stable(engine: dict[str, Any]) -> None:
     assert most < 1.02 * start
 
 
-def test_what_it_cannot_carry_is_refused_by_name() -> None:
+def test_what_it_cannot_carry_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "ramp.obj"
+    file.write_text("v -5 -5 0\nv 5 -5 0\nv 5 5 0\nv -5 5 0\nf 1 2 3\nf 1 3 4\n")
+    ramp = hg.MeshWall(file=str(file), name="ramp")
+    with pytest.raises(hg.InputError, match="wall 'ramp' must not be a mesh"):
+        soft(3, grains([0, 0, 1], shape=TETRAHEDRON, diameter=1.0), walls=[ramp],
+             allow_overlaps=True)  # fmt: skip
     with pytest.raises(
         hg.InputError, match=r"scene.contacts\[0\].restitution is 0.5 but must be 0"
     ):

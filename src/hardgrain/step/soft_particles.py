@@ -28,7 +28,7 @@ from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.geometry import INSIDE, OUTSIDE
 from hardgrain.core.model import Contacts, Floats, Model, State
-from hardgrain.core.wall_kinds import Walls
+from hardgrain.core.wall_kinds import MESH, Walls
 from hardgrain.cpu.inertia import turn
 from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
 from hardgrain.errors import InputError, RunError
@@ -325,8 +325,11 @@ def _refuse_laws(model: Model) -> None:
         why.append("nothing may be glued to a wall (leave out glued_to)")
     if len(model.moments) and model.round:
         why.append("scene.grains must have one number as inertia, or none")
-    if model.meshes.item.size:
-        why.append("no wall may be a mesh (build it of planes, rectangles and triangles)")
+    for w in np.flatnonzero(model.wall_kind == MESH):
+        why.append(
+            f"wall {model.wall_names[w]!r} must not be a mesh (build it of planes, rectangles or"
+            " triangles)"
+        )
     if model.rule is not None:
         why.append("scene.contact_rule must be left out, since friction goes by materials")
     if model.remove_overlaps:
