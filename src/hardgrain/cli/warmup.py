@@ -76,6 +76,11 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
                 block = Grains(count=4, place=Loose(min=low, max=high), shape=Cuboid(sides=sides))
                 shaped = scene.model_copy(update={"grains": [block]})
                 yield f"{dim}D, shapes", shaped, {"solver": GaussSeidel(sweeps=2)}
+                yield (
+                    f"{dim}D, soft shapes",
+                    shaped,
+                    {"engine": SoftParticles(stiffness=1.0, substeps=4)},
+                )
 
 
 def compile_all() -> None:
