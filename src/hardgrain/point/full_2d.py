@@ -100,6 +100,8 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     def set_impulse(p, k, q):
         """Give contact k the impulse q, and its bodies the difference."""
         d_n, d_t, d_r = q[0] - p.c[k, PN], q[1] - p.c[k, PT], q[2] - p.c[k, LR]
+        if d_n == 0.0 and d_t == 0.0 and d_r == 0.0:  # open, as before
+            return
         p.c[k, PN], p.c[k, PT], p.c[k, LR] = q[0], q[1], q[2]
         apply(p, k, d_n, d_t, d_r)
 
