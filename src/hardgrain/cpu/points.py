@@ -124,10 +124,10 @@ def contact_points(first, second, bodies, reach):
     """
     dim = bodies.position.shape[1]
     room = room_for(bodies.solids, dim)
-    most, m = room.gap.size, 0
+    most, m = room.gap.size, np.int64(0)
     size = first.size + most
     rows = rows_for(size, dim)
-    k = pairs = s = 0
+    k = pairs = s = np.int64(0)
     while k < first.size:
         limit = reach[first[k]] + reach[second[k]]
         if s == 0:
