@@ -167,6 +167,10 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         enough = length - ROUNDING * extent
         tie = BETTER * extent if length <= TOUCH * extent else 0.0
         best, bx, by, bz, _, _ = axis
+        # Where the distance is clear, separations of slightly tilted axes are the same to rounding.
+        beside = (bx - x) ** 2 + (by - y) ** 2 + (bz - z) ** 2
+        if length > CLEAR * extent and beside * length * length > (ROUNDING * extent) ** 2:
+            best = -math.inf
         error = min(math.sqrt(ROUNDING * extent / length), ASTRAY)
         i = highest(c, a.corner, a.corner_end, x, y, z)
         j = highest(c, b.corner, b.corner_end, -x, -y, -z)
