@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.contact.pairs import place_walls
-from hardgrain.contact.points import Figures, contact_points_at, placed_at
+from hardgrain.contact.points import NarrowPhase, contact_points_at, placed_at
 from hardgrain.contact.search import pick, precedes
 from hardgrain.contact.shapes import Listed
 from hardgrain.core.wall_kinds import Walls
@@ -47,7 +47,7 @@ class World(NamedTuple):
     wall_axis: np.ndarray  # (w, dim)
     wall_size: np.ndarray  # (w,)
     wall_side: np.ndarray  # (w, dim)
-    figures: Figures
+    narrow: NarrowPhase
     inv_mass: np.ndarray  # (nb, dim)
     free: np.ndarray  # (nb, ns) inverse moments of inertia, zero where a body cannot turn
     moments: np.ndarray  # (nb, 3) principal moments, (0, 3) where the three are equal
@@ -133,14 +133,14 @@ def overlapping(world, listed, moving, known):
 
     A point that is known and no longer there has lost its spring.
     """
-    position, orientation, f = moving.position, moving.orientation, world.figures
+    position, orientation, f = moving.position, moving.orientation, world.narrow
     point, axis, side = place_walls(
         position, orientation, world.wall_offset, world.wall_axis, world.wall_side
     )
     walls = Walls(world.wall_kind, point, axis, world.wall_size, side)
     bodies = ShapedBodies(
         position, f.number, world.periodic, walls, f.solids,
-        placed_at(f.placed, (f.solids, orientation, walls)), f.features, f.meshes,
+        placed_at(f.placed, (f.solids, orientation, walls)), f.features, f.meshes, f.mesh_rows,
     )  # fmt: skip
     index, feature, normal, gap, arm_first, arm_second = contact_points_at(
         f.contact_points, (listed.first, listed.second, bodies, world.touch)
@@ -172,7 +172,7 @@ def overlapping(world, listed, moving, known):
 @jit
 def end_of_parts(world, now, begin):
     """The row behind those of the same two parts as the row ``begin``."""
-    each, end = world.figures.features, begin + 1
+    each, end = world.narrow.features, begin + 1
     parts = now.feature[begin] // each
     while (
         end < now.first.size
@@ -187,7 +187,7 @@ def end_of_parts(world, now, begin):
 @jit
 def count_crowds(world, now):
     """Write among how many points each shares its stiffness; see `law.spring`."""
-    n, begin = world.figures.number.size, 0
+    n, begin = world.narrow.number.size, 0
     while begin < now.first.size:
         end = end_of_parts(world, now, begin)
         width, j = world.width[now.first[begin]], now.second[begin]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from hardgrain.contact.pairs import place_walls, turning_speed, wall_geometry
-from hardgrain.contact.points import Figures
+from hardgrain.contact.points import NarrowPhase
 from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
@@ -40,7 +40,7 @@ class SoftShapeDynamics(SoftParticleDynamics):
 
     def __init__(self, model: Model, settings: SoftParticles, dt: float, state: State) -> None:
         super().__init__(model, settings, dt, state)
-        self._figures = Figures.of(model)
+        self._narrow = NarrowPhase.of(model)
         self._point_law = points.Law(
             settings.stiffness, settings.spring, settings.tangential_damping or 0.0,
             settings.damping or 0.0,
@@ -90,7 +90,7 @@ class SoftShapeDynamics(SoftParticleDynamics):
         """What stays the same in a step, for a model as its locks make it."""
         return points.World(
             self._point_law, model.periodic, model.wall_kind, model.wall_offset, model.wall_axis,
-            model.wall_size, model.wall_side, self._figures, model.inv_mass, model.inv_inertia,
+            model.wall_size, model.wall_side, self._narrow, model.inv_mass, model.inv_inertia,
             model.moments, force, torque, np.zeros(model.bodies), model.width,
         )  # fmt: skip
 

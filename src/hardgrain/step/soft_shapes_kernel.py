@@ -74,7 +74,7 @@ def turned_by(inverse, i, arm, normal):
 @jit
 def pair_damping(world, inverse, now, begin, end):
     """γ_n of the points from begin to end, those of two parts, where it is not shared."""
-    n, i, j = world.figures.number.size, now.first[begin], now.second[begin]
+    n, i, j = world.narrow.number.size, now.first[begin], now.second[begin]
     one, two, normal = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     each, points = 0.0, 0.0
     for k in range(begin, end):
@@ -109,7 +109,7 @@ def contact_forces(world, moving, inverse, found, friction, pushes):
     found: the points, and the row of each one's pair in the list. Writes the force of each point
     and its spring. Returns the energy that tangential springs gain, and the worst overlap.
     """
-    law, n = world.law, world.figures.number.size
+    law, n = world.law, world.narrow.number.size
     now, index = found
     total, elastic = pushes
     gained, worst, end, damping = 0.0, 0.0, 0, law.damping
