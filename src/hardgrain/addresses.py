@@ -14,7 +14,7 @@ from numba.core.imputils import impl_ret_new_ref
 
 from hardgrain.kernels import cgutils, intrinsic
 
-__all__ = ["Address", "address_of", "by_address"]
+__all__ = ["NOWHERE", "Address", "address_of", "by_address"]
 
 
 class Address(NamedTuple):
@@ -22,6 +22,9 @@ class Address(NamedTuple):
 
     place: int
     types: int  # a number that these types have
+
+
+NOWHERE = Address(0, 0)  # of a kernel that is never called
 
 
 def address_of(kernel: Any, *examples: Any) -> Address:

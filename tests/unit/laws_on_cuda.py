@@ -98,9 +98,13 @@ def inputs(law: Law, rng: np.random.Generator) -> Floats:
             of[slide][:] = of[stick] * np.where(rng.random(ROWS) < 0.5, 1.0, rng.random(ROWS))
     x[ROWS // 2 :: 20, 0] = 0.0
     if "w_nn" in of or "w_0" in of:
-        w = mobilities(2 if "w_nn" in of else 3, rng)
+        flat = "w_nn" in of or law.name == "decoupled_2d"
+        w = mobilities(2 if flat else 3, rng)
         if law.name == "eigenframe":  # it is not asked where the normal is locked
             w[:, 0] = np.maximum(w[:, 0], 0.3)
+        if law.name == "decoupled_2d":
+            inverses = make_coupled(lambda f: f).inverses
+            w = np.array([[*row[:2], *inverses(*row)] for row in w.tolist()])
         if law.name == "decoupled_3d":
             w = np.array([of_axes(row.tolist()) for row in w])
         names = [name for name in law.arguments if name.startswith(("w_", "s_", "inverse_"))]

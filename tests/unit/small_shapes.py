@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.addresses import address_of
 from hardgrain.core.meshes import Meshes
 from hardgrain.core.wall_kinds import INSIDE, MESH, PLANE, SEGMENT, TRIANGLE, Walls
+from hardgrain.cpu.mesh import mesh_rows
 from hardgrain.cpu.placing import features, placed, room_for, with_wall_shapes
 from hardgrain.cpu.points import contact_points
 from hardgrain.point.manifold import make_manifold
@@ -271,6 +273,9 @@ def shapes_on_cpu() -> dict[str, Any]:
         bodies, pair = make()
         reach = np.full(len(bodies.position), 0.5 * LIMIT)
         first, second = pair.T.copy()
+        if bodies.meshes.item.size > 0:
+            like = (first, second, bodies, reach)
+            bodies = bodies._replace(mesh_rows=address_of(mesh_rows, *like))
         index, feature, normal, gap, one, two = contact_points(first, second, bodies, reach)
         found[name] = np.column_stack([index, feature, gap, normal, one, two]).ravel()
     return found

@@ -13,13 +13,11 @@ from scipy.spatial.transform import Rotation
 import hardgrain as hg
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.contact.pairs import wall_geometry
-from hardgrain.contact.points import Figures
-from hardgrain.cpu.placing import placed
+from hardgrain.contact.points import NarrowPhase
 from hardgrain.cpu.points import contact_points
 from hardgrain.io.runfile import RunFile
 from hardgrain.io.wall_surfaces import wall_surfaces
 from hardgrain.measure.snapshot import snapshot
-from hardgrain.point.placed import ShapedBodies
 from hardgrain.scene.mesh_table import as_text, from_text
 from hardgrain.show import plane
 
@@ -38,11 +36,7 @@ def contacts(made: hg.Scene, limit: float) -> tuple[Any, ...]:
     n, walls = model.n, wall_geometry(model, state)
     first, second = np.arange(n, dtype=np.int32), np.full(n, n, np.int32)
     reach = np.append(np.full(n, limit), 0.0)
-    f = Figures.of(model)
-    there = placed(f.solids, state.orientation, walls)
-    bodies = ShapedBodies(
-        state.position, f.number, model.periodic, walls, f.solids, there, f.features, f.meshes
-    )
+    bodies = NarrowPhase.of(model).bodies(state.position, state.orientation, model.periodic, walls)
     found = contact_points(first, second, bodies, reach)
     return (*found, state.position[n])
 

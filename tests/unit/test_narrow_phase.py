@@ -17,11 +17,11 @@ from hardgrain.core.wall_kinds import (
 )
 from hardgrain.cpu.contacts import candidates
 from hardgrain.cpu.placing import features, placed, with_wall_shapes
-from hardgrain.cpu.points import contact_points
+from hardgrain.cpu.points import contact_points, distances
 from hardgrain.point.given import Sites
 from hardgrain.point.placed import ShapedBodies
 
-from ..fuzz.pairs import FAMILIES, trial
+from ..fuzz.pairs import FAMILIES, program, trial
 from ..fuzz.solids import CUBE, SQUARE, no_walls, table
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -250,3 +250,48 @@ def test_boxes_meet_walls_with_their_faces() -> None:
     found = meet([(CUBE, 0.0)], [[7.0, 0.1, 1.51]], [UPRIGHT], walls=log)
     np.testing.assert_allclose(found[3], [0.01, 0.01], atol=1e-14)
     np.testing.assert_allclose(sorted(found[4][:, 0]), [-0.5, 0.5], atol=1e-14)
+
+
+def gap_of(one, other, shift, turn) -> Any:
+    """Distance of two sharp parts, the second one shifted and turned, in both orders."""
+    solids = with_wall_shapes(table([[(one, 0.0)], [(other, 0.0)]], [0, 1], np.ones(2), 3), 3)
+    walls, x = no_walls(3), np.array([np.zeros(3), shift])
+    stand = placed(solids, np.array([UPRIGHT, turn]), walls)
+    bodies = ShapedBodies(x, np.arange(2), np.zeros(3), walls, solids, stand, features(solids))
+    first = np.array([0, 1], np.int32)
+    corners = [stand.corner[stand.corner_start[k] : stand.corner_start[k + 1]] for k in (0, 1)]
+    differences = (corners[1] + shift)[:, None] - corners[0][None]
+    return distances(first, first[::-1].copy(), bodies)[0], differences.reshape(-1, 3)
+
+
+def test_edges_far_apart_separate_what_no_face_does() -> None:
+    """Tetrahedra 0.4 apart, whose faces lie in one plane or say that they overlap a little."""
+    tetrahedron = 0.4 * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    rng = np.random.default_rng(0)
+    for size in (0.0, *np.logspace(-16, -2, 50)):
+        shift = np.array([0.4, -1.2, 0.0]) + size * rng.normal(size=3)
+        tilt = turned(*size * rng.normal(size=3))
+        gap, differences = gap_of(tetrahedron, tetrahedron, shift, tilt)
+        expected = np.linalg.norm(program(differences, 3.0))
+        assert expected > 0.3
+        np.testing.assert_allclose(gap, expected, rtol=1e-13)  # rounding of coordinates
+
+
+def test_a_corner_close_to_an_edge_and_closer_to_its_end() -> None:
+    """The nearest point of the edge is some 1e-12 from its end, the corner 1e-9 to 1e-5 away.
+
+    The length of a way to the end is the same to rounding, its direction is not. Distances are
+    asked for to 1e-10 of the extent.
+    """
+    octahedron = 0.6 * np.r_[np.eye(3), -np.eye(3)]
+    tetrahedron = 0.4 * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    outwards, along = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]) / np.sqrt(2)
+    down, _ = Rotation.align_vectors([-outwards], [tetrahedron[0]])
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        turn = Rotation.from_rotvec(rng.uniform(0.0, 7.0) * outwards) * down
+        beside, distance = 10.0 ** rng.uniform(-14, -10), 10.0 ** rng.uniform(-9, -5)
+        corner = octahedron[0] + beside * along + distance * outwards
+        shift = corner - turn.apply(tetrahedron[0])
+        gap, _ = gap_of(octahedron, tetrahedron, shift, turn.as_quat())
+        np.testing.assert_allclose(gap, distance, rtol=0.0, atol=1e-10)

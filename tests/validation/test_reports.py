@@ -32,6 +32,7 @@ EXPERIMENTS = {
         "wedge", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory", "spheres",
         "friction", "loading",
     ],
+    "cegeo2012": ["isotropic", "shear"],
 }  # fmt: skip
 
 Records = dict[str, Any]

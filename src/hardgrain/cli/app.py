@@ -108,7 +108,8 @@ def advise(
 
     def compiling(name: str, count: int) -> None:
         if count == 1:
-            typer.echo("compiling kernels, first run only (about half a minute)", err=True)
+            words = "compiling kernels, first run only (half a minute, two with shapes)"
+            typer.echo(words, err=True)
 
     with announce(compiling):
         advice = judge(load(scenario, changes_of(changes)))

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from hardgrain.contact.gaps import gaps
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, safe, wall_geometry
-from hardgrain.contact.points import Figures
+from hardgrain.contact.points import NarrowPhase
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.contacts import candidates
-from hardgrain.cpu.mesh import inside
+from hardgrain.cpu.mesh_inside import inside
 from hardgrain.errors import INTACT, InputError, RunError
 from hardgrain.point.given import Sites
 from hardgrain.scene.place import worst_overlap
@@ -42,7 +42,7 @@ class Detector:
         self.shapes = Shapes(
             model.radius, 0.5 * model.width, model.material, len(model.laws), model.periodic,
             MARGIN * model.radius + float(bonds.max()), model.wall_kind, model.wall_offset,
-            model.wall_axis, model.wall_size, model.wall_side, Figures.of(model),
+            model.wall_axis, model.wall_size, model.wall_side, NarrowPhase.of(model),
         )  # fmt: skip
 
     @property

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from hardgrain.contact.pairs import wall_geometry
-from hardgrain.contact.points import Figures
+from hardgrain.contact.points import NarrowPhase
 from hardgrain.core.model import Floats, Ints, Model, Rows, State
 from hardgrain.cpu.contacts import candidates
-from hardgrain.cpu.placing import placed
 from hardgrain.cpu.points import contact_points
 from hardgrain.point.given import Sites
-from hardgrain.point.placed import ShapedBodies
 
 __all__ = ["gaps"]
 
@@ -26,8 +24,6 @@ def gaps(
         sites = Sites(x, model.radius, model.periodic, walls)
         index, _, gap = candidates(first, second, sites, reach)
         return index, gap
-    f = Figures.of(model)
-    there = placed(f.solids, state.orientation, walls)
-    bodies = ShapedBodies(x, f.number, model.periodic, walls, f.solids, there, f.features, f.meshes)
+    bodies = NarrowPhase.of(model).bodies(x, state.orientation, model.periodic, walls)
     found = contact_points(first, second, bodies, reach)
     return found[0], found[3]

@@ -132,7 +132,7 @@ def overlooked(shapes, listed, place, known, spread):  # type: ignore[no-untyped
         stale = not safe(position, listed, reach)
     how = (stale, reach, known.walls, known.turning)
     found = candidate_rows(shapes, listed, place, how, (known.rows, known.feature))
-    turns = shapes.figures.solids.shape.size > 0
+    turns = shapes.narrow.solids.shape.size > 0
     return not stale and closes_more(place, known, found, n, turns), found
 
 
@@ -194,11 +194,12 @@ def candidate_rows(shapes, listed, place, how, last):  # type: ignore[no-untyped
     limit = np.empty(reach.size)
     for i in range(reach.size):
         limit[i] = -np.inf if stale else reach[i]
-    if shapes.figures.solids.shape.size > 0:
-        f = shapes.figures
+    if shapes.narrow.solids.shape.size > 0:
+        f = shapes.narrow
         bodies = ShapedBodies(
             position, f.number, shapes.periodic, walls, f.solids,
             placed_at(f.placed, (f.solids, place.orientation, walls)), f.features, f.meshes,
+            f.mesh_rows,
         )  # fmt: skip
         index, feature, normal, gap, arm_first, arm_second = contact_points_at(
             f.contact_points, (listed.first, listed.second, bodies, limit)
@@ -229,7 +230,7 @@ def speeds(place, shapes, turning):  # type: ignore[no-untyped-def]
     """Speed of each body, with what turning adds for walls and grains not round, shape (nb,)."""
     velocity, spin = place.velocity, place.spin
     speed = np.empty(velocity.shape[0])
-    n, turns = speed.size - turning.size, shapes.figures.solids.shape.size > 0
+    n, turns = speed.size - turning.size, shapes.narrow.solids.shape.size > 0
     for i in range(speed.size):
         square = 0.0
         for a in range(velocity.shape[1]):

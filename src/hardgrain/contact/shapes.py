@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hardgrain.contact.points import Figures
+from hardgrain.contact.points import NarrowPhase
 from hardgrain.core.geometry import Floats, Ints
 
 __all__ = ["Listed", "Shapes"]
@@ -24,7 +24,7 @@ class Shapes(NamedTuple):
     wall_axis: Floats  # (w, dim)
     wall_size: Floats  # (w,)
     wall_side: Floats  # (w, dim)
-    figures: Figures  # shapes of grains that are not round
+    narrow: NarrowPhase  # shapes of grains that are not round
 
 
 class Listed(NamedTuple):

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
+from hardgrain.addresses import by_address
 from hardgrain.core.geometry import make_min_image
 from hardgrain.core.wall_kinds import INSIDE, MESH, OUTSIDE, PLANE
-from hardgrain.cpu.mesh import gathered, mesh_points, near_part
+from hardgrain.cpu.mesh import mesh_rows
 from hardgrain.cpu.placing import room_for
+from hardgrain.cpu.point_rows import PointRows, columns, longer, merged, rows_for, write
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.parts import make_parts
 
@@ -20,6 +22,11 @@ _parts = make_parts(scalar)
 cores_of, part_points, wall_points = _parts.cores_of, _parts.part_points, _parts.wall_points
 normal_of, only_point = _parts.normal_of, _parts.only_point
 alone, apart_by = _parts.alone, _parts.apart_by
+
+# Where no wall is a mesh, all that knows meshes is never compiled.
+mesh_rows_at = by_address(
+    mesh_rows, answer=PointRows(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros((0, 0)))
+)
 
 
 @scalar
@@ -62,30 +69,48 @@ def found(bodies, room, one, two, apart, limit):
 
 
 @scalar
-def write(bodies, room, k, pair, apart, row):
-    """Write point k of a pair (i, j, whether its roles are swapped) into a row of numbers.
+def near(bodies, i, j, limit):
+    """How many pairs of parts two bodies have; none, if the balls around them are a limit apart.
 
-    These are the gap, and the components of the normal and the arms of both bodies.
+    Nor has a mesh any: see `hardgrain.cpu.mesh`.
     """
-    i, j, swapped = pair
-    table, m = row
-    position, periodic, n = bodies.position, bodies.periodic, bodies.number.size
-    dim = position.shape[1]
-    table[m, 0] = room.gap[k]
-    for d in range(dim):
-        one, two = room.on_first[k, d], room.on_second[k, d]
-        if swapped:
-            table[m, 1 + d] = -room.normal[k, d]
-            one, two = two, one
-        else:
-            table[m, 1 + d] = room.normal[k, d]
-        if j >= n:  # from the point that the wall turns about
-            if bodies.placed.shape[j] >= 0:
-                two += apart[d]
-            two += min_image(position[i, d] - position[j, d], periodic[d])
-        table[m, 1 + dim + d], table[m, 1 + 2 * dim + d] = one, two
+    placed, parts = bodies.placed, 1
+    if j >= bodies.number.size and bodies.walls.kind[j - bodies.number.size] == MESH:
+        return 0
+    if placed.shape[j] >= 0:
+        x, y, z = between(bodies, i, j)
+        around = placed.bound[i] + placed.bound[j] + limit
+        if around <= 0.0 or x * x + y * y + z * z >= around * around:
+            return 0
+        parts = placed.ball_start[j + 1] - placed.ball_start[j]
+    return parts * (placed.ball_start[i + 1] - placed.ball_start[i])
 
 
+# Rows of grains change as they are sorted, their numbers do not: the roles of two grains go by
+# these, so that a pair has the same points.
+@scalar
+def part_rows(bodies, room, rows, m, pair, limit):
+    """Write the points of two parts behind m rows; how many.
+
+    pair: its row in the list, its bodies, and which of all pairs of their parts it is.
+    """
+    k, i, j, s = pair
+    a, b, swapped = i, j, False
+    if j < bodies.number.size and bodies.number[i] > bodies.number[j]:
+        a, b, swapped = j, i, True
+    placed, apart, p, q = bodies.placed, (0.0, 0.0, 0.0), s, 0
+    if placed.shape[b] >= 0:
+        apart = between(bodies, a, b)
+        parts = placed.ball_start[b + 1] - placed.ball_start[b]
+        p, q = s // parts, s % parts
+    count = found(bodies, room, (a, p), (b, q), apart, limit)
+    write(bodies, room, count, (k, i, j, swapped, s * bodies.features), apart, (rows, m))
+    return count
+
+
+# What is done for each pair is in scalar functions: in a kernel, references to arrays are counted
+# wherever a record is taken apart. Pairs of bodies and of their parts are gone through in one loop:
+# within another one all that is known of the bodies would be laid aside and fetched for each pair.
 @jit
 def contact_points(first, second, bodies, reach):
     """Contact points of listed pairs whose gaps are below the sum of both reaches.
@@ -97,72 +122,29 @@ def contact_points(first, second, bodies, reach):
     are sorted; normal (m, dim), from first to second; gap (m,) [length]; and the arms of both
     bodies, (m, dim) each, from the centre (of a wall: the point it turns about) to the surface.
     """
-    dim, n = bodies.position.shape[1], bodies.number.size
-    solids, placed = bodies.solids, bodies.placed
-    room = room_for(solids, dim)
-    most = room.gap.size
-    many = gathered(16 if bodies.meshes.item.size > 0 else 1, most)
+    dim = bodies.position.shape[1]
+    room = room_for(bodies.solids, dim)
+    most, m = room.gap.size, np.int64(0)
     size = first.size + most
-    index, feature = np.empty(size, np.int64), np.empty(size, np.int32)
-    table = np.empty((size, 1 + 3 * dim))
-    m = 0
-    for k in range(first.size):
-        i, j = first[k], second[k]
-        limit = reach[i] + reach[j]
-        a, b, swapped = i, j, False
-        if j < n and bodies.number[i] > bodies.number[j]:
-            a, b, swapped = j, i, True
-        apart, parts = (0.0, 0.0, 0.0), 1
-        mesh = j >= n and bodies.walls.kind[j - n] == MESH
-        if mesh:
-            parts = bodies.meshes.triangle_start[j - n + 1] - bodies.meshes.triangle_start[j - n]
-        elif placed.shape[b] >= 0:
-            apart = between(bodies, a, b)
-            around = placed.bound[a] + placed.bound[b] + limit
-            if apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2 >= around * around:
-                continue
-            parts = placed.ball_start[b + 1] - placed.ball_start[b]
-        for p in range(placed.ball_start[a + 1] - placed.ball_start[a]):
-            for q in range(1 if mesh else parts):
-                if mesh:
-                    near = near_part(bodies, many.triangle, (a, p), b, limit)
-                    if near == 0:
-                        continue
-                    if near > many.triangle.size:
-                        many = gathered(2 * near, most)
-                        near = near_part(bodies, many.triangle, (a, p), b, limit)
-                    points = mesh_points(bodies, room, many, (a, p), b, limit, near)
-                else:
-                    points = found(bodies, room, (a, p), (b, q), apart, limit)
-                if m + points > size:
-                    size = 2 * size + points
-                    index, feature = longer(index, size), longer(feature, size)
-                    wide = np.empty((size, 1 + 3 * dim))
-                    wide[:m] = table[:m]
-                    table = wide
-                pair, names = (i, j, swapped), (p * parts + q) * bodies.features
-                for s in range(points):
-                    index[m] = k
-                    if mesh:
-                        feature[m] = names + many.room.feature[many.room.kept[s]]
-                        write(bodies, many.room, many.room.kept[s], pair, apart, (table, m))
-                    else:
-                        feature[m] = names + room.feature[room.kept[s]]
-                        write(bodies, room, room.kept[s], pair, apart, (table, m))
-                    m += 1
-    table = table[:m]
-    return (
-        index[:m], feature[:m], table[:, 1 : 1 + dim].copy(), table[:, 0].copy(),
-        table[:, 1 + dim : 1 + 2 * dim].copy(), table[:, 1 + 2 * dim :].copy(),
-    )  # fmt: skip
-
-
-@jit
-def longer(column, size):
-    """The same column with room for more."""
-    wide = np.empty(size, column.dtype)
-    wide[: column.size] = column
-    return wide
+    rows = rows_for(size, dim)
+    k = pairs = s = np.int64(0)
+    while k < first.size:
+        limit = reach[first[k]] + reach[second[k]]
+        if s == 0:
+            pairs = near(bodies, first[k], second[k], limit)
+            if m + pairs * most > size:
+                size = 2 * size + pairs * most
+                rows = longer(rows, m, size)
+        if s < pairs:
+            m += part_rows(bodies, room, rows, m, (k, first[k], second[k], s), limit)
+            s += 1
+        if s == pairs:
+            k, s = k + 1, 0
+    if bodies.meshes.item.size > 0:
+        more = mesh_rows_at(bodies.mesh_rows, (first, second, bodies, reach))
+        rows = merged(rows, m, more)
+        m += more.pair.size
+    return columns(rows, m, dim)
 
 
 @scalar

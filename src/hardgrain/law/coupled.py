@@ -64,6 +64,46 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         return math.copysign(min(mu, abs(w_nt) / w_nn), w_nt)
 
     @jit
+    def inverses(w_nn: float, w_nt: float, w_tt: float) -> Vector:
+        """1/W_nn, 1/S and whether S is locked (1); 0, 0, 0 where the normal is blocked."""
+        if w_nn <= BLOCKED * w_tt:
+            return 0.0, 0.0, 0.0
+        s, floor = w_tt - w_nt * w_nt / w_nn, LOCKED * max(w_nn, w_tt)
+        return 1.0 / w_nn, 1.0 / max(s, floor), 1.0 if s <= floor else 0.0
+
+    # Contacts that stay open or stick divide by nothing: sweeps wait for each division.
+    @jit
+    def decoupled_2d(
+        u: tuple[float, float],
+        w: tuple[float, float],
+        inverse: Vector,
+        mu: tuple[float, float],
+        cohesion: float,
+    ) -> tuple[float, float]:
+        """The law in 2D, given W_nn, W_nt and what `inverses` says of W."""
+        (u_n, u_t), (w_nn, w_nt), (mu_s, mu_d) = u, w, mu
+        i_nn, i_s, locked = inverse
+        if i_nn == 0.0:
+            return 0.0, 0.0
+        u_n -= cohesion * w_nn
+        u_t -= cohesion * w_nt
+        if u_n > 0.0:
+            return -cohesion, 0.0
+        push = u_n * i_nn
+        b = w_nt * push - u_t
+        if locked == 1.0 and abs(b) <= NOISE * (abs(u_t) + abs(b + u_t)):  # it sticks by itself
+            side = smallest(w_nn, w_nt, mu_s)
+            p_n = -u_n / (w_nn + side * w_nt)
+            return p_n - cohesion, side * p_n
+        p_t = b * i_s
+        p_n = -(push + w_nt * p_t * i_nn)
+        if abs(p_t) > mu_s * p_n:
+            side = math.copysign(mu_d, b)
+            p_n = -u_n / (w_nn + side * w_nt)
+            p_t = side * p_n
+        return p_n - cohesion, p_t
+
+    @jit
     def coupled_2d(
         u_n: float,
         u_t: float,
@@ -75,25 +115,10 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         cohesion: float,
     ) -> tuple[float, float]:
         """Impulse (P_n, P_t) of one contact in 2D; U includes the biases, not the impulse."""
-        if w_nn <= BLOCKED * w_tt:
-            return 0.0, 0.0
-        u_n -= cohesion * w_nn
-        u_t -= cohesion * w_nt
-        if u_n > 0.0:
-            return -cohesion, 0.0
-        s, floor = w_tt - w_nt * w_nt / w_nn, LOCKED * max(w_nn, w_tt)
-        b = w_nt * u_n / w_nn - u_t
-        if s <= floor and abs(b) <= NOISE * (abs(u_t) + abs(b + u_t)):  # it sticks by itself
-            side = smallest(w_nn, w_nt, mu_s)
-            p_n = -u_n / (w_nn + side * w_nt)
-            return p_n - cohesion, side * p_n
-        p_t = b / max(s, floor)
-        p_n = -(u_n + w_nt * p_t) / w_nn
-        if abs(p_t) > mu_s * p_n:
-            side = math.copysign(mu_d, b)
-            p_n = -u_n / (w_nn + side * w_nt)
-            p_t = side * p_n
-        return p_n - cohesion, p_t
+        p_n, p_t = decoupled_2d(
+            (u_n, u_t), (w_nn, w_nt), inverses(w_nn, w_nt, w_tt), (mu_s, mu_d), cohesion
+        )
+        return p_n, p_t
 
     @jit
     def slip_rate(
@@ -218,6 +243,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         return p_n, x * p1 - y * p2, y * p1 + x * p2
 
     return SimpleNamespace(
-        coupled_2d=coupled_2d, coupled_3d=coupled_3d, decoupled_3d=decoupled_3d,
+        coupled_2d=coupled_2d, coupled_3d=coupled_3d, decoupled_2d=decoupled_2d,
+        decoupled_3d=decoupled_3d, inverses=inverses,
         eigenframe=eigenframe,
     )  # fmt: skip

@@ -16,6 +16,9 @@ PAPERS = {
     " particles: a crucial test for numerical algorithms, J. Phys. I France 7, 1053 (1997)",
     "mcnamara2004": "S. McNamara and H. Herrmann, Measurement of indeterminacy in packings of"
     " perfectly rigid disks, Phys. Rev. E 70, 061303 (2004)",
+    "cegeo2012": "CEGEO, B. Saint-Cyr, K. Szarf, C. Voivret, E. Azéma, V. Richefeu, J.-Y. Delenne,"
+    " G. Combe, C. Nouguier-Lehon, P. Villard, P. Sornay, M. Chaze and F. Radjai, Particle shape"
+    " dependence in 2D granular media, EPL 98, 44008 (2012)",
 }
 
 __all__ = ["PAPERS", *PAPERS]
@@ -25,4 +28,4 @@ __getattr__ = lazy(__name__, dict.fromkeys(PAPERS, ""))
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
-    from hardgrain.papers import mcnamara2004, radjai1997, unger2002, unger2003
+    from hardgrain.papers import cegeo2012, mcnamara2004, radjai1997, unger2002, unger2003

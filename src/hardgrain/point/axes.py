@@ -5,15 +5,21 @@ largest s(n), and so is, with a minus sign, the depth by which they overlap, whe
 to a face of their difference B − A: a face of A, a face of B turned round, or spanned by an edge of
 each.
 
-Cores apart. The search for the distance gives v with an error of some roundings of the cores'
-extent L; so n = v/|v| is wrong by an angle θ of some 1e-16 L/|v|, which is much if the distance is
-small. Errors of n along a feature that lies in the plane of contact cost a separation of θ L; all
-others cost θ²|v|. So n is made exactly perpendicular to what is perpendicular to it within θ: a
-face, two edges, or one edge. What is left is an error of second order.
+Cores apart. The search for the distance ends when |v| decreases no more, to some roundings of the
+cores' extent L. As |v| is flat about its minimum, n = v/|v| may then be wrong by an angle θ of some
+(1e-16 L/|v|)^½, which is much if the distance is small. Errors of n along a feature that lies in
+the plane of contact cost a separation of θ L; all others cost θ²|v|, which is rounding. So n is
+made exactly perpendicular to what is perpendicular to it within θ: a face, an edge of each core, or
+one edge. The distance is at most |v| and at least the separation along any axis: so the first axis
+whose separation is |v| to rounding is right, and if there is none, the best of all is taken.
 
 Cores that touch or overlap. All faces are tried (`faces`), then all pairs of edges that span a face
 of the difference (`arcs`). An edge that is not between two faces, or whose faces are back to back,
 has no arc of normals; its pairs are tried with all corners.
+
+Cores with a volume need no search for their distance where their edges meet: if the points of two
+edges that are nearest lie within both, they are as far apart as the cores are separated along the
+common perpendicular. And if a point is known that lies in both cores, they overlap.
 """
 
 from __future__ import annotations
@@ -29,11 +35,13 @@ from hardgrain.point.distance import make_distance
 from hardgrain.point.faces import BETTER, make_faces
 from hardgrain.point.frame import make_frame
 
-# [extent] Error of the vector between two cores: some fifty roundings. With less, faces that are
-# parallel would be missed; with more, the normal of two corners may be bent to a face close by.
+# [extent] Error of the vector between two cores: some fifty roundings. With less, edges in the
+# plane of contact would be missed; with more, others would be tried in vain.
 ROUNDING = 1e-14
-# [extent] Cores that are closer touch: their features say more than the direction of v, whose error
-# is 1e-4 there. Below it the distance itself may be lost, as the separation along a face differs.
+# Largest sine of the angle by which v/|v| is taken to be wrong, if the distance is next to nothing.
+ASTRAY = 0.05
+# [extent] Cores that are closer touch: an axis of features is preferred to v/|v|, whose error may
+# be 1e-2 there, unless v/|v| is better by much, `BETTER`.
 TOUCH = 1e-10
 # [extent] Above this distance the direction of v is good enough in any case.
 CLEAR = 1e-4
@@ -124,75 +132,93 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         r = 1.0 / math.sqrt(square)
         return x * r, y * r, z * r, size
 
-    # The distance is at most |v| and at least the separation along any axis. So the first axis
-    # whose separation is |v| to rounding is right; if there is none, the best of all is taken.
     @jit
-    def made_exact(cores, x, y, z, length):
-        """Separation along the normal of cores apart, which is (x, y, z) to rounding, and it."""
-        error = min(ROUNDING * cores.extent / length, 1e-3)
-        enough = length - ROUNDING * cores.extent
-        a, b, normal, c = cores.a, cores.b, cores.normal, cores.corner
-        best, bx, by, bz = -math.inf, x, y, z
-        # a face of each part, the direction of v, and the one with the largest lower bound
-        for trial in range(4):
-            u, v, w = x, y, z
-            if trial < 2:
-                part, sign = (a, 1.0) if trial == 0 else (b, -1.0)
-                f, _ = flattest(normal, part.face, part.face_end, sign * x, sign * y, sign * z)
-                if f < 0:
-                    continue
-                u, v, w = sign * normal[f, 0], sign * normal[f, 1], sign * normal[f, 2]
-                if (u - x) ** 2 + (v - y) ** 2 + (w - z) ** 2 > error * error:
-                    continue
-            elif trial == 3:
-                u, v, w = cores.room.best[0], cores.room.best[1], cores.room.best[2]
-            s = separation(cores, u, v, w)
-            if s > best:
-                best, bx, by, bz = s, u, v, w
-            if best >= enough:
-                return best, bx, by, bz
-        # edges that lie at the height of contact, perpendicular to the normal
-        slack = error * cores.extent
-        first = True
-        ex = ey = ez = 0.0
-        for side in range(2):
-            part, sign = (a, 1.0) if side == 0 else (b, -1.0)
-            k = highest(c, part.corner, part.corner_end, sign * x, sign * y, sign * z)
-            top = sign * (c[k, 0] * x + c[k, 1] * y + c[k, 2] * z) - slack
-            for e in range(part.edge, part.edge_end):
-                fx, fy, fz, i = edge_of(cores, part, e)
-                if sign * (c[i, 0] * x + c[i, 1] * y + c[i, 2] * z) < top:
-                    continue
-                square = fx * fx + fy * fy + fz * fz
-                if (fx * x + fy * y + fz * z) ** 2 > error * error * square:
-                    continue
-                r = 1.0 / math.sqrt(square)
-                fx, fy, fz = fx * r, fy * r, fz * r
-                for pair in range(1 if first else 2):
-                    if pair == 0:
-                        t = x * fx + y * fy + z * fz
-                        u, v, w = x - t * fx, y - t * fy, z - t * fz
-                        r = math.sqrt(u * u + v * v + w * w)
-                        u, v, w = u / r, v / r, w / r
-                    else:
-                        u, v, w, _ = across(ex, ey, ez, fx, fy, fz)
-                        if u * x + v * y + w * z < 0.0:
-                            u, v, w = -u, -v, -w
-                    s = separation(cores, u, v, w)
-                    if s > best:
-                        best, bx, by, bz = s, u, v, w
-                if first:
-                    first, ex, ey, ez = False, fx, fy, fz
+    def level(cores, part, e, n, least):
+        """Whether an edge lies at the height of contact: above ``least``, perpendicular to n.
+
+        least: a height along n, turned round for the second part, and the sine that counts as zero.
+        """
+        fx, fy, fz, i = edge_of(cores, part, e)
+        (x, y, z), (height, sine), c = n, least, cores.corner
+        if c[i, 0] * x + c[i, 1] * y + c[i, 2] * z < height:
+            return False
+        along = fx * x + fy * y + fz * z
+        return along * along <= sine * sine * (fx * fx + fy * fy + fz * fz)
+
+    @jit
+    def upright(cores, part, e, x, y, z):
+        """The unit vector (x, y, z) made perpendicular to an edge."""
+        fx, fy, fz, _ = edge_of(cores, part, e)
+        ff = fx * fx + fy * fy + fz * fz
+        for _ in range(2):
+            t = (x * fx + y * fy + z * fz) / ff
+            x, y, z = x - t * fx, y - t * fy, z - t * fz
+            r = 1.0 / math.sqrt(x * x + y * y + z * z)
+            x, y, z = x * r, y * r, z * r
+        return x, y, z
+
+    @jit
+    def made_exact(cores, axis, x, y, z, length):
+        """Separation along the normal of cores apart, which is nearly (x, y, z), and the normal.
+
+        axis: the best of faces, see `face_axis`; length: of the shortest way that was found.
+        """
+        a, b, c, extent = cores.a, cores.b, cores.corner, cores.extent
+        enough = length - ROUNDING * extent
+        tie = BETTER * extent if length <= TOUCH * extent else 0.0
+        best, bx, by, bz, _, _ = axis
+        # Where the distance is clear, separations of slightly tilted axes are the same to rounding.
+        beside = (bx - x) ** 2 + (by - y) ** 2 + (bz - z) ** 2
+        if length > CLEAR * extent and beside * length * length > (ROUNDING * extent) ** 2:
+            best = -math.inf
+        error = min(math.sqrt(ROUNDING * extent / length), ASTRAY)
+        i = highest(c, a.corner, a.corner_end, x, y, z)
+        j = highest(c, b.corner, b.corner_end, -x, -y, -z)
+        slack = error * extent
+        top = (c[i, 0] * x + c[i, 1] * y + c[i, 2] * z - slack, error)
+        bottom = (-(c[j, 0] * x + c[j, 1] * y + c[j, 2] * z) - slack, error)
+        # no edge: the direction of v, and the one with the largest lower bound
+        for e in range(a.edge - 1, a.edge_end):
+            if e >= a.edge and not level(cores, a, e, (x, y, z), top):
+                continue
+            for f in range(b.edge - 1, b.edge_end):
                 if best >= enough:
                     return best, bx, by, bz
+                if f >= b.edge and not level(cores, b, f, (-x, -y, -z), bottom):
+                    continue
+                u, v, w = x, y, z
+                if e >= a.edge and f >= b.edge:
+                    ex, ey, ez, _ = edge_of(cores, a, e)
+                    fx, fy, fz, _ = edge_of(cores, b, f)
+                    u, v, w, sine = across(ex, ey, ez, fx, fy, fz)
+                    if sine <= PARALLEL:
+                        continue
+                    if u * x + v * y + w * z < 0.0:
+                        u, v, w = -u, -v, -w
+                elif e >= a.edge:
+                    u, v, w = upright(cores, a, e, x, y, z)
+                elif f >= b.edge:
+                    u, v, w = upright(cores, b, f, x, y, z)
+                s = separation(cores, u, v, w)
+                if s > best + tie:
+                    best, bx, by, bz = s, u, v, w
+                if e < a.edge and f < b.edge:
+                    u, v, w = cores.room.best[0], cores.room.best[1], cores.room.best[2]
+                    s = separation(cores, u, v, w)
+                    if s > best + tie:
+                        best, bx, by, bz = s, u, v, w
         return best, bx, by, bz
 
-    # Edges at which the cores overlap least touch once the cores are moved apart by that depth,
-    # along the axis of the edges. So both of them reach into the layer in which the cores overlap
-    # along any other axis, grown by the depth there: the corners below it need not be tried.
+    # Edges at which the cores overlap least, or are nearest, touch once the cores are moved by that
+    # depth or distance, along the axis of the edges. So both of them reach into the layer in which
+    # the cores overlap along any other axis, grown by the depth there or the distance that matters:
+    # the corners below it need not be tried.
     @jit
-    def edge_axis(cores, axis):
-        """Like `face_axis`, among pairs of edges that are better than ``axis``, and the edges."""
+    def edge_axis(cores, axis, limit):
+        """Like `face_axis`, among pairs of edges that are better than ``axis``, and the edges.
+
+        Edges that are nearest at a distance of ``limit`` or more may be missed.
+        """
         c, a, b = cores.corner, cores.a, cores.b
         ends = cores.outline.edge
         dx, dy, dz = cores.apart
@@ -201,7 +227,7 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         be, bf, any_axis = -1, -1, best > -math.inf
         i = highest(c, a.corner, a.corner_end, bx, by, bz)
         top = c[i, 0] * bx + c[i, 1] * by + c[i, 2] * bz
-        slack = abs(best) + TOUCH * cores.extent if any_axis else math.inf
+        slack = max(abs(best), limit) + TOUCH * cores.extent if any_axis else math.inf
         if any_axis:
             for k in range(a.corner, a.corner_end):
                 cores.room.height[0, k - a.corner] = c[k, 0] * bx + c[k, 1] * by + c[k, 2] * bz
@@ -252,7 +278,71 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                         u, v, w = -u, -v, -w
                 if s > best + tie:
                     best, bx, by, bz, be, bf = s, x, y, z, e, f
+                    if best >= limit:
+                        return best, bx, by, bz, be, bf
         return best, bx, by, bz, be, bf
+
+    @jit
+    def nearest_of_lines(cores, e, f):
+        """Points of edge e of a and edge f of b that are nearest, each about its own centre.
+
+        Also whether these are the nearest points of the whole lines.
+        """
+        c = cores.corner
+        ex, ey, ez, p = edge_of(cores, cores.a, e)
+        fx, fy, fz, q = edge_of(cores, cores.b, f)
+        dx, dy, dz = cores.apart
+        rx, ry, rz = c[q, 0] + dx - c[p, 0], c[q, 1] + dy - c[p, 1], c[q, 2] + dz - c[p, 2]
+        ee, ff = ex * ex + ey * ey + ez * ez, fx * fx + fy * fy + fz * fz
+        ef = ex * fx + ey * fy + ez * fz
+        er, fr = ex * rx + ey * ry + ez * rz, fx * rx + fy * ry + fz * rz
+        area = ee * ff - ef * ef
+        s = t = 0.5
+        within = area > SLANT * ee * ff
+        if area > 0.0:
+            s, t = (er * ff - fr * ef) / area, (er * ef - fr * ee) / area
+            within = within and s >= 0.0 and s <= 1.0 and t >= 0.0 and t <= 1.0
+            s, t = min(max(s, 0.0), 1.0), min(max(t, 0.0), 1.0)
+        return (
+            (c[p, 0] + s * ex, c[p, 1] + s * ey, c[p, 2] + s * ez),
+            (c[q, 0] + t * fx, c[q, 1] + t * fy, c[q, 2] + t * fz),
+            within,
+        )
+
+    @jit
+    def holds(cores, part, x, y, z):
+        """Whether a core holds a point, given about its centre."""
+        c, n, outline = cores.corner, cores.normal, cores.outline
+        for f in range(part.face, part.face_end):
+            i = outline.rim[outline.rim_start[f - part.to_face]] + part.to_corner
+            u, v, w = x - c[i, 0], y - c[i, 1], z - c[i, 2]
+            if n[f, 0] * u + n[f, 1] * v + n[f, 2] * w > 0.0:
+                return False
+        return True
+
+    @jit
+    def proved(cores, axis, e, f, whose):
+        """Whether a separation is known to be the distance or depth of cores that have a volume.
+
+        axis: the best of all, of edges e and f, or of a face of a (1) or b (2) along which the
+        cores overlap.
+        """
+        best, x, y, z = axis
+        c, a, b, (dx, dy, dz) = cores.corner, cores.a, cores.b, cores.apart
+        if e >= 0:
+            p, q, within = nearest_of_lines(cores, e, f)
+            if best > 0.0 or not within:
+                return within
+            return holds(cores, a, q[0] + dx, q[1] + dy, q[2] + dz) or holds(
+                cores, b, p[0] - dx, p[1] - dy, p[2] - dz
+            )
+        if best > 0.0:
+            return False
+        if whose == 1:
+            i = highest(c, b.corner, b.corner_end, -x, -y, -z)
+            return holds(cores, a, c[i, 0] + dx, c[i, 1] + dy, c[i, 2] + dz)
+        i = highest(c, a.corner, a.corner_end, x, y, z)
+        return holds(cores, b, c[i, 0] - dx, c[i, 1] - dy, c[i, 2] - dz)
 
     @jit
     def any_normal(cores):
@@ -279,29 +369,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
             return x / length, y / length, z / length
         return 1.0, 0.0, 0.0
 
-    @jit
-    def nearest_of_lines(cores, e, f):
-        """Points of edge e of a and edge f of b that are nearest, each about its own centre."""
-        c = cores.corner
-        ex, ey, ez, p = edge_of(cores, cores.a, e)
-        fx, fy, fz, q = edge_of(cores, cores.b, f)
-        dx, dy, dz = cores.apart
-        rx, ry, rz = c[q, 0] + dx - c[p, 0], c[q, 1] + dy - c[p, 1], c[q, 2] + dz - c[p, 2]
-        ee, ff = ex * ex + ey * ey + ez * ez, fx * fx + fy * fy + fz * fz
-        ef = ex * fx + ey * fy + ez * fz
-        er, fr = ex * rx + ey * ry + ez * rz, fx * rx + fy * ry + fz * rz
-        area = ee * ff - ef * ef
-        s = t = 0.5
-        if area > 0.0:
-            s = min(max((er * ff - fr * ef) / area, 0.0), 1.0)
-            t = min(max((er * ef - fr * ee) / area, 0.0), 1.0)
-        return (
-            c[p, 0] + s * ex, c[p, 1] + s * ey, c[p, 2] + s * ez,
-            c[q, 0] + t * fx, c[q, 1] + t * fy, c[q, 2] + t * fz,
-        )  # fmt: skip
-
     return SimpleNamespace(
         separation=separation, flattest=flattest, facing=facing, made_exact=made_exact,
         face_axis=faces.face_axis, above_face=faces.above_face, edge_axis=edge_axis,
-        any_normal=any_normal, nearest_of_lines=nearest_of_lines, edge_of=edge_of,
+        any_normal=any_normal, nearest_of_lines=nearest_of_lines, edge_of=edge_of, proved=proved,
     )  # fmt: skip

@@ -45,7 +45,8 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
     cross, highest = make_frame(jit).cross, make_distance(jit).highest
 
     # The corner of one part that is nearest on the best axis so far shows of most other faces of
-    # the other part, at the cost of one corner, that they are no better.
+    # the other part, at the cost of one corner, that they are no better. The first such corners are
+    # those along the line of the centres, which separates many parts itself.
     @jit
     def face_axis(cores, limit):
         """Best axis among faces: separation, axis, whether it is of a (1), b (2) or none, its row.
@@ -56,7 +57,14 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
         dx, dy, dz = cores.apart
         tie = BETTER * cores.extent
         best, bx, by, bz, whose, face = -math.inf, 1.0, 0.0, 0.0, 0, -1
-        near, own = b.corner, a.corner
+        near = highest(c, b.corner, b.corner_end, -dx, -dy, -dz)
+        own = highest(c, a.corner, a.corner_end, dx, dy, dz)
+        along = dx * (c[near, 0] - c[own, 0]) + dy * (c[near, 1] - c[own, 1])
+        along += dz * (c[near, 2] - c[own, 2])
+        square = dx * dx + dy * dy + dz * dz
+        if along + square > 0.0 and (along + square) ** 2 >= limit * limit * square:
+            length = math.sqrt(square)
+            return along / length + length, dx / length, dy / length, dz / length, 0, -1
         for f in range(a.face, a.face_end):
             x, y, z = n[f, 0], n[f, 1], n[f, 2]
             i = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner

@@ -29,19 +29,22 @@ class Full2D(NamedTuple):
 
     first: np.ndarray  # (m,) uint32
     second: np.ndarray  # (m,) uint32
-    c: np.ndarray  # (m, 20): see the columns below
+    c: np.ndarray  # (m, 24): see the columns below, and one to fill three lines
     b: np.ndarray  # (bodies, 6): v_x v_y ω  1/m_x 1/m_y 1/I
 
 
-# columns: normal, impulses, levers of first and second along n and t, W, biases, laws
+# columns: normal, impulses, levers of first and second along n and t, W, biases, laws, and last
+# what `law.coupled.inverses` says of W
 NX, NY, PN, PT, LR, A1N, A1T, A2N, A2T = range(9)
 WNN, WNT, WTT, BN, BT, MUS, MUD, COH, ROLL, ARM, MR = range(9, 20)
+INN, INS, LOCK = range(20, 23)
 
 
 @cache
 def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile with ``jit`` what a backend does with one contact or body of a `Full2D`."""
-    law_of, coupled_2d = make_contact(jit), make_coupled(jit).coupled_2d
+    law_of, coupled = make_contact(jit), make_coupled(jit)
+    inverses, decoupled_2d = coupled.inverses, coupled.decoupled_2d
     normal_shift, tangent_shift, friction = (
         law_of.normal_shift,
         law_of.tangent_shift,
@@ -73,7 +76,9 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
         u_n += p.c[k, BN] - w_nn * q_n - w_nt * q_t
         u_t += p.c[k, BT] - w_nt * q_n - w_tt * q_t
         pull = p.c[k, COH]
-        p_n, p_t = coupled_2d(u_n, u_t, w_nn, w_nt, w_tt, p.c[k, MUS], p.c[k, MUD], pull)
+        inverse = p.c[k, INN], p.c[k, INS], p.c[k, LOCK]
+        mu = p.c[k, MUS], p.c[k, MUD]
+        p_n, p_t = decoupled_2d((u_n, u_t), (w_nn, w_nt), inverse, mu, pull)
         spin = p.b[p.second[k], 2] - p.b[p.first[k], 2]
         torque = resist(p.c[k, LR], p.c[k, MR], spin, p.c[k, ROLL] * (p_n + pull))
         return p_n, p_t, torque, 0.0, 0.0, 0.0, 0.0
@@ -100,6 +105,8 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     def set_impulse(p, k, q):
         """Give contact k the impulse q, and its bodies the difference."""
         d_n, d_t, d_r = q[0] - p.c[k, PN], q[1] - p.c[k, PT], q[2] - p.c[k, LR]
+        if d_n == 0.0 and d_t == 0.0 and d_r == 0.0:  # open, as before
+            return
         p.c[k, PN], p.c[k, PT], p.c[k, LR] = q[0], q[1], q[2]
         apply(p, k, d_n, d_t, d_r)
 
@@ -142,6 +149,7 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
         p.c[s, WNT] += ii * p.c[s, A1N] * p.c[s, A1T] + ij * p.c[s, A2N] * p.c[s, A2T]
         p.c[s, WTT] = mx * ny * ny + my * nx * nx
         p.c[s, WTT] += ii * p.c[s, A1T] ** 2 + ij * p.c[s, A2T] ** 2
+        p.c[s, INN], p.c[s, INS], p.c[s, LOCK] = inverses(p.c[s, WNN], p.c[s, WNT], p.c[s, WTT])
 
     @jit
     def pack_contact(p, s, k, rows, motion, laws, dt, remove_overlaps):

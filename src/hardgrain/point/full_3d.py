@@ -231,6 +231,9 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         if p.c[k, PLAIN] == 1.0:
             n, t, s = force(p, k, 0.0)
             push = n - p.c[k, P], t - p.c[k, P + 1], s - p.c[k, P + 2]
+            # Open, as before: one contact in three of boxes at rest.
+            if push[0] == 0.0 and push[1] == 0.0 and push[2] == 0.0:
+                return
             apply(p, k, push, (0.0, 0.0, 0.0))
             p.c[k, P], p.c[k, P + 1], p.c[k, P + 2] = n, t, s
         else:

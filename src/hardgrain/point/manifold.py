@@ -157,10 +157,15 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
         return best
 
     @jit
-    def edge_points(cores, n, limit):
-        """Points of two edges that are nearly parallel, at most two; none if they are not."""
+    def edge_points(cores, n, limit, edges):
+        """Points of two edges that are nearly parallel, at most two; none if they are not.
+
+        edges: those that the normal is perpendicular to, −1 if they are not known.
+        """
         (x, y, z), a, b, ends = n, cores.a, cores.b, cores.outline.edge
-        e, f = foremost_edge(cores, a, x, y, z), foremost_edge(cores, b, -x, -y, -z)
+        e, f = edges
+        if e < 0:
+            e, f = foremost_edge(cores, a, x, y, z), foremost_edge(cores, b, -x, -y, -z)
         if e < 0 or f < 0:
             return 0
         ex, ey, ez, _ = edge_of(cores, a, e)
@@ -304,13 +309,17 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
         return found
 
     @jit
-    def points_3d(cores, n, limit):
-        """Points of two parts in 3D; none if they meet in one."""
-        x, y, z = n
-        f, flat = facing(cores, cores.a, x, y, z)
-        g, other = facing(cores, cores.b, -x, -y, -z)
+    def points_3d(cores, n, limit, edges):
+        """Points of two parts in 3D; none if they meet in one. edges: see `edge_points`."""
+        a, b, normal, (x, y, z) = cores.a, cores.b, cores.normal, n
+        _, flat = flattest(normal, a.face, a.face_end, x, y, z)
+        _, other = flattest(normal, b.face, b.face_end, -x, -y, -z)
+        f = g = -1
+        if max(flat, other) >= FLUSH:
+            f, flat = facing(cores, a, x, y, z)
+            g, other = facing(cores, b, -x, -y, -z)
         if max(flat, other) < FLUSH:
-            return edge_points(cores, n, limit)
+            return edge_points(cores, n, limit, edges)
         first = other <= flat + BIASED
         return face_points(cores, n, limit, first, (f, g) if first else (g, f))
 

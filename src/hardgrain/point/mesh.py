@@ -206,7 +206,7 @@ def make_mesh(jit: Callable[..., Any]) -> SimpleNamespace:
         p = to_mesh(frame, cores.room.on_second[0], True)
         away = to_mesh(frame, (-x, -y, -z), False)
         if allowed(meshes, near, one_sided, p, away, HELD * size):
-            found = points_3d(cores, (x, y, z), reach)
+            found = points_3d(cores, (x, y, z), reach, (e, f))
             nearest_one = False
             for k in range(found):
                 nearest_one = nearest_one or cores.room.gap[k] <= gap - a.radius + HELD * size

@@ -29,7 +29,7 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
     separation, made_exact, any_normal = axes.separation, axes.made_exact, axes.any_normal
     face_axis, above_face, edge_axis = axes.face_axis, axes.above_face, axes.edge_axis
     facing = axes.facing
-    nearest_of_lines = axes.nearest_of_lines
+    nearest_of_lines, proved = axes.nearest_of_lines, axes.proved
     put, points_2d, points_3d = manifold.put, manifold.points_2d, manifold.points_3d
     four_of, corner_name = manifold.four_of, manifold.corner_name
     wall_gap = make_wall_gap(jit)
@@ -106,39 +106,38 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
         """
         a, b = cores.a, cores.b
         axis = face_axis(cores, limit)
-        apart, _, _, _, whose, _ = axis
-        if apart >= limit:
-            return apart, axis[1], axis[2], axis[3], 0, -1, -1, 0
-        # Parts that have a volume overlap if no axis separates them, and one of few faces mostly
-        # does: their distance is needed only where corners or edges meet.
+        best, u, v, w, whose, _ = axis
+        if best >= limit:
+            return best, u, v, w, 0, -1, -1, 0
+        # Parts that have a volume overlap if no axis separates them, and one of few faces or edges
+        # mostly does: their distance is needed only where corners meet.
         full = a.face_end - a.face > 2 and b.face_end - b.face > 2
-        clear = apart > TOUCH * cores.extent or apart <= 0.0
+        clear = best > TOUCH * cores.extent or best <= 0.0
         if full and clear and above_face(cores, axis, solid):
-            return apart, axis[1], axis[2], axis[3], 5, -1, -1, whose
-        for again in range(2):
-            best, u, v, w, whose, _ = axis
-            gap, m, x, y, z, length = -math.inf, 4, u, v, w, 0.0
-            overlap = full and again == 0 and best <= 0.0
-            if not overlap:
-                m, x, y, z, length = distance(cores, limit)
-                if m == 0:
-                    return length, x, y, z, 0, -1, -1, 0
-                if m < 4 and length > TOUCH * cores.extent:
-                    gap, x, y, z = made_exact(cores, x, y, z, length)
-                    if gap >= length - BETTER * cores.extent or length > CLEAR * cores.extent:
-                        return gap, x, y, z, m, -1, -1, 0
-            e = f = -1
-            if solid and length - best > BETTER * cores.extent:
-                best, u, v, w, e, f = edge_axis(cores, (best, u, v, w))
-            if not overlap or best <= 0.0:
-                break
+            return best, u, v, w, 5, -1, -1, whose
+        e = f = -1
+        if full and solid:
+            best, u, v, w, e, f = edge_axis(cores, (best, u, v, w), limit)
+            if best >= limit:
+                return best, u, v, w, 0, -1, -1, 0
+            if proved(cores, (best, u, v, w), e, f, whose):
+                return best, u, v, w, 4, e, f, whose
+        elif full and best <= 0.0:
+            return best, u, v, w, 4, -1, -1, whose
+        gap = -math.inf
+        m, x, y, z, length = distance(cores, limit)
+        if m == 0:
+            return length, x, y, z, 0, -1, -1, 0
+        if m < 4:
+            gap, x, y, z = made_exact(cores, axis, x, y, z, length)
+            if gap >= length - BETTER * cores.extent or length > CLEAR * cores.extent:
+                return gap, x, y, z, m, -1, -1, 0
+        if solid and not full and length - best > BETTER * cores.extent:
+            best, u, v, w, e, f = edge_axis(cores, (best, u, v, w), limit)
         if gap >= best and gap > -math.inf:
             return gap, x, y, z, m, -1, -1, 0
         if whose == 0 and e < 0:
-            if m < 4:
-                u, v, w = x, y, z
-            else:
-                u, v, w = any_normal(cores)
+            u, v, w = any_normal(cores)
             best = separation(cores, u, v, w)
         return best, u, v, w, m, e, f, whose
 
@@ -151,7 +150,7 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
             if m < 4:
                 ax, ay, az, bx, by, bz = witnesses(cores, m)
             else:
-                ax, ay, az, bx, by, bz = nearest_of_lines(cores, e, f)
+                (ax, ay, az), (bx, by, bz), _ = nearest_of_lines(cores, e, f)
             bx, by, bz = bx + dx, by + dy, bz + dz
         else:
             a, b = cores.a, cores.b
@@ -182,7 +181,7 @@ def make_parts(jit: Callable[..., Any]) -> SimpleNamespace:
             return 0
         n, found = (x, y, z), 0
         if a.corner_end - a.corner > 1 and b.corner_end - b.corner > 1:
-            found = points_3d(cores, n, reach) if solid else points_2d(cores, n, reach)
+            found = points_3d(cores, n, reach, (e, f)) if solid else points_2d(cores, n, reach)
         # Points that miss where the parts are nearest are not those of a face that touches.
         nearest = False
         for k in range(found):

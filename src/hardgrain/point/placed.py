@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.addresses import NOWHERE, Address
 from hardgrain.core.meshes import NO_MESHES, Meshes
 from hardgrain.core.solids import Solids
 from hardgrain.core.wall_kinds import Walls
@@ -50,6 +51,7 @@ class ShapedBodies(NamedTuple):
     placed: Placed
     features: int  # how many local features a pair of parts can have
     meshes: Meshes = NO_MESHES  # those that walls are
+    mesh_rows: Address = NOWHERE  # of `cpu.mesh.mesh_rows`, where there are meshes
 
 
 class Room(NamedTuple):

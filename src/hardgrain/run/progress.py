@@ -128,7 +128,7 @@ class Progress(StatusLine):
             some = "kernel" if count == 1 else "kernels"
             self.show(f"compiling kernels, first run only: {count} {some} so far ({name})")
         elif count == 1:
-            self.tell("compiling kernels, first run only (about half a minute)")
+            self.tell("compiling kernels, first run only (half a minute, two with shapes)")
 
     def heard(self, count: int) -> None:
         """Answer Ctrl-C or SIGTERM at once, whatever the present step is doing."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.geometry import Floats, wall_gap
 from hardgrain.core.wall_kinds import MESH
-from hardgrain.cpu.mesh import is_cut
+from hardgrain.cpu.mesh_inside import is_cut
 from hardgrain.kernels import device, jit
 from hardgrain.scene.obstacles import Obstacles
 

@@ -56,8 +56,9 @@ class SoftParticles(Spec):
     """
 
     kind: Literal["soft-particles"] = "soft-particles"
-    stiffness: Positive  # normal stiffness k_n of every contact [force/length]
-    # normal damping γ_n of every contact [force time/length]; default: none
+    # normal stiffness k_n of every contact point [force/length]
+    stiffness: Positive
+    # normal damping γ_n of every contact point [force time/length]; default: none
     damping: NotNegative | None = None
     # coefficient of restitution of a collision, in place of damping, which follows for each pair
     # [1]; towards zero, steps must be as much shorter as its root
@@ -105,8 +106,10 @@ def make_engine(
     """The engine that advances ``state``; one that cannot do so says why before the run."""
     if isinstance(settings, SoftParticles):
         from hardgrain.step.soft_particles import SoftParticleDynamics
+        from hardgrain.step.soft_shapes import SoftShapeDynamics
 
-        return SoftParticleDynamics(model, settings, dt, state)
+        kind = SoftParticleDynamics if model.round else SoftShapeDynamics
+        return kind(model, settings, dt, state)
     from hardgrain.step.contact_dynamics import ContactDynamics
 
     return ContactDynamics(model, solver, dt, seed, settings)

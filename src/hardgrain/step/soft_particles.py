@@ -12,13 +12,14 @@ driven velocities are those at the middle of the whole step, as in contact dynam
 
 Walls, pistons and locked axes need no word here: they differ in their inverse masses only.
 
-How long an explicit step may be is derived in `step.stable_step`.
+How long an explicit step may be is derived in `step.stable_step`. Grains that are not round have an
+engine of their own, `step.soft_shapes`, made of the same parts.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.geometry import INSIDE, OUTSIDE
 from hardgrain.core.model import Contacts, Floats, Model, State
-from hardgrain.core.wall_kinds import Walls
+from hardgrain.core.wall_kinds import MESH, Walls
 from hardgrain.cpu.inertia import turn
 from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
 from hardgrain.errors import InputError, RunError
@@ -36,13 +37,21 @@ from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
 from hardgrain.step.loads import Loads
 from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.pause import ONE_STEP, Pause
-from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, Stride, not_a_number
+from hardgrain.step.report import (
+    INTACT,
+    Pace,
+    Softness,
+    StepReport,
+    Stopwatch,
+    Stride,
+    not_a_number,
+)
 from hardgrain.step.rest import pushed_bodies, rms_speed
 from hardgrain.step.stable_step import admissible_step
 from hardgrain.step.walls import wall_work
 from hardgrain.theory.spring import damping_ratio
 
-__all__ = ["SoftParticleDynamics"]
+__all__ = ["Outcome", "SoftParticleDynamics"]
 
 # Laws of contact dynamics that have no meaning here, or none yet.
 _REFUSED = {
@@ -53,6 +62,17 @@ _REFUSED = {
     lawtable.ROLLING: ("rolling", ""),
     lawtable.TORSION: ("torsion", ""),
 }
+
+
+class Outcome(NamedTuple):
+    """Where the explicit steps of a step have led to."""
+
+    position: Floats  # (nb, dim)
+    velocity: Floats  # (nb, dim)
+    spin: Floats  # (nb, ns)
+    orientation: Floats  # (nb, 1) or (nb, 4)
+    contacts: Contacts  # those of the last explicit step
+    elastic: float  # energy in the springs [energy]
 
 
 class SoftParticleDynamics:
@@ -127,36 +147,51 @@ class SoftParticleDynamics:
             kernel.move_walls(bodies, walls, dt)
             elastic = kernel.stored_energy(bodies, pairs, walls, self._law)
             self._list.turned += dt * turning
-            self.wall_force[:] = wall_push[:, : model.dim] / dt
-            self.wall_torque[:] = wall_push[:, 3:][:, -self.wall_torque.shape[1] :] / dt
             position = np.ascontiguousarray(bodies.x[:, : model.dim])
             contacts = complete(model, position, self._contacts(pairs))
-            _, deepest, mean, loaded = overlaps(contacts.rows)
             velocity, spin = self._split(bodies.v)
-            kinetic = kinetic_energy(velocity, spin, model.inv_mass, model.inv_inertia)
+            orientation = state.orientation.copy()
+            turn(orientation, np.ascontiguousarray(bodies.turned[:, -spin.shape[1] :]), 1.0)
+        end = Outcome(position, velocity, spin, orientation, contacts, float(elastic))
+        return self._told(state, end, model.inv_inertia, sums, wall_push, caught, pace)
+
+    def _told(
+        self, state: State, end: Outcome, inv_inertia: Floats, sums: Floats, wall_push: Floats,
+        caught: float, pace: Pace,
+    ) -> Stride:  # fmt: skip
+        """Let the state be what the explicit steps led to, and tell of them.
+
+        inv_inertia: of bodies as they stand now; wall_push: impulses on walls, shape (w, 6);
+        caught: energy that locks took.
+        """
+        model, dt = self.model, self.dt
+        velocity, spin, contacts = end.velocity, end.spin, end.contacts
+        with self.seconds.of("account"):
+            self.wall_force[:] = wall_push[:, : model.dim] / dt
+            self.wall_torque[:] = wall_push[:, 3:][:, -self.wall_torque.shape[1] :] / dt
+            _, deepest, mean, loaded = overlaps(contacts.rows)
+            kinetic = kinetic_energy(velocity, spin, model.inv_mass, inv_inertia)
             fastest = largest_speed(velocity, model.n)
             speed = rms_speed(
-                contacts.rows, velocity, spin, model.inv_mass, model.inv_inertia,
+                contacts.rows, velocity, spin, model.inv_mass, inv_inertia,
                 model.mass[: model.n], self._pushed, kinetic,
             )  # fmt: skip
             work = wall_work(
                 0.5 * (state.velocity + velocity), velocity, spin, model.inv_mass, self.wall_force,
                 self.wall_torque, dt,
             )  # fmt: skip
-        if not math.isfinite(kinetic + elastic):
+        if not math.isfinite(kinetic + end.elastic):
             raise RunError(not_a_number(model, state, velocity))
         with self.seconds.of("move"):
-            state.position = position
+            state.position, state.orientation = end.position, end.orientation
             state.velocity, state.spin, state.contacts = velocity, spin, contacts
-            turned = np.ascontiguousarray(bodies.turned[:, -spin.shape[1] :])
-            turn(state.orientation, turned, 1.0)
             state.step += 1
             state.time = state.step * dt
             refuse_unfit(model, state, self._farthest, RunError, f"step {state.step} gave", INTACT)
         report = StepReport(
             state.step, state.time, 0, True, 0.0, 0.0, len(contacts), loaded,
             float(sums[kernel.WORST]), mean, fastest, kinetic, float(sums[kernel.EXTERNAL]),
-            float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]) + caught, 0.0, elastic,
+            float(sums[kernel.DRIVEN]), float(sums[kernel.DISSIPATED]) + caught, 0.0, end.elastic,
             True, speed, deepest,
         )  # fmt: skip
         return Stride([report], [pace], self.wall_force[None].copy(), work[None])
@@ -290,8 +325,11 @@ def _refuse_laws(model: Model) -> None:
         why.append("nothing may be glued to a wall (leave out glued_to)")
     if len(model.moments) and model.round:
         why.append("scene.grains must have one number as inertia, or none")
-    if not model.round:
-        why.append("scene.grains must be disks or spheres (leave out shape)")
+    for w in np.flatnonzero(model.wall_kind == MESH):
+        why.append(
+            f"wall {model.wall_names[w]!r} must not be a mesh (build it of planes, rectangles or"
+            " triangles)"
+        )
     if model.rule is not None:
         why.append("scene.contact_rule must be left out, since friction goes by materials")
     if model.remove_overlaps:

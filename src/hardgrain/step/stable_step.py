@@ -28,6 +28,9 @@ stand; what is not bounded so for good holds all grains.
 Stable is not yet good: contacts open and close between two explicit steps, and where no dashpot
 takes the energy of such a mistake, colliding grains heat up. So springs are counted as `MARGIN`²
 times as stiff.
+
+Grains that are not round have several contact points with a neighbour, and normals that pass beside
+their centres: `step.stable_shapes` says how they answer.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ from hardgrain.core.geometry import INSIDE, PLANE
 from hardgrain.core.model import SPIN, VELOCITY, Floats, Model, State
 from hardgrain.errors import InputError
 from hardgrain.step.engine import SoftParticles
+from hardgrain.step.stable_shapes import answers
 from hardgrain.theory.spring import damping_ratio, largest_step
 
 __all__ = ["admissible_step"]
@@ -59,6 +63,8 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
     n, dim = model.n, model.dim
     if n == 0:
         return math.inf
+    if not model.round:
+        return _shaped_step(model, settings, state)
     alpha = np.sqrt(model.inv_mass.max(axis=1))
     rho = np.zeros(model.bodies)
     rho[:n] = model.radius * np.sqrt(model.inv_inertia[:n].max(axis=1))
@@ -69,7 +75,7 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
     room = np.floor((np.pi / theta if dim == 2 else caps) + 1e-9)
     push = alpha + most_alpha
     slide = push + rho + most_rho
-    many = np.where(piston > 0.0, _side_by_side(model, state), 0)
+    many = np.where(piston > 0.0, _side_by_side(model, state, float(model.radius.min())), 0)
     rubs = bool(model.laws[..., lawtable.MU_DYNAMIC].max() > 0.0)
 
     def rate(normal: Floats, tangential: float, normal_piston: Floats) -> float:
@@ -90,6 +96,55 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
         if (least := float(alpha.min())) > 0.0:
             normal_piston *= np.minimum(1.0, (1.0 + math.sqrt(2.0)) * piston / least)
     damping = rate(normal, settings.tangential_damping or 0.0, normal_piston)
+    return _longest(settings, stiffness, damping)
+
+
+def _shaped_step(model: Model, settings: SoftParticles, state: State) -> float:
+    """The same for grains that are not round, from how these answer (`step.stable_shapes`).
+
+    Of (b·q)² ≤ (1 + s) (b_i·q_i)² + (1 + 1/s) (b_j·q_j)², s = |b_j|/|b_i|, a grain's share is at
+    most 1 + β/β_i, with β_i its largest |b| and β that of all; a piston's is at most two.
+    """
+    n, found = model.n, answers(model)
+    alpha = np.sqrt(model.inv_mass.max(axis=1))
+    piston = alpha[n:]
+    rubs = bool(model.laws[..., lawtable.MU_DYNAMIC].max() > 0.0)
+    many = np.where(piston > 0.0, _side_by_side(model, state, found.inscribed), 0)
+
+    def shared(sum_of_points: Floats, most: Floats) -> Floats:
+        largest = max(float(most.max()), float(piston.max(initial=0.0)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share: Floats = np.where(most > 0.0, sum_of_points * (1.0 + largest / most), 0.0)
+        return share
+
+    normal, paired = shared(found.normal, found.most), shared(found.paired, found.most)
+    across = shared(found.any_way, found.most_any) * rubs
+
+    def rate(grains: Floats, pistons: Floats) -> float:
+        return float(max(grains.max(), (many * pistons).max(initial=0.0)))
+
+    k, c = settings.stiffness, settings.damping or 0.0
+    standing = 2.0 * found.standing * piston**2
+    stiffness = rate(k * normal + settings.spring * across, k * standing)
+    damped, damped_piston = c * normal, c * standing
+    if settings.restitution is not None:
+        # γ = 2ζ √(k m/n), where 1/m is no less than 1/m_i; of a grain that turns only, than |b|²
+        root = 2.0 * damping_ratio(settings.restitution) * math.sqrt(k)
+        light = alpha[alpha > 0.0]
+        least = float(light.min(initial=float(found.most.max())))
+        own = np.where(alpha[:n] > 0.0, alpha[:n], np.minimum(least, found.most))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            damped = np.where(own > 0.0, root * paired / own, 0.0)
+        heavy = np.sqrt(piston**2 + float(alpha[:n].min()) ** 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            damped_piston = np.where(piston > 0.0, root * standing / heavy, 0.0)
+    damping = rate(damped + (settings.tangential_damping or 0.0) * across, damped_piston)
+    return _longest(settings, stiffness, damping)
+
+
+def _longest(settings: SoftParticles, stiffness: float, damping: float) -> float:
+    """The longest step with these largest rates, [1/time²] and [1/time]."""
+    k = settings.stiffness
     if max(stiffness, damping) > 1e150:  # their squares are beyond the range of numbers
         raise InputError(
             f"engine.stiffness is {k:g}, which with this damping and these masses gives rates of"
@@ -98,9 +153,11 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
     return largest_step(MARGIN**2 * stiffness, damping)
 
 
-def _side_by_side(model: Model, state: State) -> Floats:
-    """How many grains can ever touch each wall at once if it is a plane, shape (w,)."""
-    least = float(model.radius.min())
+def _side_by_side(model: Model, state: State, least: float) -> Floats:
+    """How many grains can ever touch each wall at once if it is a plane, shape (w,).
+
+    least: radius of a ball that each of them holds.
+    """
     cell = 2.0 * least if model.dim == 2 else 2.0 * math.sqrt(3.0) * least**2
     span = np.maximum(_spans(model, state), 2.0 * least)
     facing = np.abs(wall_geometry(model, state)[2]).argmax(axis=1)
