@@ -19,8 +19,9 @@ from hardgrain.cpu.ledger import (
 )
 from hardgrain.cpu.packing import LAYOUTS
 from hardgrain.cpu.relaxation import RELAXED
+from hardgrain.cpu.tiled import relaxed_in_tiles
 
 __all__ = [
     "LAYOUTS", "RELAXED", "candidates", "contact_work", "kinetic_energy", "largest_speed",
-    "load_work", "neighbourhood_max", "overlaps", "round_rows",
+    "load_work", "neighbourhood_max", "overlaps", "relaxed_in_tiles", "round_rows",
 ]  # fmt: skip

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from hardgrain.scene._base import Count
-from hardgrain.solve.iterative import IterativeSolver, relax, sweeping
-from hardgrain.solve.problem import Problem, Solution
+from hardgrain.solve.iterative import IterativeSolver, relax, relax_in_tiles, sweeping
+from hardgrain.solve.problem import Ints, Problem, Solution
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class GaussSeidel(IterativeSolver):
 
     kind: Literal["gauss-seidel"] = "gauss-seidel"
     # in which order contacts are visited
-    order: Literal["random", "drawn", "sequential", "symmetric", "coloured"] = "random"
-    threads: Count | None = None  # cores for the coloured order [1]; default: all
+    order: Literal["random", "drawn", "sequential", "symmetric", "coloured", "tiles"] = "random"
+    threads: Count | None = None  # cores for the coloured order and for tiles [1]; default: all
 
     @property
     def q(self) -> float:
@@ -44,29 +44,35 @@ class GaussSeidel(IterativeSolver):
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve
-        if self.order == "coloured" or self.unbalanced is not None or not own:
+        if self.order in ("coloured", "tiles") or self.unbalanced is not None or not own:
             return None
         return sweeping(self, self.order, seed, dt)
 
     def _solve(
         self, problem: Problem | GlobalForm | LocalForm, seed: int, step: int
     ) -> Solution | MatrixSolution:
-        if self.order != "coloured":
+        if self.order not in ("coloured", "tiles"):
             return relax(self, problem, seed, step, scheme=self.order)
         import numba
 
-        if isinstance(problem, Problem):
-            from hardgrain.cpu.order import colour
-
-            movable = problem.inv_mass.max(axis=1) + problem.inv_inertia.max(axis=1)
-            order, starts = colour(problem.first, problem.second, movable)
-        else:
-            from hardgrain.solve.blocks import by_colour
-
-            order, starts = by_colour(problem.local())
         threads = numba.get_num_threads()
         try:
             numba.set_num_threads(min(self.threads or threads, numba.config.NUMBA_NUM_THREADS))
+            if isinstance(problem, Problem) and self.order == "tiles":
+                return relax_in_tiles(self, problem, seed, step)
+            order, starts = _colours(problem)
             return relax(self, problem, seed, step, stored=order, starts=starts)
         finally:
             numba.set_num_threads(threads)
+
+
+def _colours(problem: Problem | GlobalForm | LocalForm) -> tuple[Ints, Ints]:
+    """Contacts sorted by colour, and where each colour starts."""
+    if isinstance(problem, Problem):
+        from hardgrain.cpu.order import colour
+
+        movable = problem.inv_mass.max(axis=1) + problem.inv_inertia.max(axis=1)
+        return colour(problem.first, problem.second, movable)
+    from hardgrain.solve.blocks import by_colour
+
+    return by_colour(problem.local())

@@ -383,6 +383,8 @@ class ContactDynamics:
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
             backend=BACKENDS[self.settings.backend],
+            radius=model.radius,
+            periodic=model.periodic,
         )
 
 

@@ -83,6 +83,7 @@ Q = {
     "sequential": 1.0,
     "symmetric": 1.0,
     "coloured": 1.0,
+    "tiles": (4.0 * math.sqrt(math.e) - 5.0) / 2.0,
 }
 
 
