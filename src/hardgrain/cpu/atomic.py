@@ -95,10 +95,8 @@ def rest(typing_context, spins):
 
         module, void = builder.module, ir.VoidType()
         if X86:
-            name = "llvm.x86.sse2.pause"
-            builder.call(
-                cgutils.get_or_insert_function(module, ir.FunctionType(void, []), name), []
-            )
+            kind, name = ir.FunctionType(void, []), "llvm.x86.sse2.pause"
+            builder.call(cgutils.get_or_insert_function(module, kind, name), [])
         if POSIX:
             often = builder.and_(args[0], args[0].type(1023))
             with builder.if_then(builder.icmp_unsigned("==", often, args[0].type(1023))):

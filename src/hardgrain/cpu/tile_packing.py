@@ -1,7 +1,7 @@
 """Problems packed tile by tile (`cpu.tiles`) on all threads, with copies of shared bodies.
 
-What a tile writes is its own: contacts, ghosts and copies; bodies that it shares with its neighbours
-are written colour by colour.
+What a tile writes is its own: contacts, ghosts and copies; bodies that it shares with its
+neighbours are written colour by colour.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def heavy_problem(layout, p, plan, given, paths):
     """
     rows, motion = given.rows, given.motion
     h = plan.heavy.size
-    some = room(layout, h, p.b.shape[0])
+    some = room(layout, h, p.b.shape[0] if h > 0 else 0)
     for i in range(motion.velocity.shape[0] if h > 0 else 0):
         if has_levers(p):
             some.r[i] = p.r[i]

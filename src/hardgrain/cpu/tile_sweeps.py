@@ -4,9 +4,9 @@ All sweeps between two looks at the residual are one stretch of work for the thr
 done, tile after tile, stands in a list that is the same for any number of threads: sweep by sweep,
 colour by colour in the order drawn for the sweep. Each thread claims the next tile in the list and
 waits until its neighbours are as far as this tile needs them: those of colours before its own must
-have been visited in this sweep, the others, and itself, in the last one. Tiles are claimed in the order of the
-list, so the first one that is not done never waits, and however few threads there are, and however
-often they are interrupted, the work goes on. No thread waits for all others.
+have been visited in this sweep, the others, and itself, in the last one. Tiles are claimed in the
+order of the list, so the first one that is not done never waits: however few threads there are, and
+however often they are interrupted, the work goes on. No thread waits for all others.
 
 Where a movable body is shared, or contacts belong to no tile, all tiles of a colour end with a
 *closing* that has its own place in the list: it waits for all of them, and the next colour for it.
@@ -180,8 +180,8 @@ def fastest(rows, motion):
 def residual_in_tiles(p, true, true_paths, light, unseen, paths):
     """Residual and residual_rms of a packed problem.
 
-    true: the contacts with copies of movable bodies once more, with the masses that these have; light:
-    (m,) whether a stored row is not one of them.
+    true: the contacts with copies of movable bodies once more, with the masses that these have, and
+    their paths; light: (m,) whether a stored row is not one of them.
     """
     m, h = p.first.size, true.first.size
     of_rows = (m + BLOCK - 1) // BLOCK

@@ -4,8 +4,9 @@ A contact belongs to the tile that its first grain lies in. Its second grain may
 more than half the width w of a tile. So along an axis the contacts of the tile from a to a + w
 touch grains between a − w/2 and a + 3w/2, and those of the next tile but one touch grains from
 a + 3w/2 on: tiles that differ by an even number along every axis, and not all by zero, share no
-grain. They have one *colour*, of which there are 2 along each axis that is cut: four in 2D, eight in 3D. Tiles
-of one colour can be swept at the same time by whoever has time, and no bit shows who it was.
+grain. They have one *colour*, of which there are 2 along each axis that is cut: four in 2D, eight
+in 3D. Tiles of one colour can be swept at the same time by whoever has time, and no bit shows who
+it was.
 
 Tiles are numbered colour by colour. Along an axis their number is even, or one, and cells beyond
 the last begin anew with the first: a tile is then several cells, far from each other, and still no
@@ -20,9 +21,9 @@ copy. When all tiles of the colour are swept, the body takes the mean of their v
     v + (1/C) Σ (C/m) ΔP = v + (1/m) Σ ΔP,
 
 which is exactly what the impulses of all its contacts give, whatever C is. With heavier copies the
-tiles would each push the body as if they were alone, and together too far: the sweeps could diverge. What
-belongs to no tile at all (two shared bodies, or grains farther from each other than half a tile) is
-swept last, one contact after the other.
+tiles would each push the body as if they were alone, and together too far: the sweeps could
+diverge. What belongs to no tile at all (two shared bodies, or grains farther from each other than
+half a tile) is swept last, one contact after the other.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ SAFE = 1e-9
 # larger, tiles of few large grains get wider than they need be.
 SLACK = 0.1
 # [median radius] Grains larger than this are shared bodies if they are few, so that tiles need not
-# be as wide as two of them, and [1] how many are few. Larger tiles are fewer, and threads idle; many
-# shared bodies take time to combine and converge more slowly than ordinary ones.
+# be as wide as two of them, and [1] how many are few. Larger tiles are fewer, and threads idle;
+# many shared bodies take time to combine and converge more slowly than ordinary ones.
 LARGE, FEW = 4.0, 0.01
 # [contacts] Number that a tile has if space can be cut so, and beyond which an axis more is cut. A
 # tile should hold what a core keeps near itself, about 100 kB; far smaller ones spend their time on
@@ -68,7 +69,7 @@ class Tiling(NamedTuple):
     """How space is cut."""
 
     width: NDArray[np.float64]  # (dim,) of a tile [length]
-    count: NDArray[np.int64]  # (dim,) tiles along each axis: one, or an even number
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (dim,) tiles along each axis: one, or an even number
     period: NDArray[np.float64]  # (dim,) count × width where periodic, else zero [length]
 
 

@@ -7,6 +7,8 @@ assembled, and an update costs the same however many contacts there are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from hardgrain.scene._base import Count
@@ -42,6 +44,21 @@ class GaussSeidel(IterativeSolver):
         # 0.98 in sequential order).
         return 0.6 if self.order == "symmetric" else chain.Q[self.order]
 
+    @property
+    def together(self) -> bool:
+        return self.order == "tiles"
+
+    @contextmanager
+    def cores(self) -> Iterator[None]:
+        import numba
+
+        threads = numba.get_num_threads()
+        try:
+            numba.set_num_threads(min(self.threads or threads, numba.config.NUMBA_NUM_THREADS))
+            yield
+        finally:
+            numba.set_num_threads(threads)
+
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve
         if self.order in ("coloured", "tiles") or self.unbalanced is not None or not own:
@@ -53,17 +70,11 @@ class GaussSeidel(IterativeSolver):
     ) -> Solution | MatrixSolution:
         if self.order not in ("coloured", "tiles"):
             return relax(self, problem, seed, step, scheme=self.order)
-        import numba
-
-        threads = numba.get_num_threads()
-        try:
-            numba.set_num_threads(min(self.threads or threads, numba.config.NUMBA_NUM_THREADS))
+        with self.cores():
             if isinstance(problem, Problem) and self.order == "tiles":
                 return relax_in_tiles(self, problem, seed, step)
             order, starts = _colours(problem)
             return relax(self, problem, seed, step, stored=order, starts=starts)
-        finally:
-            numba.set_num_threads(threads)
 
 
 def _colours(problem: Problem | GlobalForm | LocalForm) -> tuple[Ints, Ints]:
