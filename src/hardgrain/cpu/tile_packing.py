@@ -97,6 +97,17 @@ def _(packed):
     return lambda packed: lean
 
 
+def levers(packed):
+    """Lengths of the arms of all bodies; what it gives where there are none is not to be used."""
+
+
+@overload(levers, strict=False)
+def _(packed):
+    if packed.instance_class in (Lean2D, Lean3D):
+        return lambda packed: packed.r
+    return lambda packed: packed.b[0]
+
+
 @jit
 def unset(rows, columns):
     """Room that begins at a cache line."""
@@ -133,7 +144,8 @@ def set_levers(p, plan, rows, t):
     """Write the lengths of arms of the bodies that a tile touches."""
     for s in range(plan.starts[t], plan.starts[t + 1]):
         k = plan.stored[s]
-        p.r[rows.first[k]], p.r[rows.second[k]] = arm_lengths(rows, k)
+        first, second = arm_lengths(rows, k)
+        levers(p)[rows.first[k]], levers(p)[rows.second[k]] = first, second
 
 
 @scalar
@@ -198,7 +210,7 @@ def heavy_problem(layout, p, plan, given, paths):
     some = room(layout, h, p.b.shape[0] if h > 0 else 0)
     for i in range(motion.velocity.shape[0] if h > 0 else 0):
         if has_levers(p):
-            some.r[i] = p.r[i]
+            levers(some)[i] = levers(p)[i]
         pack_body(some, i, motion)
     k, path = np.empty(h, np.int64), np.empty(h)
     for at in range(h):

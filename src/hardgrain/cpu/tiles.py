@@ -18,8 +18,9 @@ from hardgrain.point.tiles import Tiling, make_tiles
 
 __all__ = ["Plan", "plan_tiles", "with_copies"]
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 # [contacts] Sorted at a time. Smaller ones take more room for their counts, larger ones are too few
 # for all threads.
@@ -47,15 +48,21 @@ class Plan(NamedTuple):
 
 
 @pjit
-def sort_into_tiles(tiling, position, shared, first, second, tiles):
-    """Contacts in the order of their tiles, and where these begin; those of none come last."""
-    m = first.size
+def sort_into_tiles(tiling, position, shared, alone, first, second):
+    """Contacts in the order of their tiles, and where these begin; those of none come last.
+
+    alone: (nb,) bodies whose contacts are in no tile.
+    """
+    colours, tiles = colours_of(tiling)
+    m, tiles = first.size, colours * tiles
     blocks = (m + BLOCK - 1) // BLOCK
     tile, count = np.empty(m, np.int32), np.zeros((blocks, tiles + 1), np.int32)
     for b in prange(blocks):
         for k in range(b * BLOCK, min(m, (b + 1) * BLOCK)):
-            t = home(tiling, position, shared, first[k], second[k])
-            tile[k] = t if t >= 0 else tiles
+            tile[k] = tiles
+            if not (alone[first[k]] or alone[second[k]]):
+                t = home(tiling, position, shared, first[k], second[k])
+                tile[k] = t if t >= 0 else tiles
             count[b, tile[k]] += 1
     starts, total = np.empty(tiles + 2, np.int32), 0
     for t in range(tiles + 1):
@@ -181,6 +188,41 @@ def heavy_rows(plan, first, second):
     return found[:h].copy()
 
 
+@scalar
+def mobility(motion, arm, i, k):
+    """Bound on 1/m of a body, and r²/I at the end of its arm of contact k."""
+    push, turn, square = 0.0, 0.0, 0.0
+    for a in range(motion.inv_mass.shape[1]):
+        push, square = max(push, motion.inv_mass[i, a]), square + arm[k, a] ** 2
+    for a in range(motion.inv_inertia.shape[1]):
+        turn = max(turn, motion.inv_inertia[i, a])
+    return push, turn * square
+
+
+@jit
+def too_light(plan, rows, motion, alone):
+    """Mark bodies whose copies would be lighter than what they touch; return if there are any.
+
+    A contact passes on as much momentum in an update as the lighter of its bodies takes. If this is
+    a copy, and not the grain, the body's contacts agree on their shares more slowly than if they
+    were visited one after the other: as many times as it has copies, in the end.
+    """
+    own, others = np.zeros(plan.bodies), np.zeros(plan.bodies)
+    for s in plan.heavy:
+        k = plan.stored[s]
+        i, j = rows.first[k], rows.second[k]
+        w_i, w_j = mobility(motion, rows.arm_first, i, k), mobility(motion, rows.arm_second, j, k)
+        # which of them is shared does not matter: the other one's sums are not read
+        own[i], own[j] = own[i] + w_i[0] + w_i[1], own[j] + w_j[0] + w_j[1]
+        others[i], others[j] = others[i] + w_j[0], others[j] + w_i[0]
+    some = False
+    for c in range(plan.body.size):
+        body = plan.body[c]
+        if plan.weight[c] > 1 and plan.weight[c] * own[body] > others[body]:
+            alone[body] = some = True
+    return some
+
+
 def neighbours(tiling: Tiling) -> Ints:
     """Each tile, and those next to it along axes and diagonals, shape (tiles, k)."""
     axes = [a for a in range(tiling.count.size) if tiling.count[a] > 1]
@@ -209,18 +251,27 @@ def plan_tiles(
 
     shared: (nb,) which bodies lie in no tile, see `hardgrain.point.tiles.shared_bodies`.
     """
+    alone = np.zeros(len(position), np.bool_)
+    found = _planned(given, tiling, position, shared, alone)
+    if found[0].heavy.size and too_light(found[0], given.rows, given.motion, alone):
+        found = _planned(given, tiling, position, shared, alone)
+    return found
+
+
+def _planned(
+    given: Given, tiling: Tiling, position: Floats, shared: Flags, alone: Flags
+) -> tuple[Plan, Ints, Ints]:
+    """The plan in which contacts of the bodies ``alone`` (nb,) are in no tile."""
     rows, motion = given.rows, given.motion
-    colours = 2 ** int(np.count_nonzero(tiling.count > 1))
-    tiles = int(tiling.count.prod())
-    stored, starts = sort_into_tiles(tiling, position, shared, rows.first, rows.second, tiles)
+    stored, starts = sort_into_tiles(tiling, position, shared, alone, rows.first, rows.second)
     who, number = find_copies(stored, starts, shared, rows.first, rows.second)
+    tiles, colours = number.size, 2 ** int(np.count_nonzero(tiling.count > 1))
     copy_start = np.zeros(tiles + 1, np.int32)
     np.cumsum(number, out=copy_start[1:])
     body, weight, leader = (np.zeros(int(copy_start[-1]), np.int32) for _ in range(3))
-    none = np.zeros(0, np.int32)
     plan = Plan(
         stored, starts, colours, tiles // colours, neighbours(tiling), len(position), copy_start,
-        body, weight, leader, none, bool(starts[-1] > starts[-2]),
+        body, weight, leader, np.zeros(0, np.int32), bool(starts[-1] > starts[-2]),
     )  # fmt: skip
     if not body.size:
         return plan, rows.first, rows.second
