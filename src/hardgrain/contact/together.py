@@ -19,6 +19,7 @@ from hardgrain.cpu.contact_blocks import (
     BLOCK,
     Candidates,
     candidate_blocks,
+    closing_blocks,
     fastest_around,
     reaches,
     safe_on_threads,
@@ -80,7 +81,11 @@ def overlooked_together(
         stale = _stale(shapes, listed, place, reach)
     how = (stale, reach, walls, known.turning)
     found = _rows(shapes, listed, place, how, (known.rows, known.feature))
-    return not stale and closes_more(place, known, found, radius.size, False), found
+    if stale:
+        return False, found
+    if known.turning.any():
+        return closes_more(place, known, found, radius.size, False), found
+    return bool(closing_blocks(found.rows, known.rows, place.velocity, dt).any()), found
 
 
 def _rows(shapes: Shapes, listed: Listed, place: Place, how: Any, last: Any) -> Found:

@@ -17,7 +17,14 @@ from hardgrain.cpu.contacts import pair_gap, round_arms, round_sizes
 from hardgrain.kernels import pjit, prange, scalar
 from hardgrain.point.given import Sites
 
-__all__ = ["Candidates", "candidate_blocks", "fastest_around", "reaches", "written"]
+__all__ = [
+    "Candidates",
+    "candidate_blocks",
+    "closing_blocks",
+    "fastest_around",
+    "reaches",
+    "written",
+]
 
 BLOCK = 4096  # pairs or bodies at a time: any number gives the same candidates
 
@@ -185,6 +192,35 @@ def write_block(rows, found, listed, old, bodies, b):
             rows.impulse[k, a] = old.impulse[o, a] if again else 0.0
         for a in range(rows.torque.shape[1]):
             rows.torque[k, a] = old.torque[o, a] if again else 0.0
+
+
+@scalar
+def closes(new, old, velocity, dt, b):
+    """Whether a contact of a block that is not among the old ones closes within the step."""
+    low, high = b * BLOCK, min(new.first.size, (b + 1) * BLOCK)
+    o, found = first_not_before(old, new.first[low], new.second[low]), False
+    for k in range(low, high):
+        i, j = new.first[k], new.second[k]
+        while o < old.first.size and before(old, o, i, j):
+            o += 1
+        if not (o < old.first.size and old.first[o] == i and old.second[o] == j):
+            approach = 0.0
+            for a in range(new.normal.shape[1]):
+                approach += new.normal[k, a] * (velocity[j, a] - velocity[i, a])
+            found |= new.gap[k] + dt * approach < 0.0
+    return found
+
+
+@pjit
+def closing_blocks(new, old, velocity, dt):
+    """Blocks of new contacts with one that closes; as `contact.search.closes_more`.
+
+    It is for walls that do not turn.
+    """
+    some = np.zeros((new.first.size + BLOCK - 1) // BLOCK, np.bool_)
+    for b in prange(some.size):
+        some[b] = closes(new, old, velocity, dt, b)
+    return some
 
 
 @pjit

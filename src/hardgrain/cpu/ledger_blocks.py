@@ -5,6 +5,7 @@ See `cpu.ledger` and `step.rest` for what is summed.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,14 @@ from numpy.typing import NDArray
 from hardgrain.cpu.ledger import overlap, power, squared_speed, turning, twice_energy, work
 from hardgrain.kernels import pjit, prange, scalar
 
-__all__ = ["Bodies", "bodies_in_blocks", "contacts_in_blocks", "midway_in_blocks"]
+__all__ = [
+    "Bodies",
+    "bodies_in_blocks",
+    "contacts_in_blocks",
+    "midway_in_blocks",
+    "net_force",
+    "pace",
+]
 
 Floats = NDArray[np.float64]
 
@@ -133,3 +141,88 @@ def bodies_in_blocks(bodies, some):
             else:
                 total[c] += part[b, c]
     return total
+
+
+@scalar
+def size_of(values, i):
+    """Length of a vector of an array."""
+    square = 0.0
+    for a in range(values.shape[1]):
+        square += values[i, a] ** 2
+    return math.sqrt(square)
+
+
+@scalar
+def kick(velocity, before, inv_mass, i):
+    """Change of the momentum of body i, along axes that it can be pushed along."""
+    square = 0.0
+    for a in range(velocity.shape[1]):
+        if inv_mass[i, a] > 0.0:
+            square += ((velocity[i, a] - before[i, a]) / inv_mass[i, a]) ** 2
+    return math.sqrt(square)
+
+
+@pjit
+def net_force(velocity, before, inv_mass, impulse):
+    """As `solve.problem.net_force`."""
+    m, n = impulse.shape[0], velocity.shape[0]
+    blocks, more = (m + BLOCK - 1) // BLOCK, (n + BLOCK - 1) // BLOCK
+    part, most = np.zeros((blocks, 2)), np.zeros(more)
+    for b in prange(blocks):
+        for k in range(b * BLOCK, min(m, (b + 1) * BLOCK)):
+            size = size_of(impulse, k)
+            part[b, 0] += size
+            part[b, 1] += size != 0.0
+    for b in prange(more):
+        for i in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
+            change = kick(velocity, before, inv_mass, i)
+            if not change <= most[b]:  # lets NaN through
+                most[b] = change
+    total, loaded, largest = 0.0, 0.0, 0.0
+    for b in range(blocks):
+        total += part[b, 0]
+        loaded += part[b, 1]
+    for b in range(more):
+        if not most[b] <= largest:
+            largest = most[b]
+    return largest * loaded / total if loaded > 0.0 else 0.0
+
+
+@scalar
+def change_of(a, b, i):
+    """Square of the difference of two vectors."""
+    square = 0.0
+    for k in range(a.shape[1]):
+        square += (a[i, k] - b[i, k]) ** 2
+    return square
+
+
+@scalar
+def held(values, inverse, i):
+    """Square of what a vector has along axes that nothing can push it along."""
+    square = 0.0
+    for k in range(values.shape[1]):
+        if inverse[i, k] == 0.0:
+            square += values[i, k] ** 2
+    return square
+
+
+@pjit
+def pace(before, velocity, spin_before, spin, radius, inv_mass, inv_inertia):
+    """As `step.loads.pace`, where no wall turns."""
+    n = before.shape[0]
+    blocks = (n + BLOCK - 1) // BLOCK
+    part = np.zeros((blocks, 4))
+    for b in prange(blocks):
+        for i in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
+            part[b, 0] = max(part[b, 0], change_of(velocity, before, i))
+            part[b, 1] = max(part[b, 1], held(before, inv_mass, i))
+            if i < radius.size:
+                r2 = radius[i] ** 2
+                part[b, 2] = max(part[b, 2], r2 * change_of(spin, spin_before, i))
+                part[b, 3] = max(part[b, 3], r2 * held(spin_before, inv_inertia, i))
+    most = np.zeros(4)
+    for b in range(blocks):
+        for c in range(4):
+            most[c] = max(most[c], part[b, c])
+    return math.sqrt(most[0]) + math.sqrt(most[2]), math.sqrt(most[1]) + math.sqrt(most[3])

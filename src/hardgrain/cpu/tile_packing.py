@@ -10,7 +10,7 @@ import numpy as np
 
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.cpu.kinds import pack_body, pack_contact, start, unpack_body, unpack_contact
-from hardgrain.cpu.packing import arm_lengths, ghostly, lines
+from hardgrain.cpu.packing import arm_lengths, ghostly
 from hardgrain.kernels import jit, overload, pjit, prange, scalar
 from hardgrain.point.full_2d import Full2D
 from hardgrain.point.full_3d import Full3D
@@ -66,11 +66,11 @@ def _(layout, m, bodies):
 
     def lean(layout, m, bodies):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
-        return kind(first, second, unset(m, columns), lines(bodies, wide), np.zeros(bodies))
+        return kind(first, second, unset(m, columns), unset(bodies, wide), np.zeros(bodies))
 
     def full(layout, m, bodies):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
-        return kind(first, second, unset(m, columns), lines(bodies, wide))
+        return kind(first, second, unset(m, columns), unset(bodies, wide))
 
     return lean if kind in (Lean2D, Lean3D) else full
 
@@ -97,15 +97,30 @@ def _(packed):
     return lambda packed: lean
 
 
-def levers(packed):
-    """Lengths of the arms of all bodies; what it gives where there are none is not to be used."""
+def set_lever(packed, i, length):
+    """Write the length of the arms of a body, where bodies carry it."""
 
 
-@overload(levers, strict=False)
-def _(packed):
+@overload(set_lever, strict=False)
+def _(packed, i, length):
+    def lean(packed, i, length):
+        packed.r[i] = length
+
+    def full(packed, i, length):
+        pass
+
+    return lean if packed.instance_class in (Lean2D, Lean3D) else full
+
+
+def lever(packed, i):
+    """Length of the arms of a body; zero where bodies do not carry it."""
+
+
+@overload(lever, strict=False)
+def _(packed, i):
     if packed.instance_class in (Lean2D, Lean3D):
-        return lambda packed: packed.r
-    return lambda packed: packed.b[0]
+        return lambda packed, i: packed.r[i]
+    return lambda packed, i: 0.0
 
 
 @jit
@@ -117,15 +132,24 @@ def unset(rows, columns):
 
 
 @pjit
-def count_ghosts(plan, rows, motion, dt):
+def ghostly_bodies(motion):
+    """Bodies that turn though nothing can push them, shape (nb,)."""
+    found = np.zeros(motion.velocity.shape[0], np.bool_)
+    for i in prange(found.size):
+        found[i] = ghostly(motion, i)
+    return found
+
+
+@pjit
+def count_ghosts(plan, second, width, turning, dt):
     """Where the ghosts of each tile begin, for contacts that need one; (dt/d)² of stored rows."""
     tiles = plan.starts.size - 1
     base, paths = np.zeros(tiles + 1, np.int64), np.empty(plan.stored.size)
     for t in prange(tiles):
         number = 0
         for s in range(plan.starts[t], plan.starts[t + 1]):
-            number += ghostly(motion, rows.second[plan.stored[s]])
-            paths[s] = (dt / rows.width[plan.stored[s]]) ** 2
+            number += turning[second[plan.stored[s]]]
+            paths[s] = (dt / width[plan.stored[s]]) ** 2
         base[t + 1] = number
     for t in range(tiles):
         base[t + 1] += base[t]
@@ -145,35 +169,50 @@ def set_levers(p, plan, rows, t):
     for s in range(plan.starts[t], plan.starts[t + 1]):
         k = plan.stored[s]
         first, second = arm_lengths(rows, k)
-        levers(p)[rows.first[k]], levers(p)[rows.second[k]] = first, second
+        set_lever(p, rows.first[k], first)
+        set_lever(p, rows.second[k], second)
 
 
 @scalar
-def pack_tile(p, plan, given, ghost, t):
-    """Fill the rows of a tile; its ghosts begin at row ``ghost``."""
+def pack_row(p, i, motion):
+    """Fill the row of a body, a copy or a ghost, which is given its velocity by its contact."""
+    for a in range(p.b.shape[1]):
+        p.b[i, a] = 0.0
+    if i < motion.velocity.shape[0]:
+        pack_body(p, i, motion)
+
+
+@scalar
+def pack_tile(p, plan, given, ghosts, t):
+    """Fill the rows of a tile; ghosts: which bodies need them, and where those of tiles begin."""
+    turning, begin = ghosts
+    ghost = given.motion.velocity.shape[0] + begin[t]
     for s in range(plan.starts[t], plan.starts[t + 1]):
         k = plan.stored[s]
         p.first[s], p.second[s] = given.rows.first[k], given.rows.second[k]
-        if has_levers(p) and ghostly(given.motion, given.rows.second[k]):
+        if has_levers(p) and turning[given.rows.second[k]]:
             p.second[s] = ghost
             ghost += 1
         pack_contact(p, s, k, given.rows, given.motion, given.laws, given.dt, given.remove_overlaps)
 
 
 @pjit
-def fill(p, plan, rows, motion, laws, dt, remove_overlaps, ghost_base):
-    """Fill the rows of a packed problem, without giving bodies the impulses they start from."""
-    bodies, every = motion.velocity.shape[0], plan.starts.size - 1
+def fill(p, plan, rows, motion, laws, how, turning, ghost_base):
+    """Fill the rows of a packed problem, without giving bodies the impulses they start from.
+
+    how: dt and whether overlaps are removed; turning, ghost_base: see `pack_tile`.
+    """
+    every = plan.starts.size - 1
     if has_levers(p):
         for colour in range(plan.colours):
             for t in prange(colour * plan.tiles, (colour + 1) * plan.tiles):
                 set_levers(p, plan, rows, t)
         set_levers(p, plan, rows, every - 1)
-    for i in prange(bodies):
-        pack_body(p, i, motion)
+    for i in prange(p.b.shape[0]):
+        pack_row(p, i, motion)
     for t in prange(every):
-        given = Given(rows, motion, laws, dt, remove_overlaps)
-        pack_tile(p, plan, given, bodies + ghost_base[t], t)
+        given = Given(rows, motion, laws, how[0], how[1])
+        pack_tile(p, plan, given, (turning, ghost_base), t)
 
 
 @pjit
@@ -208,10 +247,10 @@ def heavy_problem(layout, p, plan, given, paths):
     rows, motion = given.rows, given.motion
     h = plan.heavy.size
     some = room(layout, h, p.b.shape[0] if h > 0 else 0)
-    for i in range(motion.velocity.shape[0] if h > 0 else 0):
-        if has_levers(p):
-            levers(some)[i] = levers(p)[i]
-        pack_body(some, i, motion)
+    for i in range(some.b.shape[0]):
+        if i < motion.velocity.shape[0]:
+            set_lever(some, i, lever(p, i))
+        pack_row(some, i, motion)
     k, path = np.empty(h, np.int64), np.empty(h)
     for at in range(h):
         s = plan.heavy[at]

@@ -13,6 +13,7 @@ from hardgrain.cpu.sweep import change_blocks, met, next_check
 from hardgrain.cpu.tile_packing import (
     count_ghosts,
     fill,
+    ghostly_bodies,
     give_impulses,
     heavy_problem,
     packing_room,
@@ -45,9 +46,12 @@ class Relaxing:
         copied = with_copies(given, plan, first, second)
         m = given.rows.first.size
         self.plan = plan
-        ghosts, self.paths = count_ghosts(plan, copied.rows, copied.motion, given.dt)
+        rows, motion, laws, dt, remove_overlaps = copied
+        turning = ghostly_bodies(motion)
+        ghosts, self.paths = count_ghosts(plan, rows.second, rows.width, turning, dt)
         self.packed = packing_room(layout, plan, copied, ghosts)
-        fill(self.packed, plan, *copied, ghosts)
+        how_far = dt, remove_overlaps
+        fill(self.packed, plan, rows, motion, laws, how_far, turning, ghosts)
         self.sums = np.zeros((plan.body.size, 6))
         self.heavy = heavy_problem(layout, self.packed, plan, given, self.paths)
         self.light = np.zeros(0, np.bool_)

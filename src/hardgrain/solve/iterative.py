@@ -119,11 +119,13 @@ def _relax_step(
     until = _until(solver, solver.cutoff * problem.dt, 0.0)
     how = Sweeping(loops.visits, until, stored, loops.starts, loops.relaxation)
     relaxed = backend.RELAXED[problem.lean, problem.dim]
-    return _solution(problem, relaxed(problem.given, how, loops.visits.step), began)
+    found = relaxed(problem.given, how, loops.visits.step)
+    return _solution(problem, found, began, problem.unbalanced(found[0], found[2]))
 
 
 def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: int) -> Solution:
     """Cut space into tiles, pack the problem tile by tile, sweep, unpack."""
+    from hardgrain.cpu.ledger_blocks import net_force
     from hardgrain.point.tiles import cut, shared_bodies
 
     backend: Any = import_module(problem.backend)
@@ -140,7 +142,8 @@ def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: i
     found = backend.relaxed_in_tiles(
         (problem.lean, problem.dim), problem.given, how, (problem.position, shared, tiling)
     )
-    return _solution(problem, found, began)
+    left = net_force(found[0], problem.velocity_before, problem.inv_mass, found[2])
+    return _solution(problem, found, began, left)
 
 
 def _radii(problem: Problem) -> Floats:
@@ -151,13 +154,15 @@ def _radii(problem: Problem) -> Floats:
     return reach
 
 
-def _solution(problem: Problem, found: tuple[Any, ...], began: float) -> Solution:
+def _solution(
+    problem: Problem, found: tuple[Any, ...], began: float, unbalanced: float
+) -> Solution:
     """What a backend found, as a solution; began: when the solver did [s]."""
     velocity, spin, impulse, torque, sweeps, met, worst, rms = found
     stage = Stage("sweeps", sweeps, worst, time.perf_counter() - began)
     return Solution(
         velocity, spin, impulse, torque, sweeps, met, worst, rms,
-        problem.unbalanced(velocity, impulse), (stage,) if problem.first.size else (),
+        unbalanced, (stage,) if problem.first.size else (),
     )  # fmt: skip
 
 

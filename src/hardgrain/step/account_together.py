@@ -49,10 +49,11 @@ def account_together(
     out.wall_work[s] = wall_work(
         mean_v, v, now.spin, w.inv_mass, out.wall_force[s], out.wall_torque[s], dt
     )
-    out.paces[s] = pace(
-        before.velocity, free[0], before.spin, free[1], before.position, w.shapes.radius,
-        w.inv_mass, w.inv_inertia,
-    )  # fmt: skip
+    speeds, r = (before.velocity, free[0], before.spin, free[1]), w.shapes.radius
+    if before.spin[r.size :].any():  # walls that turn sweep grains along
+        out.paces[s] = pace(*speeds, before.position, r, w.inv_mass, w.inv_inertia)
+    else:
+        out.paces[s] = sums.pace(*speeds, r, w.inv_mass, w.inv_inertia)
     speed = math.sqrt(2.0 * kinetic / total) if total > 0.0 else 0.0
     if bearing < total < 2.0 * bearing:
         speed = math.sqrt(b[sums.ENERGY] / bearing)
