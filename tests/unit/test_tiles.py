@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -277,13 +278,14 @@ def test_the_residual_is_that_of_the_true_masses(problem: Problem) -> None:
 
 
 def test_tiles_converge_to_what_other_orders_do(problem: Problem) -> None:
-    rule = {"stop": "residual", "tolerance": 1e-9, "sweeps": 30_000}
+    # rolling resistance converges slowly, in any order
+    rule = {"stop": "residual", "tolerance": 1e-9 if problem.lean else 1e-5, "sweeps": 30_000}
     one, other = solve(problem, **rule), hg.GaussSeidel(**rule).solve(problem, seed=1, step=7)
     assert one.converged
     assert other.converged
     # no worse than random order, up to chance: which mode is slowest does not depend on the order
     assert one.sweeps <= 1.5 * other.sweeps
-    if problem.laws.shape and problem.lean:
+    if problem.lean:
         # Velocities of these loose grains are unique where friction is one number.
         np.testing.assert_allclose(one.velocity, other.velocity, atol=1e-5)
 
@@ -350,6 +352,20 @@ def test_a_run_in_tiles_conserves_and_is_told_as_any_other() -> None:
             sims.append([sim.step() for _ in range(5)])
     for one, other in zip(*sims):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_a_resumed_run_has_the_same_bits(tmp_path: Path) -> None:
+    """Tiles follow from where grains are, not from what a run did before."""
+    solver = hg.GaussSeidel(order="tiles", sweeps=10, threads=1)
+    keys: dict[str, Any] = {"dt": 0.05, "solver": solver, "seed": 1}
+    whole = hg.Simulation(scene(2, piston=5.0), **keys)
+    whole.run(until=8, output=tmp_path / "whole.h5", every=4)
+    hg.Simulation(scene(2, piston=5.0), **keys).run(until=4, output=tmp_path / "two.h5", every=4)
+    resumed, _ = hg.Simulation.resume(tmp_path / "two.h5", until=8)
+    assert resumed.state.step == 8
+    for name in ("position", "velocity", "spin"):
+        assert np.array_equal(getattr(resumed.state, name), getattr(whole.state, name)), name
+    assert np.array_equal(resumed.state.contacts.impulse, whole.state.contacts.impulse)
 
 
 def test_contacts_found_together_are_those_found_alone() -> None:
