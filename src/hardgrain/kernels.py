@@ -242,7 +242,9 @@ def pjit(function: F) -> F:
     """Like `jit`, with `numba.prange` loops spread over the threads.
 
     Numba spreads array expressions too, `a.sum()` among them, and adds up by threads. For the same
-    bits on any number of them, sums over a kernel's parts are plain loops.
+    bits on any number of them, sums over a kernel's parts are plain loops. What a `prange` loop
+    itself writes into the arrays of a record is lost; functions that it calls may write there. It
+    can be given no record that holds another one.
     """
     return _kernel(function, parallel=True)
 

@@ -178,8 +178,26 @@ def coloured_3d() -> Scenario:
     return _crowd(3, [12, 12, 12], stop="local", tolerance=1e-9, contacts=[law])
 
 
-def _crowd(dim: int, cells: list[int], stop: Any, tolerance: float, **scene: Any) -> Scenario:
+def tiles_2d() -> Scenario:
+    """Disks in tiles under a heavy piston, which many tiles share."""
+    press = hg.Piston(mass=500.0, force=50.0)
+    box = hg.Box(min=[0, 0], max=[50, 50], pistons={"top": press})
+    return _crowd(2, [50, 50], stop="residual", tolerance=1e-6, order="tiles", walls=[box])
+
+
+def tiles_3d() -> Scenario:
+    """Spheres in tiles, with every law, along a period."""
+    law = hg.ContactLaw(friction=0.5, friction_dynamic=0.4, rolling=0.1, torsion=0.1)
+    floor = hg.Plane(point=[0, 0, 0], normal=[0, 0, 1])
+    crowd = {"periodic": {"x": (0, 12), "y": (0, 12)}, "walls": [floor], "contacts": [law]}
+    return _crowd(3, [12, 12, 12], stop="local", tolerance=1e-9, order="tiles", **crowd)
+
+
+def _crowd(
+    dim: int, cells: list[int], stop: Any, tolerance: float, order: Any = "coloured", **scene: Any
+) -> Scenario:
     corner = [0.0] * dim
+    scene = {"walls": [hg.Box(min=corner, max=cells)], **scene}
     return Scenario(
         scene=hg.Scene(
             dimension=dim,
@@ -191,11 +209,10 @@ def _crowd(dim: int, cells: list[int], stop: Any, tolerance: float, **scene: Any
                     speed=0.5,
                 )
             ],
-            walls=[hg.Box(min=corner, max=cells)],
             **scene,
         ),
         dt=0.01,
-        solver=hg.GaussSeidel(order="coloured", sweeps=12, stop=stop, tolerance=tolerance),
+        solver=hg.GaussSeidel(order=order, sweeps=12, stop=stop, tolerance=tolerance),
         output=Output(every=4),
         **until(8),
     )
@@ -340,6 +357,8 @@ CASES = {
         plates_3d,
         coloured_2d,
         coloured_3d,
+        tiles_2d,
+        tiles_3d,
         polygons_2d,
         boxes_3d,
     )

@@ -61,9 +61,9 @@ def test_another_seed_is_another_run() -> None:
     assert ends[0] == ends[2] != ends[1]
 
 
-@pytest.mark.parametrize("name", ["coloured_2d", "coloured_3d"])
+@pytest.mark.parametrize("name", ["coloured_2d", "coloured_3d", "tiles_2d", "tiles_3d"])
 def test_threads_do_not_show(name: str, tmp_path: Path) -> None:
-    """Coloured order on one thread, on two, and where Numba has but one."""
+    """Colours and tiles on one thread, on two, and where Numba has but one."""
     two = run(name, tmp_path / "two.h5", '{"threads": 2}', NUMBA_NUM_THREADS="2")
     for changes, threads in (('{"threads": 1}', "2"), ("{}", "1")):
         path = tmp_path / f"{threads}{len(changes)}.h5"

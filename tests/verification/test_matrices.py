@@ -310,7 +310,7 @@ def test_any_matrix_symmetric_or_not(dim, odd):
 
 # The loop over colours is the same in 2D, where compiling it would take longer than all else here.
 @pytest.mark.parametrize(("dim", "order"), [
-    *product([2, 3], ["random", "drawn", "sequential", "symmetric"]), (3, "coloured"),
+    *product([2, 3], ["random", "drawn", "sequential", "symmetric"]), (3, "coloured"), (3, "tiles"),
 ])  # fmt: skip
 def test_every_order_and_jacobi_agree_where_velocities_are_unique(dim, order):
     problem = one_step("frictionless", dim)

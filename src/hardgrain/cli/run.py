@@ -24,7 +24,7 @@ Threads = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Cores for the coloured order; the result does not depend on it. Default: all.",
+        help="Cores for the orders tiles and coloured; no result depends on it. Default: all.",
     ),
 ]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.core.model import Floats, Ints
+from hardgrain.core.model import Contacts, Floats, Ints
 
-__all__ = ["surface_velocity", "torque", "turning"]
+__all__ = ["closing", "surface_velocity", "torque", "turning"]
 
 
 def torque(arm: Floats, force: Floats) -> Floats:
@@ -33,3 +33,11 @@ def surface_velocity(velocity: Floats, spin: Floats, body: Ints, arm: Floats) ->
     """v + ω × arm of the bodies that are named, one for each arm, shape (m, dim)."""
     there: Floats = velocity[body] + turning(spin[body], arm)
     return there
+
+
+def closing(contacts: Contacts, velocity: Floats, spin: Floats) -> Floats:
+    """Normal velocities of the contact points, for velocities and spins of bodies, shape (m,)."""
+    v = surface_velocity(velocity, spin, contacts.second, contacts.arm_second)
+    v -= surface_velocity(velocity, spin, contacts.first, contacts.arm_first)
+    speed: Floats = np.einsum("ka,ka->k", v, contacts.normal)
+    return speed

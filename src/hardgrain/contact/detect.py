@@ -15,6 +15,7 @@ from hardgrain.contact.points import NarrowPhase
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
+from hardgrain.contact.together import find_together, overlooked_together
 from hardgrain.core import lawtable
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.contacts import candidates
@@ -36,6 +37,7 @@ class Detector:
     def __init__(self, model: Model, dt: float) -> None:
         self.model = model
         self.dt = dt
+        self.together = False  # whether all threads look for contacts; of round grains alone
         self._pairs = PairList(model)
         holds = model.law_table[:, lawtable.COHESION] > 0.0
         bonds = np.where(holds, model.law_table[:, lawtable.COHESION_RANGE], 0.0)
@@ -69,7 +71,8 @@ class Detector:
         while True:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
-            found = find(self.shapes, self.listed, place, old.rows, old.feature)
+            search = find_together if self.together and self.model.round else find
+            found = search(self.shapes, self.listed, place, old.rows, old.feature)
             if not found.stale:
                 self._found = found
                 return self._contacts(state, found)
@@ -92,7 +95,8 @@ class Detector:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
             known = self._found._replace(rows=contacts.rows, feature=contacts.feature)
-            closes, found = overlooked(self.shapes, self.listed, place, known, spread)
+            look = overlooked_together if self.together and self.model.round else overlooked
+            closes, found = look(self.shapes, self.listed, place, known, spread)
             if not found.stale:
                 break
             self.renew(state, found.reach)

@@ -6,6 +6,10 @@ which rows), `order` (permutations and colours), `sweep` (one contact after anot
 all threads, or all at once; the residual and the stopping rules), `relaxation` (all of a step's
 contacts), `blocks` (problems given as matrices) and `ledger`.
 
+On all threads: `tiles` (which contacts belong to which tile of space), `tile_packing`,
+`tile_sweeps` and `tiled` (all of a step's contacts, tile by tile), `contact_blocks`,
+`ledger_blocks` and `motion_blocks` (the rest of a step); `atomic` has what threads tell each other.
+
 Another backend is a package with the same functions, named in `hardgrain.step.backend`.
 """
 
@@ -19,8 +23,9 @@ from hardgrain.cpu.ledger import (
 )
 from hardgrain.cpu.packing import LAYOUTS
 from hardgrain.cpu.relaxation import RELAXED
+from hardgrain.cpu.tiled import relaxed_in_tiles
 
 __all__ = [
     "LAYOUTS", "RELAXED", "candidates", "contact_work", "kinetic_energy", "largest_speed",
-    "load_work", "neighbourhood_max", "overlaps", "round_rows",
+    "load_work", "neighbourhood_max", "overlaps", "relaxed_in_tiles", "round_rows",
 ]  # fmt: skip

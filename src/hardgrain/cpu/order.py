@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 _random = make_random(scalar)
-sweep_key, below = _random.sweep_key, _random.below
+sweep_key, below, random_bits = _random.sweep_key, _random.below, _random.random_bits
 
 
 @jit

@@ -7,6 +7,8 @@ drawn       Every visit draws one of all contacts anew. A sweep is as many visit
 sequential  Contacts are visited by body numbers.
 symmetric   Sweeps go forwards and backwards in alternation.
 coloured    Contacts are visited by colours, such that no two of one colour share a movable body.
+tiles       Every sweep visits the tiles of space by their colours, which are permuted for it, and
+            in each tile the contacts in a fresh permutation (`hardgrain.point.tiles`).
 
 Random numbers come from a generator without state, keyed by seed, step and sweep, so that every
 backend draws the same ones, whatever it drew before.

@@ -14,13 +14,13 @@ from hardgrain.point.order import Visits
 from hardgrain.point.stopping import Until
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.scene._base import Count, NotNegative, Positive
-from hardgrain.solve.problem import Ints, Problem, Solution, Stage
+from hardgrain.solve.problem import Floats, Ints, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
 
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
-__all__ = ["IterativeSolver", "relax", "sweeping"]
+__all__ = ["IterativeSolver", "relax", "relax_in_tiles", "sweeping"]
 
 
 class IterativeSolver(Solver):
@@ -119,13 +119,50 @@ def _relax_step(
     until = _until(solver, solver.cutoff * problem.dt, 0.0)
     how = Sweeping(loops.visits, until, stored, loops.starts, loops.relaxation)
     relaxed = backend.RELAXED[problem.lean, problem.dim]
-    velocity, spin, impulse, torque, sweeps, met, worst, rms = relaxed(
-        problem.given, how, loops.visits.step
+    found = relaxed(problem.given, how, loops.visits.step)
+    return _solution(problem, found, began, problem.unbalanced(found[0], found[2]))
+
+
+def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: int) -> Solution:
+    """Cut space into tiles, pack the problem tile by tile, sweep, unpack."""
+    from hardgrain.cpu.ledger_blocks import net_force
+    from hardgrain.point.tiles import cut, shared_bodies
+
+    backend: Any = import_module(problem.backend)
+    began = time.perf_counter()
+    radius, period = problem.radius, problem.periodic
+    if radius is None:
+        radius = _radii(problem)
+    if period is None:
+        period = np.zeros(problem.dim)
+    shared, largest = shared_bodies(radius, len(problem.position))
+    tiling = cut(problem.position[: radius.size], largest, period, problem.first.size)
+    until = _until(solver, solver.cutoff * problem.dt, 0.0)
+    how = Sweeping(Visits(order.RANDOM, seed, step), until)
+    found = backend.relaxed_in_tiles(
+        (problem.lean, problem.dim), problem.given, how, (problem.position, shared, tiling)
     )
+    left = net_force(found[0], problem.velocity_before, problem.inv_mass, found[2])
+    return _solution(problem, found, began, left)
+
+
+def _radii(problem: Problem) -> Floats:
+    """How far the contacts of each body lie from its centre, at most; shape (nb,)."""
+    reach: Floats = np.zeros(len(problem.position))
+    np.maximum.at(reach, problem.first, np.linalg.norm(problem.arm_first, axis=1))
+    np.maximum.at(reach, problem.second, np.linalg.norm(problem.arm_second, axis=1))
+    return reach
+
+
+def _solution(
+    problem: Problem, found: tuple[Any, ...], began: float, unbalanced: float
+) -> Solution:
+    """What a backend found, as a solution; began: when the solver did [s]."""
+    velocity, spin, impulse, torque, sweeps, met, worst, rms = found
     stage = Stage("sweeps", sweeps, worst, time.perf_counter() - began)
     return Solution(
         velocity, spin, impulse, torque, sweeps, met, worst, rms,
-        problem.unbalanced(velocity, impulse), (stage,) if problem.first.size else (),
+        unbalanced, (stage,) if problem.first.size else (),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -62,6 +63,15 @@ class Solver(Spec):
     def at_once(self) -> bool:
         """Whether forces reach all contacts within a step, however many there are."""
         return False
+
+    @property
+    def together(self) -> bool:
+        """Whether all threads share the work of each step."""
+        return False
+
+    def cores(self) -> AbstractContextManager[object]:
+        """Within the context, as many threads share what is shared among threads as it says."""
+        return nullcontext()
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         """How it sweeps, if a step is nothing but sweeps over contacts one after the other."""

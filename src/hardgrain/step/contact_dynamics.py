@@ -28,15 +28,17 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hardgrain.contact.arms import surface_velocity
+from hardgrain.contact.arms import closing
 from hardgrain.contact.detect import Detector
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.inertia import kicked, rotate, turn
+from hardgrain.cpu.motion_blocks import kicked_together, moved_together
 from hardgrain.errors import RunError
 from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
@@ -51,6 +53,7 @@ from hardgrain.step.account import (
     World,
     account,
 )
+from hardgrain.step.account_together import account_together
 from hardgrain.step.backend import BACKENDS
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
@@ -106,6 +109,8 @@ class ContactDynamics:
         seen = self._glue.bodies.size or self.settings.geometry == "end" or self.model.rule
         known = isinstance(solver, Solver) and not seen
         self._sweeping = solver.sweeping(self.dt, self.seed) if known else None
+        self._together = known and solver.together
+        self.detector.together = self._together
 
     def advance(self, state: State) -> StepReport:
         """One step."""
@@ -114,7 +119,8 @@ class ContactDynamics:
     def march(self, state: State, pause: Pause) -> Stride:
         """Make steps until there is a reason to pause, at least one."""
         if self._sweeping is None:
-            return self._step(state)
+            with self.solver.cores() if self._together else nullcontext():
+                return self._step(state)
         if not self._loads.steady:
             pause = pause._replace(steps=1)
         pause = pause._replace(strict=self.solver.on_cap == "error")
@@ -184,8 +190,9 @@ class ContactDynamics:
         moving = Moving(state.position, state.velocity, state.spin, state.orientation)
         self._glue.carry(state.position, state.velocity, state.spin)
         force, torque = self._loads.at(state)
-        free_velocity = kicked(state.velocity, model.inv_mass, force, dt)
-        free_spin = kicked(state.spin, model.inv_inertia, torque, dt)
+        push = kicked_together if self._together else kicked
+        free_velocity = push(state.velocity, model.inv_mass, force, dt)
+        free_spin = push(state.spin, model.inv_inertia, torque, dt)
         self._glue.carry(state.position, free_velocity, free_spin)
         contacts, solution, sweeps = self._solve(state, free_velocity, free_spin)
         position, settled = state.position, True
@@ -199,7 +206,7 @@ class ContactDynamics:
             borne = contacts
             if self._glue.bodies.size:
                 borne = self._glue.contacts(position, contacts)[0]
-            known = account(
+            known = (account_together if self._together else account)(
                 self._world(model, force, torque, model.inv_inertia), moving,
                 (free_velocity, free_spin),
                 Solved(
@@ -318,7 +325,7 @@ class ContactDynamics:
                 self._move(ahead, solution.velocity, solution.spin.copy())
                 position = ahead.position
                 contacts = self.detector.moved(ahead, start)
-                contacts.gap -= before + dt * _closing(contacts, solution)
+                contacts.gap -= before + dt * closing(contacts, solution.velocity, solution.spin)
                 contacts.impulse, contacts.torque = solution.impulse, solution.torque
             with self.seconds.of("solve"):
                 last, solution = (
@@ -338,6 +345,9 @@ class ContactDynamics:
 
     def _move(self, state: State, velocity: Floats, spin: Floats) -> None:
         """Move and turn all bodies by one step, which may change their spin."""
+        if self._together and not len(self.model.moments):
+            moved_together(state.position, state.orientation, velocity, spin, self.dt)
+            return
         before = state.position.copy() if self._glue.bodies.size else state.position
         move(state.position, velocity, self.dt)
         if len(self.model.moments):
@@ -383,13 +393,6 @@ class ContactDynamics:
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
             backend=BACKENDS[self.settings.backend],
+            radius=model.radius,
+            periodic=model.periodic,
         )
-
-
-def _closing(contacts: Contacts, solution: Solution) -> Floats:
-    """Normal velocities of the contact points, shape (m,)."""
-    c, s = contacts, solution
-    v = surface_velocity(s.velocity, s.spin, c.second, c.arm_second)
-    v -= surface_velocity(s.velocity, s.spin, c.first, c.arm_first)
-    speed: Floats = np.einsum("ka,ka->k", v, contacts.normal)
-    return speed

@@ -76,6 +76,11 @@ __all__ = [
 # contacts changes the errors by (B − 1)/M on average, whatever was visited before; draws are
 # independent, so the averages of visits multiply, and M of them leave (1 + (B − 1)/M)^M, for long
 # chains exp(B − 1). Nothing here is special to a chain, as it is for random sweeps.
+# In tiles a sweep hands a change on over r contacts, r + 1 in a row, if these come in their order:
+# by chance, 1/(r + 1)!, if they lie in one tile; if a of them lie in one and b in the next, 1/2 for
+# the tiles and 1/(a! b!) for the contacts in them. With L contacts of the chain in a tile this
+# gives 0.820 for L = 2, 0.811 for 5, 0.804 for 10, and in the end that of random sweeps, which
+# stands for all.
 Q = {
     "parallel": 0.5,
     "random": (4.0 * math.sqrt(math.e) - 5.0) / 2.0,
@@ -83,6 +88,7 @@ Q = {
     "sequential": 1.0,
     "symmetric": 1.0,
     "coloured": 1.0,
+    "tiles": (4.0 * math.sqrt(math.e) - 5.0) / 2.0,
 }
 
 
@@ -291,9 +297,9 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
     """The rate µ: on average a sweep shrinks a mode's distance to the solution by 1 − µ [1].
 
     parallel: each impulse becomes the mean of its neighbours', so 1 − µ = cos kd. random: that
-    change, handed on over r contacts with probability 1/(r+1)! (A2). drawn: the parallel
-    change, visit by visit, 1 − µ = exp(cos kd − 1). sequential, coloured: 1 − µ = cos² kd, as for
-    Gauss–Seidel on Poisson's equation. symmetric: not known in closed form.
+    change, handed on over r contacts with probability 1/(r+1)! (A2); tiles: as random, to 3 %.
+    drawn: the parallel change, visit by visit, 1 − µ = exp(cos kd − 1). sequential, coloured:
+    1 − µ = cos² kd, as for Gauss–Seidel on Poisson's equation. symmetric: not known in closed form.
     """
     kd = np.asarray(k, dtype=float) * diameter
     parallel = 2.0 * np.sin(0.5 * kd) ** 2  # 1 − cos kd, exact also for the longest waves
@@ -303,9 +309,9 @@ def relaxation_rate(k: Any, diameter: float = 1.0, order: str = "random") -> Any
         return (-np.expm1(-parallel))[()]
     if order in ("sequential", "coloured"):
         return (np.sin(kd) ** 2)[()]
-    if order != "random":
+    if order not in ("random", "tiles"):
         raise InputError(
-            f"order is {order!r}; give parallel, random, drawn, sequential or coloured"
+            f"order is {order!r}; give parallel, random, tiles, drawn, sequential or coloured"
         )
     r = np.arange(1, 20)
     share = 0.5**r / np.array([math.factorial(n + 1) for n in r], dtype=float)

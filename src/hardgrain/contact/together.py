@@ -1,0 +1,115 @@
+"""The search for contacts of `contact.search` on all threads, for round grains.
+
+The rules are the same; a step is seen by Python, which calls the loops one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hardgrain.contact.pairs import place_walls, turning_speed
+from hardgrain.contact.search import NEAR, Found, Place, closes_more, travels
+from hardgrain.contact.shapes import Listed, Shapes
+from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.geometry import Floats, Ints
+from hardgrain.core.wall_kinds import Walls
+from hardgrain.cpu.contact_blocks import (
+    BLOCK,
+    Candidates,
+    candidate_blocks,
+    closing_blocks,
+    fastest_around,
+    reaches,
+    safe_on_threads,
+    written,
+)
+from hardgrain.point.given import RoundBodies
+
+__all__ = ["find_together", "overlooked_together"]
+
+
+def _stale(shapes: Shapes, listed: Listed, place: Place, reach: Floats) -> bool:
+    return bool(safe_on_threads(place.position, listed, shapes.radius, reach).any())
+
+
+def find_together(
+    shapes: Shapes, listed: Listed, place: Place, old: ContactRows, feature: Ints
+) -> Found:
+    """As `contact.search.find`."""
+    position, dt, radius = place.position, place.dt, shapes.radius
+    point, axis, side = place_walls(
+        position, place.orientation, shapes.wall_offset, shapes.wall_axis, shapes.wall_side
+    )
+    walls = Walls(shapes.wall_kind, point, axis, shapes.wall_size, side)
+    turning = turning_speed(position, place.spin, walls, shapes.wall_offset)
+    listed.turned[:] += dt * turning
+    none = np.full(len(position), -1.0)
+    speed, near, _ = reaches(place.velocity, turning, radius, NEAR * radius, dt, none)
+    if _stale(shapes, listed, place, near):
+        return _rows(shapes, listed, place, (True, near, walls, turning), (old, feature))
+    around = fastest_around(listed, position, radius, shapes.periodic, walls, near, speed)
+    reach = travels(speed, around, radius, dt)
+    reach[: radius.size] += shapes.margin
+    most = np.maximum(near, reach)
+    stale = _stale(shapes, listed, place, most)
+    if stale:
+        reach = most
+    return _rows(shapes, listed, place, (stale, reach, walls, turning), (old, feature))
+
+
+def overlooked_together(
+    shapes: Shapes, listed: Listed, place: Place, known: Found, spread: int
+) -> tuple[bool, Found]:
+    """As `contact.search.overlooked`."""
+    dt, radius, walls = place.dt, shapes.radius, known.walls
+    speed, reach, more = reaches(
+        place.velocity, known.turning, radius, shapes.margin, dt, known.reach
+    )
+    if not more.any():
+        return False, known
+    around = speed
+    stale = _stale(shapes, listed, place, reach)
+    for _ in range(spread):
+        if stale:
+            break
+        around = fastest_around(
+            listed, place.position, radius, shapes.periodic, walls, reach, around
+        )
+        reach = np.maximum(reach, travels(speed, around, radius, dt))
+        stale = _stale(shapes, listed, place, reach)
+    how = (stale, reach, walls, known.turning)
+    found = _rows(shapes, listed, place, how, (known.rows, known.feature))
+    if stale:
+        return False, found
+    if known.turning.any():
+        return closes_more(place, known, found, radius.size, False), found
+    return bool(closing_blocks(found.rows, known.rows, place.velocity, dt).any()), found
+
+
+def _rows(shapes: Shapes, listed: Listed, place: Place, how: Any, last: Any) -> Found:
+    """As `contact.search.candidate_rows`."""
+    stale, reach, walls, turning = how
+    old = last[0]
+    position, dim, pairs = place.position, place.position.shape[1], listed.first.size
+    blocks = 0 if stale else -(-pairs // BLOCK)
+    found = Candidates(
+        np.empty(pairs, np.int32), np.empty((pairs, dim)), np.empty(pairs),
+        np.zeros(blocks + 1, np.int64),
+    )  # fmt: skip
+    m = int(candidate_blocks(found, listed, position, shapes.radius, shapes.periodic, walls, reach))
+    ints, numbers, vectors = (
+        [np.empty(m, np.int32) for _ in range(3)],
+        [np.empty(m) for _ in range(3)],
+        [np.empty((m, dim)) for _ in range(4)],
+    )
+    rows = ContactRows(
+        ints[0], ints[1], vectors[0], numbers[0], vectors[1], vectors[2], numbers[1], numbers[2],
+        ints[2], vectors[3], np.empty((m, old.torque.shape[1])),
+    )  # fmt: skip
+    bodies = RoundBodies(
+        position, shapes.radius, shapes.periodic, shapes.material, shapes.materials
+    )
+    written(rows, found, listed, old, bodies)
+    return Found(stale, reach, rows, np.zeros(m, np.int32), walls, turning)
