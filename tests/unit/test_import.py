@@ -26,6 +26,7 @@ HOUSE = (
     ("cpu",),
     ("scene",),
     ("contact",),
+    ("cuda",),
     ("solve",),
     ("step",),
     ("measure",),
@@ -162,7 +163,7 @@ def test_loaded_sees_every_import() -> None:
 
 
 def test_numba_is_known_to_kernels_only() -> None:
-    """What compiles gets it from `hardgrain.kernels` and `addresses`; a function may ask for the
+    """What compiles gets it from `kernels`, `addresses` or `cuda.api`; a function may ask for the
     threads."""
     users = {path for path in MODULES if "numba" in loaded(ast.parse(path.read_text()))}
-    assert users == {SOURCE / "kernels.py", SOURCE / "addresses.py"}
+    assert users == {SOURCE / name for name in ("kernels.py", "addresses.py", "cuda/api.py")}

@@ -28,6 +28,14 @@ Threads = Annotated[
     ),
 ]
 
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEVICE",
+        help="What makes the steps: cpu, cuda (an NVIDIA GPU) or auto, in place of engine.device.",
+    ),
+]
+
 
 def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
@@ -41,6 +49,7 @@ def run(
     changes: Changes = None,
     quiet: Quiet = False,
     threads: Threads = None,
+    device: Device = None,
 ) -> None:  # fmt: skip
     """Run a scenario and write a run file.
 
@@ -54,7 +63,8 @@ def run(
     """
     from hardgrain.run.scenario import load
 
-    loaded = load(scenario, changes_of(changes))
+    asked = [*(changes or []), *([f"engine.device={device}"] if device else [])]
+    loaded = load(scenario, changes_of(asked))
     path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
     if path.is_file() and not overwrite:
         raise InputError(

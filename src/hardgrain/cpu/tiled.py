@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from hardgrain.cpu.packing import LAYOUTS
@@ -65,6 +64,8 @@ class Relaxing:
 
     def sweep(self, done: int, more: int) -> None:
         """Some more sweeps, after so many."""
+        import numba
+
         threads = numba.get_num_threads()
         while more > 0:
             now = min(more, STRETCH)

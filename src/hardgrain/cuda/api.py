@@ -7,20 +7,19 @@ slowly, for tests. NumPy then stands in for CuPy, whose sorts the pair list need
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from hardgrain.errors import InputError
-
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, NumPy 2.5 dropped it
-    np.row_stack = np.vstack  # type: ignore[attr-defined] # noqa: NPY201
+    np.row_stack = np.vstack  # noqa: NPY201
 
 from numba import config, cuda, types
 
 __all__ = [
     "F8", "I4", "SIMULATED", "U2", "U8", "Graph", "Launch", "cuda", "device", "host",
-    "kernel", "require",
+    "kernel",
     "slim", "xp",
 ]  # fmt: skip
 
@@ -28,30 +27,16 @@ __all__ = [
 F8, I4, U2, U8 = types.float64, types.int32, types.uint16, types.uint64
 SIMULATED = bool(config.ENABLE_CUDASIM)
 
-xp: Any  # CuPy: arrays on the device
-if SIMULATED:
-    xp = np
-else:
+
+def _arrays() -> Any:
+    """The package of arrays on the device: CuPy, or NumPy for the simulator; None: not here."""
     try:
-        import cupy as xp
+        return np if SIMULATED else import_module("cupy")
     except ImportError:
-        xp = None
+        return None
 
 
-def require() -> None:
-    """Say in one sentence what is missing, if no GPU can be used."""
-    if SIMULATED:
-        return
-    if not cuda.is_available():
-        raise InputError(
-            "engine.device is 'cuda' but no usable NVIDIA GPU was found; it needs a GPU with its"
-            " driver and pip install 'hardgrain[cuda]', else device = 'cpu' is valid"
-        )
-    if xp is None:
-        raise InputError(
-            "engine.device is 'cuda' but CuPy is not installed; pip install 'hardgrain[cuda]'"
-        )
-    own_stream()
+xp = _arrays()
 
 
 def device(function: Callable[..., Any]) -> Any:

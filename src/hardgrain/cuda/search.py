@@ -1,8 +1,8 @@
 """Candidates of a step, found on the device by the rules of `hardgrain.contact.search`.
 
 `reaches` finds how far every body may come within the step, and whether the pair list still holds
-all it may meet; `rows` writes the pairs within reach as contacts, in the order of the list, with the
-impulses that the same contacts had before. `closes` asks, once impulses are known, whether they
+all it may meet; `rows` writes the pairs within reach as contacts, in the order of the list, with
+the impulses that the same contacts had before. `closes` asks, once impulses are known, whether they
 close a pair that was no candidate.
 """
 

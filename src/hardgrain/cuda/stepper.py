@@ -10,7 +10,7 @@ from hardgrain.contact.pairs import SAFETY
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.relaxation import ROUNDING
 from hardgrain.cuda import arrays, ledger, search, sweeping, tiling
-from hardgrain.cuda.api import SIMULATED, Graph, Launch, host, xp
+from hardgrain.cuda.api import SIMULATED, Graph, Launch, host, own_stream, xp
 from hardgrain.cuda.arrays import Bodies, Held, Pairs, Problem, Search, Tiles
 from hardgrain.cuda.grid import CHUNKS, THREADS
 from hardgrain.cuda.pairs import device_pairs
@@ -22,16 +22,13 @@ __all__ = ["Stepper"]
 
 # [diameter of the mean grain] How wide tiles are at most. Wider tiles do not fit into the memory of
 # a block, narrower ones have fewer contacts for the threads of a warp to share.
-WIDE = {2: 8.0, 3: 2.9}
+WIDE = {2: 8.0, 3: 3.6}
 # [1] Tiles that each colour should have, at least, so that no multiprocessor waits.
 TILES = 264
 # [1] By how much longer a buffer is made than it must be, so that it is not made anew in each step.
 SPARE = 1.25
 
 
-# [grains] Up to so many, space is cut along all axes but one: there are half as many colours to wait
-# for, and tiles that are as long as the packing still give work to all multiprocessors.
-FEW = 200_000
 TEAMS = (1,) if SIMULATED else (8, 4, 2, 1)  # warps of a block, each with a tile of its own
 # [numbers] of bodies, and of contacts, that the memory of a block holds, 46 of its 48 KB together.
 ROOM = 2048 if SIMULATED else 5632
@@ -42,8 +39,15 @@ STAGED = 96
 class Stepper:
     """What a run has on the device, and the parts of a step."""
 
-    def __init__(self, model: Model, dt: float, margin: Floats) -> None:
+    def __init__(
+        self, model: Model, dt: float, margin: Floats, farthest: Floats, pushed: Any
+    ) -> None:
+        if not SIMULATED:
+            own_stream()
         self.model, self.dt = model, dt
+        self.farthest, self.pushed = xp.array(farthest), xp.array(pushed)
+        self.tiles: Tiles
+        self._team = 1
         kind = model.lean, model.dim
         self.layout = sweeping.LAYOUTS[kind]
         walls = model.bodies - model.n
@@ -78,7 +82,9 @@ class Stepper:
         most = min(most, tiling.MOST)
         own = sweeping.make_sweeping(self.model.lean, d, team, most, staged)
         self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
-        self._sweep = Launch(own.sweep, team * sweeping.LANES, most=-(-self._each // team))
+        self._sweep = Launch(
+            own.sweep, team * sweeping.LANES, most=max(TILES, -(-self._each // team))
+        )
         members = xp.zeros((self.tiles.number.size, most), np.int32)
         self.tiles = self.tiles._replace(members=members)
         self._team = team
@@ -88,18 +94,18 @@ class Stepper:
         m, d = self.model, self.model.dim
         nb, ns, w = m.bodies, m.inv_inertia.shape[1], m.bodies - m.n
         turns = 1 if d == 2 else 4
-        self.bodies = Bodies(
+        self.bodies = Bodies(*[
             *(xp.zeros((nb, c)) for c in (d, turns, d, ns, d, ns)),
             *(xp.array(x) for x in (
                 m.inv_mass, m.inv_inertia, m.radius, margin, m.material, m.periodic, m.wall_kind,
                 m.wall_offset, m.wall_axis, m.wall_size, m.wall_side,
             )),
-        )  # fmt: skip
-        self.search = Search(
+        ])  # fmt: skip
+        self.search = Search(*[
             xp.zeros((nb, d)), xp.zeros((nb, ns)), *(xp.zeros(nb) for _ in range(4)),
             *(xp.zeros((w, d)) for _ in range(3)), xp.zeros(w), xp.zeros((CHUNKS, 3 * d)),
             xp.zeros(CHUNKS, np.int32), xp.zeros(arrays.NUMBERS, np.int64),
-        )  # fmt: skip
+        ])  # fmt: skip
         self.velocity, self.spin = xp.zeros((nb, d)), xp.zeros((nb, ns))
         self.mean = Means(
             xp.zeros((nb, d)), xp.zeros((nb, ns)), xp.zeros((nb, d)), xp.zeros((nb, ns)),
@@ -127,46 +133,40 @@ class Stepper:
                 many = int(m.periodic[a] // wide)
                 count[a] = max(1, many - many % 2)
                 width[a], period[a] = m.periodic[a] / count[a], m.periodic[a]
-        self._cuts = d if n > FEW else d - 1
         tiles = max(1, int(1.2 * n * (mean / wide) ** d))
         most = min(max(64, n), max(4096, 64 * tiles))
         self._each = max(1, tiles // 2**d)  # of a colour, about
         near = 1.15 * (wide / mean + 1.0) ** d + 8  # bodies that a tile touches, about
-        if self._cuts < d:  # as long as a cube of all grains
-            long = (max(n, 1) * 1.5) ** (1.0 / d)
-            near = 1.15 * (wide / mean + 1.0) ** (d - 1) * long + 8
-            tiles = max(1, int(1.2 * n * (mean / wide) ** (d - 1) / long))
-            self._each = max(1, tiles // 2 ** (d - 1))
         fits = [k for k in TEAMS if near * self.layout[3] * k <= ROOM]
         busy = [k for k in fits if self._each >= TILES * k]
         self._team = (busy or fits[-1:] or TEAMS[-1:])[0]
-        self.tiles = Tiles(
+        self.tiles = Tiles(*[
             xp.array(width), xp.array(count), xp.array(period), xp.zeros(n, np.int32),
             xp.zeros(n, np.int32), *(xp.zeros(most + 1, np.int32) for _ in range(2)),
             xp.zeros(most, np.int32), xp.zeros((most, 0), np.int32),
             xp.zeros(most, np.int32), xp.zeros((most, tiling.STARTS), np.int32),
             xp.zeros(most, np.int32),
             *(xp.zeros(0, np.int32) for _ in range(2)), xp.zeros((2, CHUNKS), np.int32),
-        )  # fmt: skip
+        ])  # fmt: skip
 
     def _make_held(self, rows: int) -> Held:
         d, ns = self.model.dim, self.model.inv_inertia.shape[1]
-        return Held(
+        return Held(*[
             *(xp.zeros(rows, np.int32) for _ in range(2)), xp.zeros((rows, d)), xp.zeros(rows),
             *(xp.zeros((rows, d)) for _ in range(2)), *(xp.zeros(rows) for _ in range(2)),
             xp.zeros(rows, np.int32), xp.zeros((rows, d)), xp.zeros((rows, ns)),
             xp.zeros(self.model.bodies + 1, np.int32),
-        )  # fmt: skip
+        ])  # fmt: skip
 
     def _make_problem(self, rows: int, ghosts: int) -> Problem:
         _, _, columns, body, _ = self.layout
         nb = self.model.bodies
-        return Problem(
+        return Problem(*[
             *(xp.zeros(rows, np.uint32) for _ in range(2)),
             *(xp.zeros(rows, np.uint16) for _ in range(2)), xp.zeros((rows, columns)),
             xp.zeros((nb + ghosts, body)), xp.zeros(nb), xp.zeros(rows, np.int32),
             xp.zeros((0, 7)), xp.zeros((CHUNKS, 8)), xp.zeros(8),
-        )  # fmt: skip
+        ])  # fmt: skip
 
     # ------------------------------------------------------------------ to and from the host
     def load(self, state: State, contacts: bool) -> None:
@@ -207,7 +207,8 @@ class Stepper:
 
     def new_velocity(self) -> Floats:
         """The velocities that the last step found."""
-        return host(self.velocity)
+        velocity: Floats = host(self.velocity)
+        return velocity
 
     def set_velocity(self, bodies: Any, axis: int, value: float) -> None:
         """Prescribe a velocity of some bodies along an axis."""
@@ -270,7 +271,7 @@ class Stepper:
         """Impulses of the contacts, and the velocities that they give."""
         b, s, h, t, p = self.bodies, self.search, self.held, self.tiles, self.problem
         self._ghosts(b, s, h, p, self.model.lean)
-        self._sort(b, s, h, t, self.free, self._cuts)
+        self._sort(b, s, h, t, self.free)
         self._arrange(b, s, h, t, p, self.free)
         self._pack(b, s, h, t, p, self.laws, self.dt, self.model.remove_overlaps)
         self._sweep(b, s, h, t, p, until, seed, self.dt, ROUNDING)

@@ -45,25 +45,11 @@ def cells_along(search, tiles, a, n, most):
 
 
 @device
-def cut(search, tiles, n, cuts, most):
-    """Decide how many tiles there are along each axis, from the box of the grains.
-
-    cuts: along so many axes, those that hold the most tiles; most: tiles at most.
-    """
+def cut(search, tiles, n, most):
+    """Decide how many tiles there are along each axis, from the box of the grains; at most most."""
     dim = tiles.width.shape[0]
     for a in range(dim):
         tiles.count[a] = cells_along(search, tiles, a, n, most)
-    for _ in range(dim - cuts):
-        least = -1
-        for a in range(dim):
-            fewer = least < 0 or tiles.count[a] < tiles.count[least]
-            if tiles.count[a] > 1 and fewer:
-                least = a
-        spared = 0
-        for a in range(dim):
-            spared += 1 if tiles.count[a] == 1 else 0
-        if least >= 0 and spared < dim - cuts:
-            tiles.count[least] = 1
     product = 1
     for a in range(dim):
         product *= tiles.count[a]
@@ -92,10 +78,10 @@ def belongs(tiling, bodies, free, held, k):
 
 
 @kernel
-def sort(bodies, search, held, tiles, free, cuts):
+def sort(bodies, search, held, tiles, free):
     """Cut space into tiles, list the grains of each, and count its contacts.
 
-    free: (w,) whether contacts may push a wall; cuts: see `cut`.
+    free: (w,) whether contacts may push a wall.
     """
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, I4)
     me, all_threads = cuda.grid(1), cuda.gridsize(1)
@@ -103,7 +89,7 @@ def sort(bodies, search, held, tiles, free, cuts):
     if halted(search):
         return
     if me == 0:
-        cut(search, tiles, n, cuts, tiles.number.shape[0])
+        cut(search, tiles, n, tiles.number.shape[0])
     grid.sync()
     tiling = Tiling(tiles.width, tiles.count, tiles.period)
     number, each = colours(tiling)

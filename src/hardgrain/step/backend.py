@@ -12,7 +12,7 @@ from types import ModuleType
 
 __all__ = ["BACKENDS", "backend"]
 
-BACKENDS = {"cpu": "hardgrain.cpu"}  # name in ``engine.backend`` -> package
+BACKENDS = {"cpu": "hardgrain.cpu"}  # name -> package
 
 
 def backend(name: str) -> ModuleType:

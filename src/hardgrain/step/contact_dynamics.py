@@ -392,7 +392,7 @@ class ContactDynamics:
             laws=model.law_table,
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
-            backend=BACKENDS[self.settings.backend],
+            backend=BACKENDS["cpu"],
             radius=model.radius,
             periodic=model.periodic,
         )

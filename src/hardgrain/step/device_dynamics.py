@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.core.model import SPIN, VELOCITY, Contacts, Model, State
+from hardgrain.cuda.present import usable
 from hardgrain.errors import InputError, RunError
 from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
@@ -28,15 +29,15 @@ from hardgrain.step.pause import Pause, look_due
 from hardgrain.step.report import Stride, not_a_number
 from hardgrain.step.walls import wall_work
 
-__all__ = ["DeviceDynamics", "refuse_on_device"]
+__all__ = ["DeviceDynamics", "carried", "refuse_on_device"]
 
 # [contact updates] Work after which a march pauses in any case, about a second of a GPU. Less: the
 # state comes to the host more often than anybody looks.
 WORK = 2e9
 
 
-def refuse_on_device(model: Model, solver: Solver, settings: RigidGrains) -> None:
-    """Say in one sentence what a GPU does not carry."""
+def _not_carried(model: Model, solver: Solver, settings: RigidGrains) -> str | None:
+    """What a GPU does not carry of a scene; None: it carries all."""
     order = getattr(solver, "order", None)
     refused = {
         f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel is valid)": order is None,
@@ -47,11 +48,24 @@ def refuse_on_device(model: Model, solver: Solver, settings: RigidGrains) -> Non
         "scene.contact_rule": model.rule is not None,
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
     }
-    for what, there in refused.items():
-        if there:
-            raise InputError(
-                f"engine.device is 'cuda', which does not carry {what}; device = 'cpu' does"
-            )
+    return next((what for what, there in refused.items() if there), None)
+
+
+def carried(model: Model, solver: Solver, settings: RigidGrains) -> bool:
+    """Whether there is a GPU, and it carries all of a scene."""
+    return _not_carried(model, solver, settings) is None and usable() is None
+
+
+def refuse_on_device(model: Model, solver: Solver, settings: RigidGrains) -> None:
+    """Say in one sentence what a GPU does not carry, or that there is none."""
+    what = _not_carried(model, solver, settings)
+    if what is not None:
+        raise InputError(
+            f"engine.device is 'cuda', which does not carry {what}; device = 'cpu' does"
+        )
+    lacking = usable()
+    if lacking is not None:
+        raise InputError(f"engine.device is 'cuda' but {lacking}; device = 'cpu' is valid here")
 
 
 class DeviceDynamics(ContactDynamics):
@@ -65,15 +79,12 @@ class DeviceDynamics(ContactDynamics):
         seed: int,
         settings: RigidGrains | None = None,
     ) -> None:
-        from hardgrain.cuda import api
         from hardgrain.cuda.stepper import Stepper
 
-        api.require()
         super().__init__(model, solver, dt, seed, settings)
         refuse_on_device(model, solver, self.settings)
-        self._stepper = Stepper(model, dt, self.detector.shapes.margin)
-        self._stepper.farthest = api.xp.array(farthest(model))
-        self._stepper.pushed = api.xp.array(self._pushed)
+        margin = self.detector.shapes.margin
+        self._stepper = Stepper(model, dt, margin, farthest(model), self._pushed)
         self._last: Contacts | None = None  # that the device knows
         self._steady = False  # whether it knows the loads, which never change
 

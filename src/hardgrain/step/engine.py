@@ -29,7 +29,9 @@ class RigidGrains(Spec):
     """
 
     kind: Literal["contact-dynamics"] = "contact-dynamics"
-    backend: Literal["cpu"] = "cpu"  # hardware that computes contacts and impulses: the processor
+    # what makes the steps: the processor, an NVIDIA GPU, or the GPU where there is one that carries
+    # the scene
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
     # where normals, gaps and arms are taken: at the start of a step, or at its end
     geometry: Literal["start", "end"] = "start"
     # by how much bodies may still move when the geometry at the end counts as found [smallest
@@ -112,4 +114,11 @@ def make_engine(
         return kind(model, settings, dt, state)
     from hardgrain.step.contact_dynamics import ContactDynamics
 
+    if settings.device != "cpu":
+        from hardgrain.step.device_dynamics import DeviceDynamics, carried, refuse_on_device
+
+        if settings.device == "cuda":
+            refuse_on_device(model, solver, settings)
+        if settings.device == "cuda" or carried(model, solver, settings):
+            return DeviceDynamics(model, solver, dt, seed, settings)
     return ContactDynamics(model, solver, dt, seed, settings)
