@@ -17,8 +17,8 @@ from hardgrain.run.simulation import Simulation
 
 SCRIPT = Path(__file__).with_name("steps_on_cuda.py")
 # [tolerance] Both solve to the same residual, relative to the velocities that impulses give, here
-# below 1; the forces of three grains are unique. An error may be larger than the residual that tells
-# of it, by the number of sweeps that a load takes to pass through three grains.
+# below 1; the forces of three grains are unique. An error may be larger than the residual that
+# tells of it, by the number of sweeps that a load takes to pass through three grains.
 CLOSE = 100.0
 
 

@@ -75,10 +75,9 @@ class Stepper:
     def _compile(self, team: int) -> None:
         """The kernels that sweep tiles with blocks of so many warps."""
         _, _, contact, body, _ = self.layout
-        most, d = ROOM // (team * body), self.model.dim
-        staged = 0
-        if team <= 2:  # there is room for contacts too
-            staged, most = STAGED, (ROOM // team - STAGED * contact) // body
+        d, room = self.model.dim, ROOM // team
+        staged = STAGED if 2 * STAGED * contact <= room else 0  # half of the room is for bodies
+        most = (room - staged * contact) // body
         most = min(most, tiling.MOST)
         own = sweeping.make_sweeping(self.model.lean, d, team, most, staged)
         self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
