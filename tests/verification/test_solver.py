@@ -75,7 +75,7 @@ def test_all_orders_agree_on_velocities(make, dim, law):
     rule = {"stop": "residual", "tolerance": 1e-11, "sweeps": 100_000}
     found = {
         order: solve(p, order=order, **rule)
-        for order in ("random", "drawn", "sequential", "symmetric", "coloured")
+        for order in ("random", "drawn", "sequential", "symmetric", "coloured", "tiles")
     }
     found["jacobi"] = hg.Jacobi(relaxation=0.2, **rule).solve(p, seed=1, step=7)
     assert np.count_nonzero(sizes(found["random"])) > 5

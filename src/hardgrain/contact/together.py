@@ -48,7 +48,9 @@ def find_together(
     none = np.full(len(position), -1.0)
     speed, near, _ = reaches(place.velocity, turning, radius, NEAR * radius, dt, none)
     if _stale(shapes, listed, place, near):
-        return _rows(shapes, listed, place, (True, near, walls, turning), (old, feature))
+        reach, stale = near, True
+        how = (stale, reach, walls, turning)
+        return _rows(shapes, listed, place, how, (old, feature), _noted(shapes, listed, place, how))
     around = fastest_around(listed, position, radius, shapes.periodic, walls, near, speed)
     reach = travels(speed, around, radius, dt)
     reach[: radius.size] += shapes.margin
@@ -56,7 +58,8 @@ def find_together(
     stale = _stale(shapes, listed, place, most)
     if stale:
         reach = most
-    return _rows(shapes, listed, place, (stale, reach, walls, turning), (old, feature))
+    how = (stale, reach, walls, turning)
+    return _rows(shapes, listed, place, how, (old, feature), _noted(shapes, listed, place, how))
 
 
 def overlooked_together(
@@ -80,25 +83,35 @@ def overlooked_together(
         reach = np.maximum(reach, travels(speed, around, radius, dt))
         stale = _stale(shapes, listed, place, reach)
     how = (stale, reach, walls, known.turning)
-    found = _rows(shapes, listed, place, how, (known.rows, known.feature))
-    if stale:
-        return False, found
-    if known.turning.any():
-        return closes_more(place, known, found, radius.size, False), found
-    return bool(closing_blocks(found.rows, known.rows, place.velocity, dt).any()), found
+    last = known.rows, known.feature
+    noted = _noted(shapes, listed, place, how)
+    if not (stale or known.turning.any()):
+        if not closing_blocks(noted, listed, known.rows, place.velocity, dt).any():
+            return False, known
+        return True, _rows(shapes, listed, place, how, last, noted)
+    found = _rows(shapes, listed, place, how, last, noted)
+    return not stale and closes_more(place, known, found, radius.size, False), found
 
 
-def _rows(shapes: Shapes, listed: Listed, place: Place, how: Any, last: Any) -> Found:
-    """As `contact.search.candidate_rows`."""
-    stale, reach, walls, turning = how
-    old = last[0]
-    position, dim, pairs = place.position, place.position.shape[1], listed.first.size
+def _noted(shapes: Shapes, listed: Listed, place: Place, how: Any) -> Candidates:
+    """The pairs within reach, block by block; none if the list is stale."""
+    stale, reach, walls, _ = how
+    dim, pairs = place.position.shape[1], listed.first.size
     blocks = 0 if stale else -(-pairs // BLOCK)
     found = Candidates(
         np.empty(pairs, np.int32), np.empty((pairs, dim)), np.empty(pairs),
         np.zeros(blocks + 1, np.int64),
     )  # fmt: skip
-    m = int(candidate_blocks(found, listed, position, shapes.radius, shapes.periodic, walls, reach))
+    candidate_blocks(found, listed, place.position, shapes.radius, shapes.periodic, walls, reach)
+    return found
+
+
+def _rows(
+    shapes: Shapes, listed: Listed, place: Place, how: Any, last: Any, noted: Candidates
+) -> Found:
+    """As `contact.search.candidate_rows`."""
+    stale, reach, walls, turning = how
+    old, m, dim = last[0], int(noted.start[-1]), place.position.shape[1]
     ints, numbers, vectors = (
         [np.empty(m, np.int32) for _ in range(3)],
         [np.empty(m) for _ in range(3)],
@@ -109,7 +122,7 @@ def _rows(shapes: Shapes, listed: Listed, place: Place, how: Any, last: Any) -> 
         ints[2], vectors[3], np.empty((m, old.torque.shape[1])),
     )  # fmt: skip
     bodies = RoundBodies(
-        position, shapes.radius, shapes.periodic, shapes.material, shapes.materials
+        place.position, shapes.radius, shapes.periodic, shapes.material, shapes.materials
     )
-    written(rows, found, listed, old, bodies)
+    written(rows, noted, listed, old, bodies)
     return Found(stale, reach, rows, np.zeros(m, np.int32), walls, turning)

@@ -195,31 +195,33 @@ def write_block(rows, found, listed, old, bodies, b):
 
 
 @scalar
-def closes(new, old, velocity, dt, b):
-    """Whether a contact of a block that is not among the old ones closes within the step."""
-    low, high = b * BLOCK, min(new.first.size, (b + 1) * BLOCK)
-    o, found = first_not_before(old, new.first[low], new.second[low]), False
-    for k in range(low, high):
-        i, j = new.first[k], new.second[k]
+def closes(found, listed, old, velocity, dt, b):
+    """Whether a candidate of a block that is not among the old contacts closes within the step."""
+    low, many = b * BLOCK, found.start[b + 1] - found.start[b]
+    o, some = 0, False
+    for c in range(low, low + many):
+        i, j = listed.first[found.pair[c]], listed.second[found.pair[c]]
+        if c == low:
+            o = first_not_before(old, i, j)
         while o < old.first.size and before(old, o, i, j):
             o += 1
         if not (o < old.first.size and old.first[o] == i and old.second[o] == j):
             approach = 0.0
-            for a in range(new.normal.shape[1]):
-                approach += new.normal[k, a] * (velocity[j, a] - velocity[i, a])
-            found |= new.gap[k] + dt * approach < 0.0
-    return found
+            for a in range(velocity.shape[1]):
+                approach += found.normal[c, a] * (velocity[j, a] - velocity[i, a])
+            some |= found.gap[c] + dt * approach < 0.0
+    return some
 
 
 @pjit
-def closing_blocks(new, old, velocity, dt):
-    """Blocks of new contacts with one that closes; as `contact.search.closes_more`.
+def closing_blocks(found, listed, old, velocity, dt):
+    """Blocks with a candidate that closes and is none of the old contacts.
 
-    It is for walls that do not turn.
+    As `contact.search.closes_more`, for walls that do not turn.
     """
-    some = np.zeros((new.first.size + BLOCK - 1) // BLOCK, np.bool_)
+    some = np.zeros(found.start.size - 1, np.bool_)
     for b in prange(some.size):
-        some[b] = closes(new, old, velocity, dt, b)
+        some[b] = closes(found, listed, old, velocity, dt, b)
     return some
 
 

@@ -9,8 +9,6 @@ from hardgrain.kernels import pjit, prange
 
 __all__ = ["kicked_together", "moved_together"]
 
-BLOCK = 4096  # bodies at a time
-
 
 @pjit
 def kicked_together(velocity, inverse, load, dt):

@@ -54,23 +54,27 @@ def join(p, plan, colour, sums):
                 sums[c, a] = 0.0
 
 
-def room(layout, m, bodies):
-    """An unfilled problem; rows of bodies begin at cache lines, so that threads share none."""
+# Numbers in the rows of contacts, and of bodies, which begin at cache lines: threads share none.
+WIDTHS = {Lean2D: (9, 8), Lean3D: (12, 8), Full2D: (20, 8), Full3D: (40, 16)}
+
+
+def room(layout, m, bodies, memory, more):
+    """An unfilled problem; its contacts lie in ``memory``, its bodies in ``more``."""
 
 
 @overload(room, strict=False)
-def _(layout, m, bodies):
+def _(layout, m, bodies, memory, more):
     kind = layout.instance_class
-    columns = {Lean2D: 9, Lean3D: 12, Full2D: 20, Full3D: 40}[kind]
-    wide = 16 if kind is Full3D else 8
+    columns, wide = WIDTHS[kind]
 
-    def lean(layout, m, bodies):
+    def lean(layout, m, bodies, memory, more):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
-        return kind(first, second, unset(m, columns), unset(bodies, wide), np.zeros(bodies))
+        c, b = aligned(memory, m, columns), aligned(more, bodies, wide)
+        return kind(first, second, c, b, np.zeros(bodies))
 
-    def full(layout, m, bodies):
+    def full(layout, m, bodies, memory, more):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
-        return kind(first, second, unset(m, columns), unset(bodies, wide))
+        return kind(first, second, aligned(memory, m, columns), aligned(more, bodies, wide))
 
     return lean if kind in (Lean2D, Lean3D) else full
 
@@ -124,9 +128,8 @@ def _(packed, i):
 
 
 @jit
-def unset(rows, columns):
-    """Room that begins at a cache line."""
-    memory = np.empty(rows * columns + 8)
+def aligned(memory, rows, columns):
+    """Rows within some memory that begin at a cache line; it has 8 numbers to spare."""
     start = (-memory.ctypes.data // 8) % 8
     return memory[start : start + rows * columns].reshape(rows, columns)
 
@@ -157,10 +160,21 @@ def count_ghosts(plan, second, width, turning, dt):
 
 
 @jit
-def packing_room(layout, plan, given, ghost_base):
-    """An unfilled problem with room for the ghosts."""
-    ghosts = ghost_base[ghost_base.size - 1] if has_levers(layout) else 0
-    return room(layout, plan.stored.size, given.motion.velocity.shape[0] + ghosts)
+def laid_out(layout, m, bodies, memory, more):
+    """An unfilled problem, see `room`."""
+    return room(layout, m, bodies, memory, more)
+
+
+def packing_room(layout, m, bodies, ghosts):
+    """An unfilled problem with room for the ghosts, where there may be any.
+
+    NumPy makes it: what it makes of some size lies in large pages, which are few to be touched.
+    """
+    kind = type(layout)
+    columns, wide = WIDTHS[kind]
+    bodies += ghosts if kind in (Lean2D, Lean3D) else 0
+    memory, more = np.empty(m * columns + 8), np.empty(bodies * wide + 8)
+    return laid_out(layout, m, bodies, memory, more)
 
 
 @scalar
@@ -246,7 +260,9 @@ def heavy_problem(layout, p, plan, given, paths):
     """
     rows, motion = given.rows, given.motion
     h = plan.heavy.size
-    some = room(layout, h, p.b.shape[0] if h > 0 else 0)
+    bodies = p.b.shape[0] if h > 0 else 0
+    memory, more = np.empty(h * p.c.shape[1] + 8), np.empty(bodies * p.b.shape[1] + 8)
+    some = room(layout, h, bodies, memory, more)
     for i in range(some.b.shape[0]):
         if i < motion.velocity.shape[0]:
             set_lever(some, i, lever(p, i))

@@ -48,7 +48,7 @@ class Relaxing:
         rows, motion, laws, dt, remove_overlaps = copied
         turning = ghostly_bodies(motion)
         ghosts, self.paths = count_ghosts(plan, rows.second, rows.width, turning, dt)
-        self.packed = packing_room(layout, plan, copied, ghosts)
+        self.packed = packing_room(layout, m, len(motion.velocity), int(ghosts[-1]))
         how_far = dt, remove_overlaps
         fill(self.packed, plan, rows, motion, laws, how_far, turning, ghosts)
         self.sums = np.zeros((plan.body.size, 6))
