@@ -62,6 +62,8 @@ LONG = (
     "tests/examples/test_examples.py",
     "tests/determinism/test_resume.py",
     "tests/browser/test_view.py",
+    "tests/unit/test_tiles.py",
+    "tests/verification/test_soft_shapes.py",
     *(f"{REPORTS}[{name}]" for name in (
         "mcnamara2004", "unger2003-cost", "unger2002-piston", "unger2003-criteria",
         "unger2002-piston3d", "unger2002-dispersion", "radjai1997-modes", "radjai1997-evolution",
