@@ -33,6 +33,7 @@ BENCHMARKS = {
     "default": "default",
     "size": "size",
     "earlier": "earlier",
+    "gpu": "gpu",
     "threads": "threads",
     "scaling-large": "scaling_large",
 }

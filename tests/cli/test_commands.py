@@ -252,6 +252,17 @@ def test_info_of_a_run_that_goes_on_or_was_cut(hardgrain, scenario):
     assert "interrupted; to go on: hardgrain resume cut.h5" in hardgrain("info", "cut.h5").out
 
 
+def test_info_of_the_machine(hardgrain):
+    facts = json.loads(hardgrain("info", "--machine", "--json").out)
+    assert set(facts) == {"processor", "cores", "memory", "gpu", "auto"}
+    assert int(facts["cores"].split(";")[0]) >= 1
+    assert facts["auto"].startswith("cpu" if "none that can be used" in facts["gpu"] else "cuda")
+    for asked in ([], ["test.h5", "--machine"]):
+        refused = hardgrain("info", *asked)
+        assert refused.code == 2
+        assert "either a run file or --machine" in refused.err
+
+
 def test_info_of_a_run_made_in_python(hardgrain, scenario):
     loaded = hg.load(scenario)
     hg.Simulation(loaded.scene, dt=0.01).run(2, output="py.h5")

@@ -26,6 +26,7 @@ from hardgrain.cli.reproduce import reproduce
 from hardgrain.cli.run import demo, resume, run
 from hardgrain.cli.terminal import tell_of_decisions
 from hardgrain.cli.view import view
+from hardgrain.errors import InputError
 from hardgrain.io.json_text import json_text
 
 __all__ = ["app"]
@@ -176,15 +177,31 @@ def picture(
 
 @app.command()
 def info(
-    file: RunFileArgument,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A run file (.h5).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    machine: Annotated[
+        bool, typer.Option("--machine", help="Say instead what there is to compute with.")
+    ] = False,
 ) -> None:
     """Say what a run file holds, and whether its run is finished, going on or interrupted.
 
+    With --machine: cores, memory and GPU of this machine, and what engine.device = "auto" means
+    here.
+
     \b
-    Example:
+    Examples:
       hardgrain info silo.h5
+      hardgrain info --machine
     """
+    if machine == (file is not None):
+        raise InputError("info needs either a run file or --machine: hardgrain info silo.h5")
+    if file is None:
+        from hardgrain.cli.machine import machine_facts
+
+        known = machine_facts()
+        rows = [f"{name + ':':<10} {value}" for name, value in known.items()]
+        print(json_text(known) if as_json else "\n".join(rows))
+        return
     from hardgrain.cli.info import as_text, describe
 
     facts = describe(file)
