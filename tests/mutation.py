@@ -80,7 +80,7 @@ FAULTS = [
     Fault("contact/search.py", "reach[i] += shapes.margin[i]", "pass",
           f"{PUSHES} unit/test_neighbours.py"),
     # solve
-    Fault("point/lean_2d.py", "p.b[j, PSI] -= p.b[j, K] * d_t", "p.b[j, PSI] += p.b[j, K] * d_t",
+    Fault("point/lean_2d.py", "p.b[j, PSI] = other - kj * d_t", "p.b[j, PSI] = other + kj * d_t",
           IMPACT),
     Fault("point/lean_2d.py", "p.b[j, IM] + p.b[i, K] + p.b[j, K]", "p.b[j, IM] + p.b[i, K]",
           f"{IMPACT} {SOLVER}"),
@@ -106,7 +106,7 @@ FAULTS = [
     Fault("cpu/ledger.py", "total += max(depth, 0.0)", "total += depth", STATE),
     Fault("step/loads.py", "middle, taken = (state.step + 0.5) * self.dt, 0.0",
           "middle, taken = state.step * self.dt, 0.0", DRIVES),
-    Fault("cpu/inertia.py", "nx = c * x + ax * w + ay * z - az * y",
+    Fault("point/turning.py", "nx = c * x + ax * w + ay * z - az * y",
           "nx = c * x + ax * w - ay * z + az * y",
           f"{DRIVES} verification/test_invariance.py"),
     Fault("step/soft_kernel.py", "a1, a2 = r + 0.5 * gap, radius[j] + 0.5 * gap",

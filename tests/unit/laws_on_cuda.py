@@ -34,7 +34,19 @@ from hardgrain.law.spring import make_spring
 ROWS = 400
 FACTORIES = (make_shock, make_friction, make_restitution, make_rolling, make_coupled, make_spring)
 
-POSITIVE = ["dt", "mass_n", "inertia", "q_squared", "stick_limit", "limit", "mu_s", "mu_0", "e_n"]
+POSITIVE = [
+    "dt",
+    "mass_n",
+    "inertia",
+    "q_squared",
+    "stick_limit",
+    "limit",
+    "mu_s",
+    "mu_0",
+    "e_n",
+    "inverse_mass",
+    "points",
+]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -35,6 +35,7 @@ from hardgrain.point.ledger import Means
 from hardgrain.point.order import SEQUENTIAL, Visits, make_random
 from hardgrain.point.residual import make_residual
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, Until
+from hardgrain.point.tiles import Tiling
 from hardgrain.solve import blocks
 
 # The simulator takes 0.05 s a sweep. Some kinds stop before this many sweeps, others do not.
@@ -89,12 +90,30 @@ def of_contacts(backend: Backend) -> Found:
         backend.launch(tasks.sizes, 0, CONTACTS, bodies, rows, sizes)
         backend.launch(tasks.arms, 0, CONTACTS, bodies, rows, arms[0], arms[1])
         found[f"rows {dim}D"] = np.concatenate([arms.ravel(), sizes.T.ravel()])
+        found |= of_places(backend, sites.position)
     drawn = np.empty(40, np.int64)
     backend.launch(tasks.draw, 1, drawn.size, drawn)
     order = np.arange(drawn.size)
     for k in range(drawn.size - 1, 0, -1):
         order[[k, drawn[k]]] = order[[drawn[k], k]]
     return found | {"random order": order}
+
+
+def of_places(backend: Backend, position: Any) -> Found:
+    """Which tile contacts belong to, and how walls and balls turn."""
+    tasks, (nb, dim) = make_tasks(backend.jit), position.shape
+    tiling = Tiling(np.full(dim, 1.5), np.full(dim, 4), np.array([6.0] + [0.0] * (dim - 1)))
+    shared, out = np.arange(nb) >= GRAINS, np.empty((nb, 3))
+    backend.launch(tasks.tile, 0, nb, tiling, position, shared, out)
+    rng = np.random.default_rng(4)
+    angles = rng.normal(size=(nb, 1 if dim == 2 else 4))
+    if dim == 3:
+        angles /= np.linalg.norm(angles, axis=1, keepdims=True)
+    spin, kind = rng.normal(size=(nb, 1 if dim == 2 else 3)), np.arange(WALLS, dtype=np.int32) % 4
+    walls = np.empty((WALLS, dim + 1))
+    backend.launch(tasks.wall, 0, WALLS, position, angles, spin, kind, walls)
+    parts = out.ravel(), walls.ravel(), angles.ravel()
+    return {f"places {dim}D": np.concatenate(parts)}
 
 
 def of_ledger(backend: Backend) -> Found:

@@ -33,6 +33,9 @@ from hardgrain.point.pair import make_pair
 from hardgrain.point.residual import NOTHING, make_residual, make_speed
 from hardgrain.point.row import make_row
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, Until, make_stopping
+from hardgrain.point.tiles import make_tiles
+from hardgrain.point.turning import make_turning
+from hardgrain.point.wall_motion import make_wall_motion
 
 KINDS = {
     "lean 2D": make_lean_2d,
@@ -55,6 +58,8 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
     twice_energy, times, inverse_in_space = own.twice_energy, own.times, own.inverse_in_space
     ghostly, arm_lengths = make_levers(jit).ghostly, make_levers(jit).arm_lengths
     body_speed, point_speed = make_speed(jit).body_speed, make_speed(jit).point_speed
+    home, colours, walls = make_tiles(jit).home, make_tiles(jit).colours, make_wall_motion(jit)
+    turned, stays_in_place, turn_body = walls.turned, walls.stays, make_turning(jit).turn_body
     sweep_key, below = make_random(jit).sweep_key, make_random(jit).below
 
     @jit
@@ -102,13 +107,26 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
         out[k, 2] = point_speed(rows, motion, k)
 
     @jit
+    def tile(k, tiling, position, shared, out):
+        out[k, 0], out[k, 1] = colours(tiling)
+        out[k, 2] = home(tiling, position, shared, k, (k + 1) % position.shape[0])
+
+    @jit
+    def wall(k, position, orientation, spin, kind, out):
+        n = position.shape[0] - kind.shape[0]
+        for a in range(position.shape[1]):
+            out[k, a] = turned(orientation, n + k, position, k, a)
+        still = stays_in_place(kind, position, position, spin, n + k, k)
+        out[k, position.shape[1]] = 1.0 if still else 0.0
+        turn_body(orientation, spin, 0.1, n + k)
+
+    @jit
     def draw(k, out):
         out[k] = below(k + 1, sweep_key(5, 7, 3), k)
 
     return SimpleNamespace(
         gap=gap, sizes=sizes, arms=arms, energy=energy, turn=turn, body=body, length=length,
-        inertia=inertia,
-        draw=draw,
+        inertia=inertia, draw=draw, tile=tile, wall=wall,
     )  # fmt: skip
 
 

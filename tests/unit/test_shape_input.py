@@ -172,10 +172,6 @@ def test_laws_walls_and_engines_that_shapes_cannot_have():
         hg.Scene(dimension=3, grains=grains, walls=[plate]).build(0)
     with pytest.raises(hg.InputError, match=r"contacts\[0\]\.rolling is 0\.1 .* have a shape"):
         hg.Scene(dimension=3, grains=grains, contacts=[hg.ContactLaw(rolling=0.1)]).build(0)
-    with pytest.raises(hg.InputError, match="must be disks or spheres"):
-        hg.Simulation(
-            hg.Scene(dimension=3, grains=grains), dt=1e-3, engine=hg.SoftParticles(stiffness=1e3)
-        )
 
 
 # ---------------------------------------------------------------------- meshes

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from hardgrain.cuda.api import F8, cuda, device, kernel
 from hardgrain.cuda.arrays import CONTACTS, MET, MORE, SWEPT
 from hardgrain.cuda.grid import CHUNKS, THREADS, block_max, block_sum, bounds
+from hardgrain.cuda.records import rows_of
 from hardgrain.cuda.search import extent, halted
-from hardgrain.cuda.sweeping import rows_of
 from hardgrain.point.inertia import make_inertia
-from hardgrain.point.ledger import make_ledger
+from hardgrain.point.ledger import Means, make_ledger
 from hardgrain.point.turning import make_turning
 
-__all__ = ["TOLD", "account", "midway", "wall_sums"]
+__all__ = ["TOLD", "After", "account", "midway", "wall_sums"]
 
 _ledger = make_ledger(device)
 turning, work, overlap = _ledger.turning, _ledger.work, _ledger.overlap
@@ -31,6 +32,19 @@ SUMS, MOSTS = 9, 9  # how many of the columns are sums, and how many largest val
 LARGEST = 1e150  # of a velocity, spin or angle: its square must be a number
 
 
+class After(NamedTuple):
+    """What a step led to, and room in which it is told."""
+
+    velocity: Any  # (nb, dim)
+    spin: Any  # (nb, ns)
+    mean: Means
+    mass: Any  # (n,)
+    pushed: Any  # (nb,) see `step.rest`
+    some: Any  # (nb,)
+    parts: Any  # (CHUNKS, TOLD)
+    told: Any  # (TOLD,)
+
+
 @kernel
 def midway(bodies, search, velocity, spin, mean):
     """Means of what bodies had before a step, or freely, and have after it; ``mean``: `Means`."""
@@ -44,8 +58,9 @@ def midway(bodies, search, velocity, spin, mean):
 
 
 @device
-def contact_sums(rows, mean, some, low, high, parts, chunk, room):
+def contact_sums(rows, after, low, high, chunk, room):
     """What the contacts of a chunk add, and which bodies they load."""
+    mean, some, parts = after.mean, after.some, after.parts
     dissipated, driven, taken, total, loaded = 0.0, 0.0, 0.0, 0.0, 0.0
     worst, deepest = 0.0, 0.0
     for k in range(low + cuda.threadIdx.x, high, THREADS):
@@ -110,8 +125,10 @@ def sweeping_speed(bodies, search, i):
 
 
 @device
-def body_sums(bodies, search, velocity, spin, mean, mass, some, low, high, parts, chunk, room):
+def body_sums(bodies, search, after, low, high, chunk, room):
     """What the bodies of a chunk add."""
+    velocity, spin, mean, mass = after.velocity, after.spin, after.mean, after.mass
+    some, parts = after.some, after.parts
     n = bodies.radius.shape[0]
     kinetic, done, bearing, energy = 0.0, 0.0, 0.0, 0.0
     fast, loads, given, loads_turn, given_turn, sweeping = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -199,22 +216,23 @@ def unfit(bodies, i, limit):
 
 
 @kernel
-def account(bodies, search, held, problem, velocity, spin, mean, mass, pushed, some, parts, told):
-    """Fill ``told`` with the figures of a step; see the columns above."""
+def account(bodies, search, held, problem, after):
+    """Fill ``after.told`` with the figures of a step; see the columns above."""
+    some, parts, told = after.some, after.parts, after.told
     grid, room = cuda.cg.this_grid(), cuda.shared.array(THREADS, F8)
     nb, m, rows = bodies.position.shape[0], search.numbers[CONTACTS], rows_of(held)
     if halted(search) or search.numbers[MORE] == 1:
         return
     for i in range(cuda.grid(1), nb, cuda.gridsize(1)):
-        some[i] = pushed[i]
+        some[i] = after.pushed[i]
     grid.sync()
     for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
         low, high = bounds(chunk, m)
-        contact_sums(rows, mean, some, low, high, parts, chunk, room)
+        contact_sums(rows, after, low, high, chunk, room)
     grid.sync()
     for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
         low, high = bounds(chunk, nb)
-        body_sums(bodies, search, velocity, spin, mean, mass, some, low, high, parts, chunk, room)
+        body_sums(bodies, search, after, low, high, chunk, room)
     grid.sync()
     for column in range(cuda.grid(1), SUMS + MOSTS, cuda.gridsize(1)):
         found = 0.0

@@ -60,12 +60,12 @@ def meet(position, reach, period, i, j):
 
 
 @device
-def partners(sites, reach, wall_reach, grid, order, begins, i, room, at):
+def partners(sites, reach, wall_reach, grid, i, room, at):
     """Write the partners of grain i that come after it, sorted, from ``at`` on; return how many.
 
     Where ``room`` is empty they are only counted.
     """
-    position, period, (low, edge, cells) = sites.position, sites.periodic, grid
+    position, period, (low, edge, cells, order, begins) = sites.position, sites.periodic, grid
     dim, n, found = position.shape[1], sites.radius.shape[0], 0
     cx = cell_of(position[i, 0], low[0], edge[0], cells[0], period[0])
     cy = cell_of(position[i, 1], low[1], edge[1], cells[1], period[1])
@@ -118,18 +118,18 @@ def insert(room, at, found, j):
 
 
 @kernel
-def count(sites, reach, wall_reach, grid, order, begins, empty, many):
+def count(sites, reach, wall_reach, grid, empty, many):
     """How many partners each grain has."""
     for i in range(cuda.grid(1), many.shape[0], cuda.gridsize(1)):
-        many[i] = partners(sites, reach, wall_reach, grid, order, begins, i, empty, 0)
+        many[i] = partners(sites, reach, wall_reach, grid, i, empty, 0)
 
 
 @kernel
-def fill(sites, reach, wall_reach, grid, order, begins, end, first, second):
+def fill(sites, reach, wall_reach, grid, end, first, second):
     """Write the pairs of each grain, which end at ``end[i]``."""
     for i in range(cuda.grid(1), end.shape[0], cuda.gridsize(1)):
         at = end[i - 1] if i > 0 else 0
-        partners(sites, reach, wall_reach, grid, order, begins, i, second, at)
+        partners(sites, reach, wall_reach, grid, i, second, at)
         for s in range(at, end[i]):
             first[s] = i
 
@@ -178,10 +178,11 @@ def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | Non
     )
     sites = Sites(bodies.position, bodies.radius, bodies.periodic, walls)
     many, wall_reach = xp.empty(n, np.int64), safety[n:]
-    COUNT(sites, reach, wall_reach, grid, order, begins, none, many)
+    filled = (*grid, order, begins)
+    COUNT(sites, reach, wall_reach, filled, none, many)
     end = xp.cumsum(many)
     pairs = int(end[-1])
     first, second = xp.empty(pairs, np.int32), xp.empty(pairs, np.int32)
     if pairs:
-        FILL(sites, reach, wall_reach, grid, order, begins, end, first, second)
+        FILL(sites, reach, wall_reach, filled, end, first, second)
     return first, second

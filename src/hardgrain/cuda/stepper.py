@@ -110,9 +110,11 @@ class Stepper:
             xp.zeros((nb, d)), xp.zeros((nb, ns)), xp.zeros((nb, d)), xp.zeros((nb, ns)),
             self.bodies.inv_mass, self.bodies.inv_inertia,
         )  # fmt: skip
-        self.laws, self.mass = xp.array(m.law_table), xp.array(m.mass[: m.n])
-        self.some, self.parts = xp.zeros(nb, bool), xp.zeros((CHUNKS, ledger.TOLD))
-        self.told = xp.zeros(ledger.TOLD)
+        self.laws = xp.array(m.law_table)
+        self.after = ledger.After(
+            self.velocity, self.spin, self.mean, xp.array(m.mass[: m.n]), self.pushed,
+            xp.zeros(nb, bool), xp.zeros((CHUNKS, ledger.TOLD)), xp.zeros(ledger.TOLD),
+        )  # fmt: skip
         self.wall_force, self.wall_torque = xp.zeros((w, d)), xp.zeros((w, ns))
         self.wall_parts = xp.zeros((CHUNKS, w, d + ns))
         walls = slice(m.n, None)
@@ -251,7 +253,7 @@ class Stepper:
             if not solved:
                 return self.step(number, until, seed, afresh, rounds)
         self.contacts = int(self._seen[arrays.CONTACTS])
-        told: Floats = host(self.told)
+        told: Floats = host(self.after.told)
         if np.isfinite(told[ledger.KINETIC] + told[ledger.RESIDUAL]):
             self.old, self.held = self.held, self.old
         return told
@@ -273,20 +275,17 @@ class Stepper:
         self._sort(b, s, h, t, self.free)
         self._arrange(b, s, h, t, p, self.free)
         self._pack(b, s, h, t, p, self.laws, self.dt, self.model.remove_overlaps)
-        self._sweep(b, s, h, t, p, until, seed, self.dt, ROUNDING)
+        self._sweep(b, s, h, t, p, until, (seed, self.dt, ROUNDING))
         self._unpack(b, s, h, t, p, self.velocity, self.spin)
 
     def _end(self) -> None:
         """Account for the step, and move, unless it must be solved once more."""
         b, s, h = self.bodies, self.search, self.held
         self._midway(b, s, self.velocity, self.spin, self.mean)
-        self._account(
-            b, s, h, self.problem, self.velocity, self.spin, self.mean, self.mass, self.pushed,
-            self.some, self.parts, self.told,
-        )  # fmt: skip
+        self._account(b, s, h, self.problem, self.after)
         if self.model.bodies > self.model.n:
             self._wall_sums(s, h, self.model.n, self.wall_parts, self.wall_force, self.wall_torque)
-        self._move(b, s, self.velocity, self.spin, self.farthest, self.told, self.dt)
+        self._move(b, s, self.velocity, self.spin, self.farthest, self.after.told, self.dt)
 
     def _again(self, until: Until, seed: int, spread: int, ask: bool) -> bool:
         """Solve once more, with all pairs that the impulses would close; False: the list is stale.

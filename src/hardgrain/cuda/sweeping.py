@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.core.contact_rows import ContactRows
 from hardgrain.cuda.api import F8, I4, SIMULATED, U2, cuda, device, kernel, slim
 from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, STEP, SWEPT
 from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds
+from hardgrain.cuda.records import motion_of, rows_of
 from hardgrain.cuda.search import halted
 from hardgrain.cuda.tiling import STARTS, second_row
 from hardgrain.point.full_2d import Full2D, make_full_2d
 from hardgrain.point.full_3d import Full3D, make_full_3d
-from hardgrain.point.given import Motion
 from hardgrain.point.lean_2d import Lean2D, make_lean_2d
 from hardgrain.point.lean_3d import Lean3D, make_lean_3d
 from hardgrain.point.levers import make_levers
@@ -57,24 +56,6 @@ def wait():
         cuda.syncthreads()
     else:
         cuda.syncwarp()
-
-
-@device
-def rows_of(held):
-    """The contacts as the functions of one contact read them."""
-    return ContactRows(
-        held.first, held.second, held.normal, held.gap, held.arm_first, held.arm_second,
-        held.width, held.roll, held.law, held.impulse, held.torque,
-    )  # fmt: skip
-
-
-@device
-def motion_of(bodies, search):
-    """The bodies as the functions of one contact read them."""
-    return Motion(
-        search.free_velocity, search.free_spin, bodies.velocity, bodies.spin, bodies.inv_mass,
-        bodies.inv_inertia,
-    )  # fmt: skip
 
 
 @kernel
@@ -341,8 +322,12 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
         return most
 
     @slim
-    def sweep(bodies, search, held, tiles, problem, until, seed, dt, rounding):
-        """Sweep until the rule is met; the residual at the end is in ``problem.found``."""
+    def sweep(bodies, search, held, tiles, problem, until, fixed):
+        """Sweep until the rule is met; the residual at the end is in ``problem.found``.
+
+        fixed: seed, length of the step, and what rounding leaves of a velocity.
+        """
+        seed, dt, rounding = fixed
         b = cuda.shared.array((team, most, columns), F8)
         c = cuda.shared.array((team, rows_staged, contact), F8)
         first = cuda.shared.array((team, rows_staged), U2)

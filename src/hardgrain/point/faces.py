@@ -64,7 +64,9 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
         square = dx * dx + dy * dy + dz * dz
         if along + square > 0.0 and (along + square) ** 2 >= limit * limit * square:
             length = math.sqrt(square)
-            return along / length + length, dx / length, dy / length, dz / length, 0, -1
+            s = along / length + length
+            if s >= limit:  # rounding may say otherwise than the squares
+                return s, dx / length, dy / length, dz / length, 0, -1
         for f in range(a.face, a.face_end):
             x, y, z = n[f, 0], n[f, 1], n[f, 2]
             i = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner
