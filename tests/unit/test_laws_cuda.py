@@ -39,7 +39,7 @@ def numbers(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 def test_laws_in_the_simulator() -> None:
     worst = numbers(run("json", simulate=True))
-    assert len(worst) == 17  # every law there is
+    assert len(worst) == 19  # every law there is
     for name, row in worst.items():
         assert row["cuda"] == 0.0, name  # the simulator is Python
         assert row["cpu"] <= ROUNDING, name
@@ -66,7 +66,8 @@ def test_contacts_in_the_simulator_and_on_the_cpu() -> None:
     worst = numbers(run("json", simulate=True, script=POINTS))
     for name, row in worst.items():
         assert row["cuda"] == 0.0, name  # the simulator is Python
-        assert "cpu" in row or name.endswith("all at once"), name
+        # What all contacts at once and tiles do on the CPU is judged by tests of their own.
+        assert "cpu" in row or name.endswith("all at once") or name.startswith("places"), name
         assert row.get("cpu", 0.0) <= ROUNDING, name
 
 
