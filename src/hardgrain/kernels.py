@@ -52,6 +52,9 @@ _COMPILED = (
     "papers/mcnamara2004/implicit",
 )  # fmt: skip
 
+# Files among them that compile nothing.
+_PLAIN = {"cpu/tiled_apart", "step/domains", "step/part", "step/shared_dynamics"}
+
 # [folders] So many folders of other versions of the sources are kept, for switching between
 # branches. If more are kept, disks fill up; if fewer, switching compiles everything anew.
 _KEEP = 4
@@ -73,7 +76,7 @@ def _sources() -> list[Path]:
         path
         for name in _COMPILED
         for path in (_ROOT / f"{name}.py", *(_ROOT / name).glob("*.py"))
-        if path.is_file()
+        if path.is_file() and path.relative_to(_ROOT).with_suffix("").as_posix() not in _PLAIN
     )
 
 

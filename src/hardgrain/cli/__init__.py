@@ -31,6 +31,7 @@ def _call(terminal: Terminal) -> int:
     """Run the command, print what there is to say, and return its exit code."""
     from hardgrain.cli.app import app
     from hardgrain.errors import HardgrainError
+    from hardgrain.processes import end_all
 
     try:
         app(prog_name="hardgrain")
@@ -38,7 +39,9 @@ def _call(terminal: Terminal) -> int:
         # code 0 is that of a command, such as the viewer, which Ctrl-C ends
         if terminal.interrupted and end.code:
             return _say("interrupted", 130, "")
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        end_all(code, lambda: None)
+        return code
     except BaseException as error:
         if terminal.interrupted:  # the interruption may have become any other error on its way
             return _say("interrupted", 130, "")
@@ -59,6 +62,11 @@ def _say(text: str, code: int, kind: str = "error: ") -> int:
     import contextlib
     import sys
 
-    with contextlib.suppress(OSError):
-        print(f"{kind}{text}", file=sys.stderr)
+    from hardgrain.processes import end_all
+
+    def say() -> None:
+        with contextlib.suppress(OSError):
+            print(f"{kind}{text}", file=sys.stderr)
+
+    end_all(code, say)
     return code

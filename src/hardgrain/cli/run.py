@@ -10,6 +10,7 @@ import typer
 from hardgrain.cli.options import Changes, Overwrite, Quiet, RunFileArgument, changes_of
 from hardgrain.errors import InputError
 from hardgrain.io.json_text import json_text
+from hardgrain.processes import world
 
 if TYPE_CHECKING:
     from hardgrain.run.scenario import Scenario
@@ -66,7 +67,7 @@ def run(
     asked = [*(changes or []), *([f"engine.device={device}"] if device else [])]
     loaded = load(scenario, changes_of(asked))
     path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
-    if path.is_file() and not overwrite:
+    if world().first(path.is_file()) and not overwrite:
         raise InputError(
             f"{path} exists already; add --overwrite to replace it, choose another name with -o, or"
             f" go on with it: hardgrain resume {path}"
@@ -105,9 +106,11 @@ def resume(
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import Steps, Time
 
-    with RunFile(file) as opened:
-        stored = stored_scenario(opened.header, file)
-        finished = opened.finished
+    def read() -> tuple[Scenario, bool]:
+        with RunFile(file) as opened:
+            return stored_scenario(opened.header, file), opened.finished
+
+    stored, finished = world().on_first(read)
     until: list[Condition] = []
     if steps is not None:
         until.append(Steps(steps=steps))
@@ -115,12 +118,14 @@ def resume(
         until.append(Time(time=time))
     if not until:
         if finished:
-            print(f"{file} has reached its end; to make it longer, give --steps or --time")
+            if world().leads:
+                print(f"{file} has reached its end; to make it longer, give --steps or --time")
             return
         if stored.stop is None:
             raise InputError(f"{file} holds no stop condition; give --steps or --time")
         until = stored.stop.conditions()
     _set_threads(threads)
+    quiet |= not world().leads
     with Progress(until, quiet, command=True) as progress:
         progress.tell(f"going on with {file}")
         _, summary = Simulation.resume(file, until, progress=progress)
@@ -172,6 +177,7 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
     from hardgrain.run.simulation import Simulation
 
     until = scenario.stop.conditions() if scenario.stop else ()
+    quiet |= not world().leads
     with Progress(until, quiet, command=True) as progress:
         sim = Simulation(scenario)
         progress.tell(f"{scenario.title or path.stem}: {_bodies(sim)}, to {path}")
@@ -190,6 +196,8 @@ def _bodies(sim: Simulation) -> str:
 
 def _close(summary: Summary, path: Path, quiet: bool) -> None:
     """Print the summary; exit code 130 after an interruption, 1 if the run is not plausible."""
+    if not world().leads:
+        raise typer.Exit(1 if summary.implausible else 0 if summary.finished else 130)
     if not quiet:
         print(summary)
     if summary.implausible is not None:

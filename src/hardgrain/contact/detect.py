@@ -22,6 +22,7 @@ from hardgrain.cpu.contacts import candidates
 from hardgrain.cpu.mesh_inside import inside
 from hardgrain.errors import INTACT, InputError, RunError
 from hardgrain.point.given import Sites
+from hardgrain.processes import ALONE, Alone
 from hardgrain.scene.place import worst_overlap
 
 __all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]
@@ -38,6 +39,7 @@ class Detector:
         self.model = model
         self.dt = dt
         self.together = False  # whether all threads look for contacts; of round grains alone
+        self.others: Alone = ALONE  # processes that look for the contacts of the other grains
         self._pairs = PairList(model)
         holds = model.law_table[:, lawtable.COHESION] > 0.0
         bonds = np.where(holds, model.law_table[:, lawtable.COHESION_RANGE], 0.0)
@@ -54,6 +56,7 @@ class Detector:
 
     def renew(self, state: State, reach: Floats) -> None:
         """Make the pair list anew, with room for twice the given reach (nb,)."""
+        self.others.list_anew(reach)  # several processes do so together, and begin the step anew
         self._pairs.make(state.position, wall_geometry(self.model, state), reach, 2.0 * reach)
         if not safe(state.position, self.listed, reach):
             raise RunError(
@@ -71,8 +74,11 @@ class Detector:
         while True:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
-            search = find_together if self.together and self.model.round else find
-            found = search(self.shapes, self.listed, place, old.rows, old.feature)
+            given = self.shapes, self.listed, place, old.rows, old.feature
+            if self.together and self.model.round:
+                found = find_together(*given, self.others)
+            else:
+                found = find(*given)
             if not found.stale:
                 self._found = found
                 return self._contacts(state, found)
@@ -95,8 +101,11 @@ class Detector:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
             known = self._found._replace(rows=contacts.rows, feature=contacts.feature)
-            look = overlooked_together if self.together and self.model.round else overlooked
-            closes, found = look(self.shapes, self.listed, place, known, spread)
+            given = self.shapes, self.listed, place, known, spread
+            if self.together and self.model.round:
+                closes, found = overlooked_together(*given, self.others)
+            else:
+                closes, found = overlooked(*given)
             if not found.stale:
                 break
             self.renew(state, found.reach)

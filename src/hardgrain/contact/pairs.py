@@ -125,14 +125,14 @@ def turning_speed(position, spin, walls, offset):  # type: ignore[no-untyped-def
 
 @jit
 def extent(position, n):  # type: ignore[no-untyped-def]
-    """Diagonal of the box that holds the centres of the first n bodies, and their mean (dim,)."""
+    """Diagonal of the box that holds the centres of the first n bodies, and its middle (dim,)."""
     dim = position.shape[1]
     square, middle = 0.0, np.zeros(dim)
     for a in range(dim):
         low = high = position[0, a]
         for i in range(n):
             low, high = min(low, position[i, a]), max(high, position[i, a])
-            middle[a] += position[i, a] / n
+        middle[a] = 0.5 * (low + high)
         square += (high - low) ** 2
     return math.sqrt(square), middle
 

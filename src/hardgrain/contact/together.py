@@ -1,6 +1,8 @@
 """The search for contacts of `contact.search` on all threads, for round grains.
 
-The rules are the same; a step is seen by Python, which calls the loops one after the other.
+The rules are the same; a step is seen by Python, which calls the loops one after the other. Where
+several processes share the grains, each looks for the contacts whose first grain is its own; the
+others tell it how far grains near its own may come.
 """
 
 from __future__ import annotations
@@ -26,16 +28,24 @@ from hardgrain.cpu.contact_blocks import (
     written,
 )
 from hardgrain.point.given import RoundBodies
+from hardgrain.processes import ALONE, Alone
 
 __all__ = ["find_together", "overlooked_together"]
 
 
-def _stale(shapes: Shapes, listed: Listed, place: Place, reach: Floats) -> bool:
-    return bool(safe_on_threads(place.position, listed, shapes.radius, reach).any())
+def _stale(
+    shapes: Shapes, listed: Listed, place: Place, reach: Floats, others: Alone = ALONE
+) -> bool:
+    return others.any(safe_on_threads(place.position, listed, shapes.radius, reach).any())
 
 
 def find_together(
-    shapes: Shapes, listed: Listed, place: Place, old: ContactRows, feature: Ints
+    shapes: Shapes,
+    listed: Listed,
+    place: Place,
+    old: ContactRows,
+    feature: Ints,
+    others: Alone = ALONE,
 ) -> Found:
     """As `contact.search.find`."""
     position, dt, radius = place.position, place.dt, shapes.radius
@@ -43,54 +53,66 @@ def find_together(
         position, place.orientation, shapes.wall_offset, shapes.wall_axis, shapes.wall_side
     )
     walls = Walls(shapes.wall_kind, point, axis, shapes.wall_size, side)
-    turning = turning_speed(position, place.spin, walls, shapes.wall_offset)
+    turning = turning_speed(
+        *others.box(position, place.spin, radius.size), walls, shapes.wall_offset
+    )
     listed.turned[:] += dt * turning
     none = np.full(len(position), -1.0)
     speed, near, _ = reaches(place.velocity, turning, radius, NEAR * radius, dt, none)
-    if _stale(shapes, listed, place, near):
+    if _stale(shapes, listed, place, near, others):
         reach, stale = near, True
         how = (stale, reach, walls, turning)
         return _rows(shapes, listed, place, how, (old, feature), _noted(shapes, listed, place, how))
     around = fastest_around(listed, position, radius, shapes.periodic, walls, near, speed)
+    others.exchange(around)
     reach = travels(speed, around, radius, dt)
     reach[: radius.size] += shapes.margin
     most = np.maximum(near, reach)
-    stale = _stale(shapes, listed, place, most)
+    stale = _stale(shapes, listed, place, most, others)
     if stale:
         reach = most
     how = (stale, reach, walls, turning)
+    listed = others.owned(listed)
     return _rows(shapes, listed, place, how, (old, feature), _noted(shapes, listed, place, how))
 
 
 def overlooked_together(
-    shapes: Shapes, listed: Listed, place: Place, known: Found, spread: int
+    shapes: Shapes,
+    listed: Listed,
+    place: Place,
+    known: Found,
+    spread: int,
+    others: Alone = ALONE,
 ) -> tuple[bool, Found]:
     """As `contact.search.overlooked`."""
     dt, radius, walls = place.dt, shapes.radius, known.walls
     speed, reach, more = reaches(
         place.velocity, known.turning, radius, shapes.margin, dt, known.reach
     )
-    if not more.any():
+    if not others.any(more.any()):
         return False, known
     around = speed
-    stale = _stale(shapes, listed, place, reach)
+    stale = _stale(shapes, listed, place, reach, others)
     for _ in range(spread):
         if stale:
             break
         around = fastest_around(
             listed, place.position, radius, shapes.periodic, walls, reach, around
         )
+        others.exchange(around)
         reach = np.maximum(reach, travels(speed, around, radius, dt))
-        stale = _stale(shapes, listed, place, reach)
+        stale = _stale(shapes, listed, place, reach, others)
     how = (stale, reach, walls, known.turning)
     last = known.rows, known.feature
+    listed = others.owned(listed)
     noted = _noted(shapes, listed, place, how)
     if not (stale or known.turning.any()):
-        if not closing_blocks(noted, listed, known.rows, place.velocity, dt).any():
+        if not others.any(closing_blocks(noted, listed, known.rows, place.velocity, dt).any()):
             return False, known
         return True, _rows(shapes, listed, place, how, last, noted)
     found = _rows(shapes, listed, place, how, last, noted)
-    return not stale and closes_more(place, known, found, radius.size, False), found
+    more_close = closes_more(place, known, found, radius.size, False)
+    return not stale and others.any(more_close), found
 
 
 def _noted(shapes: Shapes, listed: Listed, place: Place, how: Any) -> Candidates:

@@ -1,6 +1,7 @@
-"""The sums of the energy ledger on all threads, in blocks of fixed size that are added up in order.
+"""The sums of the energy ledger on all threads, and of all processes.
 
-See `cpu.ledger` and `step.rest` for what is summed.
+See `cpu.ledger` and `step.rest` for what is summed. Sums are exact (`cpu.exact`) until whoever asks
+has added the parts of all processes, so that no bit shows who added what.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.cpu.exact import DIGITS, add
 from hardgrain.cpu.ledger import overlap, power, squared_speed, turning, twice_energy, work
 from hardgrain.kernels import pjit, prange, scalar
 
@@ -19,17 +21,36 @@ __all__ = [
     "bodies_in_blocks",
     "contacts_in_blocks",
     "midway_in_blocks",
-    "net_force",
+    "force_parts",
     "pace",
+    "pieces",
 ]
 
 Floats = NDArray[np.float64]
 
-BLOCK = 4096  # contacts or bodies of a partial sum; another number would round otherwise
+BLOCK = 4096  # contacts or bodies that are worth a thread of their own
+ROOM = 1e7  # [bytes] that the sums of all pieces may take
 
-# Columns of the sums over contacts, and over bodies.
-DISSIPATED, DRIVEN, TAKEN, WORST, DEEPEST, DEPTH, LOADED = range(7)
-KINETIC, POWER, FASTEST, MASS, BEARING, ENERGY = range(6)
+# Rows of the sums over contacts, of which those of walls follow, and over bodies.
+DISSIPATED, DRIVEN, TAKEN, DEPTH, LOADED, WALLS = range(6)
+KINETIC, POWER, MASS, BEARING, ENERGY = range(5)
+WORST, DEEPEST = range(2)  # what is the largest of all contacts
+
+
+def pieces(terms: int, rows: int) -> int:
+    """In how many pieces to add up that many terms, in so many sums: any number will do."""
+    return int(max(1, min(terms // BLOCK, 64, ROOM // (8 * DIGITS * rows))))
+
+
+@pjit
+def added(parts):
+    """Sums (pieces, rows, DIGITS) of pieces as those of all."""
+    total = np.zeros(parts.shape[1:], np.int64)
+    for row in prange(parts.shape[1]):
+        for b in range(parts.shape[0]):
+            for k in range(parts.shape[2]):
+                total[row, k] += parts[b, row, k]
+    return total
 
 
 @pjit
@@ -43,55 +64,50 @@ def midway_in_blocks(a, b):
 
 
 @scalar
-def contact_part(rows, means, walls, some, part, low, high):
-    """Sums over some contacts; walls: (w, dim + ns) impulses and torques on walls."""
-    n, dim = means.velocity.shape[0] - walls.shape[0], rows.impulse.shape[1]
+def contact_part(rows, means, number, some, sums, most, low, high):
+    """Sums over some contacts, and the largest of what is largest; number: of walls."""
+    n, dim = means.velocity.shape[0] - number, rows.impulse.shape[1]
+    ns = rows.torque.shape[1]
     for k in range(low, high):
         found = work(rows, k, means)
-        part[DISSIPATED] += found[0]
-        part[DRIVEN] += found[1]
-        part[TAKEN] += found[2]
+        add(sums, DISSIPATED, found[0])
+        add(sums, DRIVEN, found[1])
+        add(sums, TAKEN, found[2])
         depth, share, p_n = overlap(rows, k)
-        part[WORST], part[DEEPEST] = max(part[WORST], depth), max(part[DEEPEST], share)
+        most[WORST], most[DEEPEST] = max(most[WORST], depth), max(most[DEEPEST], share)
         if p_n != 0.0:
-            part[LOADED] += 1.0
-            part[DEPTH] += max(depth, 0.0)
+            add(sums, LOADED, 1.0)
+            add(sums, DEPTH, max(depth, 0.0))
         loaded = False
         for a in range(dim):
             loaded |= rows.impulse[k, a] != 0.0
         if loaded:  # whichever thread comes first writes the same
             some[rows.first[k]] = some[rows.second[k]] = True
-        j = rows.second[k] - n
-        if j >= 0:
+        wall = WALLS + (rows.second[k] - n) * (dim + ns)
+        if rows.second[k] >= n:
             for a in range(dim):
-                walls[j, a] += rows.impulse[k, a]
-            for a in range(rows.torque.shape[1]):
-                walls[j, dim + a] += turning(rows.arm_second, rows, k, a)
+                add(sums, wall + a, rows.impulse[k, a])
+            for a in range(ns):
+                add(sums, wall + dim + a, turning(rows.arm_second, rows, k, a))
 
 
 @pjit
-def contacts_in_blocks(rows, means, some, number):
-    """Sums over all contacts (7,), and impulses and torques on walls (w, dim + ns).
+def contacts_in_blocks(rows, means, some, number, pieces):
+    """Sums over contacts and, wall by wall, impulses and torques on walls; what is largest (2,).
 
     some: (nb,) is set where a body bears a force; number: of walls.
     """
-    m, dim, ns = rows.first.size, rows.impulse.shape[1], rows.torque.shape[1]
-    blocks = (m + BLOCK - 1) // BLOCK
-    part, walls = np.zeros((blocks, 7)), np.zeros((blocks, number, dim + ns))
-    for b in prange(blocks):
-        high = min(m, (b + 1) * BLOCK)
-        contact_part(rows, means, walls[b], some, part[b], b * BLOCK, high)
-    total, on_walls = np.zeros(7), np.zeros((number, dim + ns))
-    for b in range(blocks):
-        for c in range(7):
-            if c in (WORST, DEEPEST):
-                total[c] = max(total[c], part[b, c])
-            else:
-                total[c] += part[b, c]
-        for w in range(number):
-            for a in range(dim + ns):
-                on_walls[w, a] += walls[b, w, a]
-    return total, on_walls
+    m, width = rows.first.size, rows.impulse.shape[1] + rows.torque.shape[1]
+    part = np.zeros((pieces, WALLS + number * width, DIGITS), np.int64)
+    most = np.zeros((pieces, 2))
+    for b in prange(pieces):
+        low, high = m * b // pieces, m * (b + 1) // pieces
+        contact_part(rows, means, number, some, part[b], most[b], low, high)
+    largest = np.zeros(2)
+    for b in range(pieces):
+        for c in range(2):
+            largest[c] = max(largest[c], most[b, c])
+    return added(part), largest
 
 
 class Bodies(NamedTuple):
@@ -109,38 +125,37 @@ class Bodies(NamedTuple):
 
 
 @scalar
-def body_part(bodies, some, part, low, high):
-    """Sums over some bodies; some: (nb,) those that bear a force or are pushed."""
-    b = bodies
+def body_part(bodies, own, some, sums, low, high):
+    """Sums over some bodies that count; some: (nb,) those that bear a force or are pushed."""
+    b, fastest = bodies, 0.0
     for i in range(low, high):
+        if not own[i]:
+            continue
         twice = twice_energy(b.velocity, b.inv_mass, i) + twice_energy(b.spin, b.inv_inertia, i)
-        part[KINETIC] += twice
-        part[POWER] += power(b.force, b.mean_velocity, b.inv_mass, i)
-        part[POWER] += power(b.torque, b.mean_spin, b.inv_inertia, i)
+        add(sums, KINETIC, twice)
+        add(sums, POWER, power(b.force, b.mean_velocity, b.inv_mass, i))
+        add(sums, POWER, power(b.torque, b.mean_spin, b.inv_inertia, i))
         if some[i]:
-            part[ENERGY] += twice
+            add(sums, ENERGY, twice)
         if i < b.mass.size:
-            part[FASTEST] = max(part[FASTEST], squared_speed(b.velocity, i))
-            part[MASS] += b.mass[i]
-            part[BEARING] += b.mass[i] if some[i] else 0.0
+            fastest = max(fastest, squared_speed(b.velocity, i))
+            add(sums, MASS, b.mass[i])
+            add(sums, BEARING, b.mass[i] if some[i] else 0.0)
+    return fastest
 
 
 @pjit
-def bodies_in_blocks(bodies, some):
-    """Sums over all bodies (6,)."""
+def bodies_in_blocks(bodies, own, some, pieces):
+    """Sums over the bodies that are counted here, own (nb,), and the largest squared speed."""
     n = bodies.velocity.shape[0]
-    blocks = (n + BLOCK - 1) // BLOCK
-    part = np.zeros((blocks, 6))
-    for b in prange(blocks):
-        body_part(bodies, some, part[b], b * BLOCK, min(n, (b + 1) * BLOCK))
-    total = np.zeros(6)
-    for b in range(blocks):
-        for c in range(6):
-            if c == FASTEST:
-                total[c] = max(total[c], part[b, c])
-            else:
-                total[c] += part[b, c]
-    return total
+    part, most = np.zeros((pieces, 5, DIGITS), np.int64), np.zeros(pieces)
+    for b in prange(pieces):
+        low, high = n * b // pieces, n * (b + 1) // pieces
+        most[b] = body_part(bodies, own, some, part[b], low, high)
+    fastest = 0.0
+    for b in range(pieces):
+        fastest = max(fastest, most[b])
+    return added(part), fastest
 
 
 @scalar
@@ -162,30 +177,31 @@ def kick(velocity, before, inv_mass, i):
     return math.sqrt(square)
 
 
+@scalar
+def force_part(impulse, sums, low, high):
+    """Sum of the sizes of some impulses, and how many there are."""
+    for k in range(low, high):
+        size = size_of(impulse, k)
+        add(sums, 0, size)
+        add(sums, 1, 1.0 if size != 0.0 else 0.0)
+
+
 @pjit
-def net_force(velocity, before, inv_mass, impulse):
-    """As `solve.problem.net_force`."""
+def force_parts(velocity, before, inv_mass, impulse, pieces):
+    """What `solve.problem.net_force` is made of: sums of impulses, and the largest kick."""
     m, n = impulse.shape[0], velocity.shape[0]
-    blocks, more = (m + BLOCK - 1) // BLOCK, (n + BLOCK - 1) // BLOCK
-    part, most = np.zeros((blocks, 2)), np.zeros(more)
-    for b in prange(blocks):
-        for k in range(b * BLOCK, min(m, (b + 1) * BLOCK)):
-            size = size_of(impulse, k)
-            part[b, 0] += size
-            part[b, 1] += size != 0.0
-    for b in prange(more):
-        for i in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
+    part, most = np.zeros((pieces, 2, DIGITS), np.int64), np.zeros(pieces)
+    for b in prange(pieces):
+        force_part(impulse, part[b], m * b // pieces, m * (b + 1) // pieces)
+        for i in range(n * b // pieces, n * (b + 1) // pieces):
             change = kick(velocity, before, inv_mass, i)
             if not change <= most[b]:  # lets NaN through
                 most[b] = change
-    total, loaded, largest = 0.0, 0.0, 0.0
-    for b in range(blocks):
-        total += part[b, 0]
-        loaded += part[b, 1]
-    for b in range(more):
+    largest = 0.0
+    for b in range(pieces):
         if not most[b] <= largest:
             largest = most[b]
-    return largest * loaded / total if loaded > 0.0 else 0.0
+    return added(part), largest
 
 
 @scalar

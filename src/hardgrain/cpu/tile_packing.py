@@ -187,6 +187,14 @@ def set_levers(p, plan, rows, t):
         set_lever(p, rows.second[k], second)
 
 
+@pjit
+def fill_levers(p, plan, rows, low, high):
+    """Write the lengths of arms of the bodies that some tiles touch, which share none."""
+    if has_levers(p):
+        for t in prange(low, high):
+            set_levers(p, plan, rows, t)
+
+
 @scalar
 def pack_row(p, i, motion):
     """Fill the row of a body, a copy or a ghost, which is given its velocity by its contact."""
@@ -214,30 +222,37 @@ def pack_tile(p, plan, given, ghosts, t):
 def fill(p, plan, rows, motion, laws, how, turning, ghost_base):
     """Fill the rows of a packed problem, without giving bodies the impulses they start from.
 
-    how: dt and whether overlaps are removed; turning, ghost_base: see `pack_tile`.
+    The lengths of arms are known (`fill_levers`). how: dt and whether overlaps are removed; turning, ghost_base: see `pack_tile`.
     """
-    every = plan.starts.size - 1
-    if has_levers(p):
-        for colour in range(plan.colours):
-            for t in prange(colour * plan.tiles, (colour + 1) * plan.tiles):
-                set_levers(p, plan, rows, t)
-        set_levers(p, plan, rows, every - 1)
     for i in prange(p.b.shape[0]):
         pack_row(p, i, motion)
-    for t in prange(every):
+    for t in prange(plan.starts.size - 1):
         given = Given(rows, motion, laws, how[0], how[1])
         pack_tile(p, plan, given, (turning, ghost_base), t)
 
 
 @pjit
-def give_impulses(p, plan, sums):
-    """Give bodies the impulses that contacts start from."""
-    for colour in range(plan.colours):
+def give_impulses(p, plan, colours):
+    """Give bodies the impulses that contacts of tiles of some colours start from.
+
+    Copies are yet to be joined.
+    """
+    for colour in colours:
         for t in prange(colour * plan.tiles, (colour + 1) * plan.tiles):
             take(p, plan, t)
             for s in range(plan.starts[t], plan.starts[t + 1]):
                 start(p, s)
-        join(p, plan, colour, sums)
+
+
+@jit
+def join_copies(p, plan, colour, sums):
+    """As `join`."""
+    join(p, plan, colour, sums)
+
+
+@jit
+def give_rest(p, plan):
+    """Give bodies the impulses that contacts of no tile start from."""
     for s in range(plan.starts[plan.starts.size - 2], plan.stored.size):
         start(p, s)
 

@@ -10,6 +10,10 @@ however often they are interrupted, the work goes on. No thread waits for all ot
 
 Where a movable body is shared, or contacts belong to no tile, all tiles of a colour end with a
 *closing* that has its own place in the list: it waits for all of them, and the next colour for it.
+
+Where several processes share the contacts (`cpu.tiled_apart`), Python asks for one stage at a time
+and exchanges velocities between them: some tiles of a colour, the copies joined, what is in no
+tile. It is the same kernel, and the same code within, since another one might round otherwise.
 """
 
 from __future__ import annotations
@@ -19,13 +23,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.cpu.atomic import claim, rest, tell, told
-from hardgrain.cpu.kinds import relax_contact
+from hardgrain.cpu.exact import DIGITS, add
+from hardgrain.cpu.kinds import present, relax_contact
+from hardgrain.cpu.ledger_blocks import added
 from hardgrain.cpu.order import below, random_bits, sweep_key
 from hardgrain.cpu.sweep import (
     AHEAD,
     LINE,
     body_speed,
-    combine,
+    change,
     of_contact,
     point_speed,
     prefetch,
@@ -33,12 +39,15 @@ from hardgrain.cpu.sweep import (
 )
 from hardgrain.cpu.tile_packing import join, take
 from hardgrain.kernels import jit, pjit, prange, scalar
-from hardgrain.point.residual import NOTHING
 
-BLOCK = 4096  # contacts or bodies of a partial sum: fixed, so that threads do not show
+BLOCK = 4096  # contacts or bodies that a thread looks at, at a time
 
 # What is told among threads: the next in the list, tiles done, colours closed.
 NEXT, DONE, CLOSED = 0, 8, 16  # each on a cache line of its own
+
+
+# Which part of the list is asked for: all of it, or a single stage.
+ALL, TILES, JOIN, REST = range(4)
 
 
 class Orders(NamedTuple):
@@ -50,6 +59,8 @@ class Orders(NamedTuple):
     colours: np.ndarray  # (sweeps, colours) in which order they come
     rank: np.ndarray  # (sweeps, colours) when each comes
     contacts: np.ndarray  # (m,) those of each tile in the order of their last visit
+    stage: int = ALL
+    some: np.ndarray = np.zeros(0, np.int32)  # tiles of a stage; or which colour of the sweep ends
 
 
 @jit
@@ -107,9 +118,11 @@ def await_neighbours(plan, orders, visited, t, sweep):
 def close(p, plan, orders, sums, control, item):
     """End a colour: join copies, and after the last one of a sweep relax what is in no tile."""
     sweep, at = item // plan.colours, item % plan.colours
-    await_count(control, DONE, (item + 1) * plan.tiles)
-    join(p, plan, orders.colours[sweep, at], sums)
-    if at == plan.colours - 1:
+    if orders.stage == ALL:
+        await_count(control, DONE, (item + 1) * plan.tiles)
+    if orders.stage != REST:
+        join(p, plan, orders.colours[sweep, at], sums)
+    if orders.stage != JOIN and at == plan.colours - 1:
         low, high = plan.starts[plan.starts.size - 2], plan.stored.size
         key = sweep_key(orders.seed, orders.step, orders.first + sweep)
         visit(p, low, high, orders.contacts, random_bits(key, plan.starts.size))
@@ -120,35 +133,45 @@ def close(p, plan, orders, sums, control, item):
 def work(p, plan, orders, sums, control, visited):
     """What each thread does: claim what comes next in the list, until nothing is left."""
     closing = 1 if plan.strict else 0
-    of_colour = plan.tiles + closing
+    of_colour, whole = plan.tiles + closing, orders.stage == ALL
     total = orders.colours.shape[0] * plan.colours * of_colour
+    if not whole:
+        total = orders.some.size
     while True:
         claimed = claim(control, NEXT, 1)
         if claimed >= total:
             break
         item, at = claimed // of_colour, claimed % of_colour
+        if not whole:
+            item, at = 0, 0
+            if orders.stage != TILES:
+                item, at = orders.some[claimed], plan.tiles
         if at == plan.tiles:
             close(p, plan, orders, sums, control, item)
             continue
         sweep = item // plan.colours
         t = orders.colours[sweep, item % plan.colours] * plan.tiles + at
+        if not whole:
+            t = np.int64(orders.some[claimed])
         if closing:
-            await_count(control, CLOSED, item)
+            if whole:
+                await_count(control, CLOSED, item)
             take(p, plan, t)
-        else:
+        elif whole:
             await_neighbours(plan, orders, visited, t, sweep)
         key = sweep_key(orders.seed, orders.step, orders.first + sweep)
         visit(p, plan.starts[t], plan.starts[t + 1], orders.contacts, random_bits(key, t + 1000))
         if closing:
             claim(control, DONE, 1)
-        else:
+        elif whole:
             tell(visited, t, sweep + 1)
 
 
 @pjit
 def sweep_tiles(p, plan, orders, sums, threads):
     """A stretch of sweeps on all threads."""
-    control, visited = np.zeros(24, np.int64), np.zeros(plan.starts.size, np.int64)
+    of_all = plan.starts.size if orders.stage == ALL else 0
+    control, visited = np.zeros(24, np.int64), np.zeros(of_all, np.int64)
     for _ in prange(threads):
         work(p, plan, orders, sums, control, visited)
 
@@ -176,32 +199,61 @@ def fastest(rows, motion):
     return most
 
 
-@pjit
-def residual_in_tiles(p, true, true_paths, light, unseen, paths):
-    """Residual and residual_rms of a packed problem.
+@scalar
+def residual_part(p, light, unseen, paths, sums, most, low, high):
+    """The part of some contacts in the residual: what is the largest (3,), and sums."""
+    for s in range(low, high):
+        if light.size == 0 or light[s]:
+            found = of_contact(p, s, paths[s], unseen)
+            for c in range(3):
+                if not found[c] <= most[c]:  # lets NaN through
+                    most[c] = found[c]
+            for c in range(4):
+                add(sums, c, found[3 + c])
 
-    true: the contacts with copies of movable bodies once more, with the masses that these have, and
-    their paths; light: (m,) whether a stored row is not one of them.
+
+@pjit
+def residual_in_tiles(p, light, counted, unseen, paths, pieces):
+    """What the residual of the first ``counted`` contacts is made of: the largest, and sums.
+
+    light: (m,) which of them count, or (0,): all.
     """
-    m, h = p.first.size, true.first.size
-    of_rows = (m + BLOCK - 1) // BLOCK
-    blocks = of_rows + (h + BLOCK - 1) // BLOCK
-    part = np.zeros((blocks, 7))
-    for b in prange(blocks):
-        found = NOTHING
-        if b < of_rows:
-            for s in range(b * BLOCK, min(m, (b + 1) * BLOCK)):
-                if light.size == 0 or light[s]:
-                    found = combine(found, of_contact(p, s, paths[s], unseen))
-        else:
-            low = (b - of_rows) * BLOCK
-            for s in range(low, min(h, low + BLOCK)):
-                found = combine(found, of_contact(true, s, true_paths[s], unseen))
-        for c in range(7):
-            part[b, c] = found[c]
-    found = NOTHING
-    for b in range(blocks):
-        found = combine(found, (
-            part[b, 0], part[b, 1], part[b, 2], part[b, 3], part[b, 4], part[b, 5], part[b, 6],
-        ))  # fmt: skip
+    part, most = np.zeros((pieces, 4, DIGITS), np.int64), np.zeros((pieces, 3))
+    for b in prange(pieces):
+        low, high = counted * b // pieces, counted * (b + 1) // pieces
+        residual_part(p, light, unseen, paths, part[b], most[b], low, high)
+    largest = np.zeros(3)
+    for b in range(pieces):
+        for c in range(3):
+            if not most[b, c] <= largest[c]:
+                largest[c] = most[b, c]
+    return largest, added(part)
+
+
+@jit
+def judged(largest, sums, unseen):
+    """Residual and residual_rms of all that was found."""
+    found = largest[0], largest[1], largest[2], sums[0], sums[1], sums[2], sums[3]
     return verdict(found, unseen)
+
+
+@scalar
+def change_part(p, before, until, sums, low, high):
+    """As `cpu.sweep.change_block`, into sums."""
+    for k in range(low, high):
+        q = present(p, k)
+        found = change(q, before[k], until)
+        add(sums, 0, found[0])
+        add(sums, 1, found[1])
+        for a in range(7):
+            before[k, a] = q[a]
+
+
+@pjit
+def change_in_tiles(p, before, counted, until, pieces):
+    """Contacts that break the local rule, and the sum of |P|, of the first ``counted`` ones."""
+    part = np.zeros((pieces, 2, DIGITS), np.int64)
+    for b in prange(pieces):
+        low, high = counted * b // pieces, counted * (b + 1) // pieces
+        change_part(p, before, until, part[b], low, high)
+    return added(part)

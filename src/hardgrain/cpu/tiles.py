@@ -6,7 +6,7 @@ loops are spread over blocks of fixed size or over tiles, and what they count is
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from hardgrain.core.contact_rows import ContactRows
 from hardgrain.kernels import jit, pjit, prange, scalar
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.tiles import Tiling, make_tiles
+from hardgrain.processes import ALONE
 
-__all__ = ["Plan", "plan_tiles", "with_copies"]
+__all__ = ["Plan", "plan_tiles", "planned", "too_light", "weighings", "with_copies"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -113,6 +114,8 @@ def find_copies(stored, starts, shared, first, second):
 def point_in_tile(plan, shared, rows, who, new_first, new_second, t):
     """Write the bodies of a tile's contacts, with its copies in place of shared ones."""
     low, base = plan.starts[t], plan.copy_start[t]
+    if low == plan.starts[t + 1]:  # none, or none that this process sweeps
+        return
     for at in range(plan.copy_start[t + 1] - base):
         plan.body[base + at] = who[low + at]
     for s in range(low, plan.starts[t + 1]):
@@ -200,26 +203,39 @@ def mobility(motion, arm, i, k):
 
 
 @jit
-def too_light(plan, rows, motion, alone):
+def weighings(plan, shared, rows, motion):
+    """Of each contact of a movable shared body: that body, how easily it and the other move."""
+    h = plan.heavy.size
+    body, own, other = np.empty(h, np.int32), np.empty(h), np.empty(h)
+    for at in range(h):
+        k = plan.stored[plan.heavy[at]]
+        i, j = rows.first[k], rows.second[k]
+        w_i, w_j = mobility(motion, rows.arm_first, i, k), mobility(motion, rows.arm_second, j, k)
+        body[at] = shared_of(shared, i, j)
+        own[at], other[at] = w_j[0] + w_j[1], w_i[0]
+        if body[at] == i:
+            own[at], other[at] = w_i[0] + w_i[1], w_j[0]
+    return body, own, other
+
+
+@jit
+def too_light(plan, body, own, other, alone):
     """Mark bodies whose copies would be lighter than what they touch; return if there are any.
 
     A contact passes on as much momentum in an update as the lighter of its bodies takes. If this is
     a copy, and not the grain, the body's contacts agree on their shares more slowly than if they
-    were visited one after the other: as many times as it has copies, in the end.
+    were visited one after the other: as many times as it has copies, in the end. body, own, other:
+    see `weighings`.
     """
-    own, others = np.zeros(plan.bodies), np.zeros(plan.bodies)
-    for s in plan.heavy:
-        k = plan.stored[s]
-        i, j = rows.first[k], rows.second[k]
-        w_i, w_j = mobility(motion, rows.arm_first, i, k), mobility(motion, rows.arm_second, j, k)
-        # which of them is shared does not matter: the other one's sums are not read
-        own[i], own[j] = own[i] + w_i[0] + w_i[1], own[j] + w_j[0] + w_j[1]
-        others[i], others[j] = others[i] + w_j[0], others[j] + w_i[0]
+    all_own, all_others = np.zeros(plan.bodies), np.zeros(plan.bodies)
+    for at in range(body.size):
+        all_own[body[at]] += own[at]
+        all_others[body[at]] += other[at]
     some = False
     for c in range(plan.body.size):
-        body = plan.body[c]
-        if plan.weight[c] > 1 and plan.weight[c] * own[body] > others[body]:
-            alone[body] = some = True
+        one = plan.body[c]
+        if plan.weight[c] > 1 and plan.weight[c] * all_own[one] > all_others[one]:
+            alone[one] = some = True
     return some
 
 
@@ -252,19 +268,32 @@ def plan_tiles(
     shared: (nb,) which bodies lie in no tile, see `hardgrain.point.tiles.shared_bodies`.
     """
     alone = np.zeros(len(position), np.bool_)
-    found = _planned(given, tiling, position, shared, alone)
-    if found[0].heavy.size and too_light(found[0], given.rows, given.motion, alone):
-        found = _planned(given, tiling, position, shared, alone)
+    found = planned(given, tiling, position, shared, alone)
+    plan = found[0]
+    if plan.heavy.size:
+        weighed = weighings(plan, shared, given.rows, given.motion)
+        if too_light(plan, *weighed, alone):
+            found = planned(given, tiling, position, shared, alone)
     return found
 
 
-def _planned(
-    given: Given, tiling: Tiling, position: Floats, shared: Flags, alone: Flags
+def planned(
+    given: Given,
+    tiling: Tiling,
+    position: Floats,
+    shared: Flags,
+    alone: Flags,
+    others: Any = ALONE,
 ) -> tuple[Plan, Ints, Ints]:
-    """The plan in which contacts of the bodies ``alone`` (nb,) are in no tile."""
+    """The plan in which contacts of the bodies ``alone`` (nb,) are in no tile.
+
+    It has the copies of all tiles, and the contacts of those that this process sweeps; ``others``:
+    those that sweep the rest, all of which hold every shared body.
+    """
     rows, motion = given.rows, given.motion
     stored, starts = sort_into_tiles(tiling, position, shared, alone, rows.first, rows.second)
     who, number = find_copies(stored, starts, shared, rows.first, rows.second)
+    number = others.total(number)
     tiles, colours = number.size, 2 ** int(np.count_nonzero(tiling.count > 1))
     copy_start = np.zeros(tiles + 1, np.int32)
     np.cumsum(number, out=copy_start[1:])
@@ -276,6 +305,9 @@ def _planned(
     if not body.size:
         return plan, rows.first, rows.second
     first, second = point_to_copies(plan, shared, rows, who)
+    if others.size > 1:  # which of the shared bodies it is, is the same number for all
+        whose, place = np.repeat(np.diff(starts[:-1]) > 0, number), np.cumsum(shared) - 1
+        body[:] = np.flatnonzero(shared)[others.total(np.where(whose, place[body], 0))]
     if weigh_copies(plan, motion.inv_mass, motion.inv_inertia):
         plan = plan._replace(heavy=heavy_rows(plan, first, second), strict=True)
     return plan, first, second

@@ -79,12 +79,11 @@ def corners(bodies, search, room):
 
 @device
 def extent(search, a, dim, n):
-    """Least, largest and mean coordinate of the grains along an axis."""
-    least, most, total = math.inf, -math.inf, 0.0
+    """Least and largest coordinate of the grains along an axis, and the middle of these."""
+    least, most = math.inf, -math.inf
     for c in range(CHUNKS):
         least, most = min(least, search.corner[c, a]), max(most, search.corner[c, dim + a])
-        total += search.corner[c, 2 * dim + a]
-    return least, most, total / max(n, 1)
+    return least, most, 0.5 * (least + most)
 
 
 @device

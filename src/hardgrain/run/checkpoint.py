@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import fields
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import hardgrain
-from hardgrain.core.model import State
+from hardgrain.core.model import Floats, State
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
+from hardgrain.io.runwriter import RunWriter
+from hardgrain.processes import world
 from hardgrain.run.history import columns
 from hardgrain.run.monitor import LATER, SCALARS, Monitor
 from hardgrain.run.scenario import stored_scenario
@@ -25,7 +29,7 @@ from hardgrain.scene.scene import Scene
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Backup", "from_checkpoint", "recall", "refuse_stopped"]
+__all__ = ["Backup", "from_checkpoint", "opened", "recall", "refuse_stopped"]
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +43,22 @@ def refuse_stopped(path: str | Path) -> None:
                 f"{path} was stopped as not plausible: {verdict}; it cannot go on, but another"
                 " run may start from its frames, with a smaller dt or another solver"
             )
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[tuple[RunWriter | None, Checkpoint]]:
+    """A run file to go on with, which the first process alone writes, and its last checkpoint."""
+    here, writers = world(), list[RunWriter]()
+
+    def begin() -> Checkpoint:
+        refuse_stopped(path)
+        writer, checkpoint = RunWriter.resume(path)
+        writers.append(writer)
+        return checkpoint
+
+    checkpoint = here.on_first(begin)
+    with writers[0] if writers else nullcontext() as writer:
+        yield writer, checkpoint
 
 
 def from_checkpoint(
@@ -75,8 +95,12 @@ def from_checkpoint(
 
 def recall(sim: Simulation, checkpoint: Checkpoint, path: str | Path) -> None:
     """Restore the rest that a resumed run must know: past speeds, and whether it was plausible."""
-    with RunFile(path) as file:
-        history, names, verdict = file.history, list(file.columns), file.verdict
+
+    def read() -> tuple[dict[str, Floats], list[str], str]:
+        with RunFile(path) as file:
+            return file.history, list(file.columns), file.verdict
+
+    history, names, verdict = sim.here.on_first(read)
     if names != columns(sim):
         raise _kept_less(path, checkpoint)
     sim.speeds.recall(history)

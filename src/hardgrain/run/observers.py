@@ -22,6 +22,7 @@ from hardgrain.core.model import State
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runwriter import RunWriter
+from hardgrain.processes import world
 from hardgrain.run.history import Row, columns, rows, stacked
 from hardgrain.run.interrupt import Interrupt
 from hardgrain.run.monitor import SCALARS
@@ -62,7 +63,12 @@ class Recorder:
         if path is None:
             yield cls(sim, None)
             return
-        with _create(sim, path, overwrite) as writer:
+        made: list[RunWriter] = []  # by the first process, where several share the run
+        sim.here.on_first(lambda: made.append(_create(sim, path, overwrite)))
+        if not made:
+            yield cls(sim, None)
+            return
+        with made[0] as writer:
             begun = cls(sim, writer)
             begun.write(with_contacts=True)
             yield begun
@@ -167,7 +173,8 @@ def attended(
     """Accompany a run with a progress line, or a function in its place, and listen for Ctrl-C."""
     with ExitStack() as stack:
         if isinstance(progress, bool):
-            line = Progress(conditions, quiet=not (progress and sys.stderr.isatty()))
+            shown = progress and sys.stderr.isatty() and world().leads
+            line = Progress(conditions, quiet=not shown)
             line.hidden = line.quiet
             progress = stack.enter_context(line)
         heard = progress.heard if isinstance(progress, Progress) else lambda count: None
@@ -176,6 +183,8 @@ def attended(
 
 def warn(text: str, progress: Observer, kind: type[Warning]) -> None:
     """Show a line in the progress display or, where there is none, give a Python warning."""
+    if not world().leads:
+        return
     if isinstance(progress, Progress) and not progress.hidden:
         progress.tell(f"warning:     {text}")
     else:

@@ -16,9 +16,9 @@ from hardgrain.core.model import Ints, Model, Rows, State
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.errors import ImplausibleRunWarning, InputError, RunError, SoftRunWarning
 from hardgrain.io.frame import Frame
-from hardgrain.io.runwriter import RunWriter
 from hardgrain.kernels import compile_seconds
-from hardgrain.run.checkpoint import Backup, from_checkpoint, recall, refuse_stopped
+from hardgrain.processes import world
+from hardgrain.run.checkpoint import Backup, from_checkpoint, opened, recall
 from hardgrain.run.driven import refuse_driven_together
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.history import refuse_boundless_work
@@ -28,6 +28,7 @@ from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario
+from hardgrain.run.shared import agreed, let_hurry, refuse_exchange
 from hardgrain.run.speeds import Speeds
 from hardgrain.run.start import beginning, refuse_odd_numbers
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, name_of, next_pause
@@ -97,7 +98,8 @@ class Simulation:
             self._renew()
         may_overlap = self.scenario.scene.allow_overlaps
         if not may_overlap:
-            begun.refuse_overlaps(self.model, self.state, self.from_start, new_walls)
+            known = self.model, self.state, self.from_start, new_walls
+            self.here.on_first(lambda: begun.refuse_overlaps(*known))
         if self.engine.softness is None:
             refuse_driven_together(self.model, self.state, self.dt)
         elastic = self.engine.elastic(self.state)
@@ -107,7 +109,9 @@ class Simulation:
             pace=first_pace(self.model, self.state, elastic),
         )
         if may_overlap or begun.state is not None:
-            self.totals.overlap_start = deepest_overlap(self.model, self.state)[0]
+            self.totals.overlap_start = self.here.on_first(
+                lambda: deepest_overlap(self.model, self.state)[0]
+            )
         self.monitor = Monitor(everyone, self.scenario.solver, self.dt, self.totals)
         self.monitor.model = self.model
 
@@ -121,8 +125,9 @@ class Simulation:
 
     def _set_up(self, everyone: Model, state: State, *kept: Ints) -> None:
         """Make ready, with all grains that will ever be; ``kept``: their status, their order."""
-        s = self.scenario
+        s, self.here = self.scenario, world()  # processes that share this run
         self.exchange = Exchange(s.scene, s.seed, s.dt, everyone, *kept)
+        refuse_exchange(self)
         # of all, so that what the engine refuses is refused now
         self.engine = make_engine(s.engine, everyone, state, s.solver, s.dt, s.seed)
         self.model, self.state = self.exchange.begin(state)
@@ -248,7 +253,7 @@ class Simulation:
 
     def _watch(self, stride: Stride) -> str | None:
         """Look at the contact network if it is time; what is soft, if the run has turned so."""
-        if self.engine.softness is not None:
+        if self.engine.softness is not None or not self.here.leads:
             return None
         due = False
         for report in stride.reports:
@@ -297,9 +302,7 @@ class Simulation:
 
         ``scene`` is needed only where the original one held Python functions.
         """
-        refuse_stopped(path)
-        writer, checkpoint = RunWriter.resume(path)
-        with writer:
+        with opened(path) as (writer, checkpoint):
             sim = from_checkpoint(cls, checkpoint, scene, path)
             recall(sim, checkpoint, path)
             conditions = sim.conditions(until)
@@ -335,10 +338,13 @@ class Simulation:
 
         if self.stopped:  # asked to go on, it tries that step again
             self.implausible = None
-        ended, asked, singly = reason(), interrupt.asked, 0
+        let_hurry(self, interrupt)
+        ended, asked, singly = *agreed(self, reason, interrupt), 0
         while ended is None and not asked:
             good, known = Backup(self), self.implausible
-            pause = ONE_STEP if singly or every_step else self._pause(conditions, recorder)
+            pause = self.here.first(
+                ONE_STEP if singly or every_step else self._pause(conditions, recorder)
+            )
             with self._begun():
                 stride = self._march(pause)
                 plausible = self._judge(stride)
@@ -361,7 +367,7 @@ class Simulation:
                 with self._begun():
                     turned_soft = self._watch(stride)
             # asked is looked up once a step: a run that ends has just written all of it
-            ended, asked = reason(), interrupt.asked
+            ended, asked = agreed(self, reason, interrupt)
             recorder.note(stride, before, last=ended is not None or asked)
             if (news := recorder.news()) is not None:
                 warn(news, progress, UserWarning)
@@ -374,7 +380,8 @@ class Simulation:
         if (news := recorder.news()) is not None:
             warn(news, progress, UserWarning)
         with self._begun():
-            return summarise(self, ended, conditions, recorder.path)
+            path = recorder.path
+            return self.here.on_first(lambda: summarise(self, ended, conditions, path))
 
     def _pause(self, conditions: list[Condition], recorder: Recorder) -> Pause:
         """How far the run may go until Python must see it again."""
@@ -392,7 +399,7 @@ class Simulation:
 
     def look_closely(self) -> None:
         """How far bodies overlap now, after the last step, whatever it knew of contacts."""
-        self.deepest, i, j = deepest_overlap(self.model, self.state)
+        self.deepest, i, j = self.here.on_first(lambda: deepest_overlap(self.model, self.state))
         if self.implausible is None:
             at = f"the state after step {self.state.step}"
             self.implausible = too_deep(self, self.deepest, i, j, at)

@@ -125,11 +125,15 @@ def _relax_step(
 
 def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: int) -> Solution:
     """Cut space into tiles, pack the problem tile by tile, sweep, unpack."""
-    from hardgrain.cpu.ledger_blocks import net_force
     from hardgrain.point.tiles import cut, shared_bodies
 
     backend: Any = import_module(problem.backend)
     began = time.perf_counter()
+    until = _until(solver, solver.cutoff * problem.dt, 0.0)
+    how = Sweeping(Visits(order.RANDOM, seed, step), until)
+    if problem.others.size > 1:
+        found = problem.others.relaxed(problem, how)
+        return _solution(problem, found, began, _unbalanced(problem, found))
     radius, period = problem.radius, problem.periodic
     if radius is None:
         radius = _radii(problem)
@@ -137,13 +141,21 @@ def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: i
         period = np.zeros(problem.dim)
     shared, largest = shared_bodies(radius, len(problem.position))
     tiling = cut(problem.position[: radius.size], largest, period, problem.first.size)
-    until = _until(solver, solver.cutoff * problem.dt, 0.0)
-    how = Sweeping(Visits(order.RANDOM, seed, step), until)
     found = backend.relaxed_in_tiles(
         (problem.lean, problem.dim), problem.given, how, (problem.position, shared, tiling)
     )
-    left = net_force(found[0], problem.velocity_before, problem.inv_mass, found[2])
-    return _solution(problem, found, began, left)
+    return _solution(problem, found, began, _unbalanced(problem, found))
+
+
+def _unbalanced(problem: Problem, found: tuple[Any, ...]) -> float:
+    """As `Problem.unbalanced`, on all threads and of all processes."""
+    from hardgrain.cpu.exact import rounded_all
+    from hardgrain.cpu.ledger_blocks import force_parts, pieces
+
+    velocity, impulse, many = found[0], found[2], pieces(len(found[2]), 2)
+    sums, most = force_parts(velocity, problem.velocity_before, problem.inv_mass, impulse, many)
+    total, loaded = rounded_all(problem.others.total(sums))
+    return float(problem.others.most(most) * loaded / total) if loaded > 0.0 else 0.0
 
 
 def _radii(problem: Problem) -> Floats:

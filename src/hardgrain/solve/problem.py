@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hardgrain.core.model import ContactRows, Floats, Ints
 from hardgrain.kernels import jit
 from hardgrain.point.given import Given, Motion
+from hardgrain.processes import ALONE
 
 __all__ = ["Floats", "Ints", "Motion", "Problem", "Solution", "Stage"]
 
@@ -49,6 +50,7 @@ class Problem:
     backend: str = "hardgrain.cpu"  # package that packs and sweeps it, see `step.backend`
     radius: Floats | None = None  # (n,) of the balls that hold grains, the first bodies [length]
     periodic: Floats | None = None  # (dim,) periods [length], zero where there is none
+    others: Any = ALONE  # processes that have the other contacts and bodies
 
     @property
     def dim(self) -> int:

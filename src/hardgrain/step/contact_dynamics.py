@@ -112,6 +112,12 @@ class ContactDynamics:
         self._together = known and solver.together
         self.detector.together = self._together
 
+    @property
+    def _shared(self) -> dict[str, Any]:
+        """Who tells of a step together with this process."""
+        others = self.detector.others
+        return {"others": others} if others.size > 1 else {}
+
     def advance(self, state: State) -> StepReport:
         """One step."""
         return self.march(state, ONE_STEP).reports[-1]
@@ -213,7 +219,7 @@ class ContactDynamics:
                     solution.velocity, solution.spin, contacts.rows, sweeps, solution.converged,
                     solution.residual, solution.residual_rms,
                 ),
-                borne.rows, outcome, 0, state.step,
+                borne.rows, outcome, 0, state.step, **self._shared,
             )  # fmt: skip
         if not known:
             raise RunError(not_a_number(model, state, solution.velocity))
@@ -395,4 +401,5 @@ class ContactDynamics:
             backend=BACKENDS["cpu"],
             radius=model.radius,
             periodic=model.periodic,
+            others=self.detector.others,
         )

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from hardgrain.core.model import Model, State
+from hardgrain.processes import Processes, world
 from hardgrain.scene._base import Count, Finite, NotNegative, Positive, Spec
 from hardgrain.solve.solver import Solver
 
 if TYPE_CHECKING:
     from hardgrain.step.contact_dynamics import ContactDynamics
+    from hardgrain.step.shared_dynamics import SharedDynamics
     from hardgrain.step.soft_particles import SoftParticleDynamics
 
 __all__ = ["MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
@@ -104,8 +106,15 @@ def make_engine(
     solver: Solver,
     dt: float,
     seed: int,
-) -> ContactDynamics | SoftParticleDynamics:
+) -> ContactDynamics | SharedDynamics | SoftParticleDynamics:
     """The engine that advances ``state``; one that cannot do so says why before the run."""
+    here = world()
+    if isinstance(here, Processes):
+        from hardgrain.step.shared_dynamics import SharedDynamics, refuse_shared
+
+        refuse_shared(model, solver, settings)
+        assert isinstance(settings, RigidGrains)
+        return SharedDynamics(model, solver, dt, seed, settings, here)
     if isinstance(settings, SoftParticles):
         from hardgrain.step.soft_particles import SoftParticleDynamics
         from hardgrain.step.soft_shapes import SoftShapeDynamics

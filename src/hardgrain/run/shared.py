@@ -1,0 +1,38 @@
+"""What a run that several processes share agrees on; one process agrees with itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hardgrain.errors import InputError
+
+if TYPE_CHECKING:
+    from hardgrain.run.interrupt import Interrupt
+    from hardgrain.run.simulation import Simulation
+
+__all__ = ["agreed", "let_hurry", "refuse_exchange"]
+
+
+def refuse_exchange(sim: Simulation) -> None:
+    """Refuse grains that come and go where several processes would share them."""
+    if sim.here.size > 1 and sim.exchange.changes:
+        raise InputError(
+            "several processes cannot share scene.remove or grains that are inserted; run it"
+            " without mpiexec"
+        )
+
+
+def agreed(
+    sim: Simulation, reason: Callable[[], str | None], interrupt: Interrupt
+) -> tuple[str | None, bool]:
+    """Why the run ends, as the first process sees it, and whether any was asked to end it."""
+    if sim.here.size == 1:
+        return reason(), interrupt.asked
+    return sim.here.on_first(reason), sim.here.any(interrupt.asked)
+
+
+def let_hurry(sim: Simulation, interrupt: Interrupt) -> None:
+    """Let an engine that makes many steps at a time know of Ctrl-C."""
+    if sim.here.size > 1:
+        sim.engine.hurry = lambda: interrupt.asked  # type: ignore[union-attr]
