@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.contact.pairs import place_walls, turning_speed
-from hardgrain.contact.search import NEAR, Found, Place, closes_more, travels
+from hardgrain.contact.search import Found, Place, closes_more, travels
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.geometry import Floats, Ints
@@ -26,12 +26,13 @@ from hardgrain.cpu.contact_blocks import (
     written,
 )
 from hardgrain.point.given import RoundBodies
+from hardgrain.point.reach import NEAR
 
 __all__ = ["find_together", "overlooked_together"]
 
 
 def _stale(shapes: Shapes, listed: Listed, place: Place, reach: Floats) -> bool:
-    return bool(safe_on_threads(place.position, listed, shapes.radius, reach).any())
+    return bool(safe_on_threads(place.position, listed, reach).any())
 
 
 def find_together(
