@@ -116,13 +116,14 @@ def sort_partners(partners, low, high):  # type: ignore[no-untyped-def]
 
 @pjit
 def gather(  # type: ignore[no-untyped-def]
-    pairs, begin, found, end, position, reach, periodic, walls, wall_reach
+    pairs, found, end, position, reach, periodic, walls, wall_reach
 ):
     """All pairs, sorted by (first, second), and how many come twice.
 
-    end: (n,) where the partners of each grain end.
+    pairs: first and second, and where the room of each block begins; end: (n,) where the partners
+    of each grain end.
     """
-    n = reach.size
+    n, begin = reach.size, pairs[2]
     total = end[n - 1]
     first, second = np.empty(total, np.int32), np.empty(total, np.int32)
     fill = np.zeros(n, np.int64)
@@ -185,5 +186,5 @@ def pairs_together(
         np.cumsum(found, out=begin[1:])  # once more, with the room that each block needs
     world = position, reach, periodic, walls, wall_reach
     end = np.cumsum(count_partners(pairs[0], begin, found, *world))
-    first, second, twice = gather(pairs, begin, found, end, *world)
+    first, second, twice = gather((*pairs, begin), found, end, *world)
     return once(first, second) if twice else (first, second)
