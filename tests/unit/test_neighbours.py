@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import hardgrain as hg
-from hardgrain.contact.neighbours import find_pairs, merge_pairs
+from hardgrain.contact.neighbours import find_pairs, list_pairs, merge_pairs
+from hardgrain.contact.neighbours_together import pairs_together
 from hardgrain.contact.pairs import MOST, SAFETY, PairList, wall_geometry
-from hardgrain.contact.search import MARGIN
+from hardgrain.core.wall_kinds import Walls
+from hardgrain.point.reach import MARGIN
 
 
 def brute_force(x, reach, periodic):
@@ -28,6 +30,14 @@ def check(x, reach, periodic):
     assert first.dtype == second.dtype == np.int32
     np.testing.assert_array_equal(first, expected[0])
     np.testing.assert_array_equal(second, expected[1])
+    if reach.size:
+        together = pairs_together(x, reach, periodic, no_walls(x.shape[1]), np.zeros(0), 2**60)
+        np.testing.assert_array_equal(together, expected)
+
+
+def no_walls(dim):
+    none = np.zeros((0, dim))
+    return Walls(np.zeros(0, np.int32), none, none, np.zeros(0), none)
 
 
 REACHES = {
@@ -114,6 +124,33 @@ def test_broken_positions_do_not_crash(bad):
         np.testing.assert_array_equal(
             (first[keep], second[keep]), brute_force(x[:59], np.full(59, 0.4), periodic)
         )
+
+
+def test_all_threads_list_walls_too():
+    """Several blocks of grains, large and small, in a box: the list is that of one thread."""
+    rng = np.random.default_rng(3)
+    scene = hg.Scene(
+        dimension=3,
+        grains=[
+            hg.Grains(
+                count=3000,
+                diameter=hg.Uniform(min=0.2, max=1.5),
+                place=hg.Loose(min=[0, 0, 0], max=[24, 24, 24]),
+            )
+        ],
+        walls=[hg.Box(min=[0, 0, 0], max=[24, 24, 24])],
+    )
+    model, state = scene.build(1)
+    walls = wall_geometry(model, state)
+    reach = model.radius + rng.uniform(0.0, 0.5, model.n)
+    wall_reach = rng.uniform(0.0, 0.5, model.bodies - model.n)
+    given = state.position, reach, model.periodic, walls, wall_reach
+    one = list_pairs(*given, 2**60)
+    assert (one[1] >= model.n).sum() > 100
+    np.testing.assert_array_equal(pairs_together(*given, 2**60), one)
+    pairs = int((one[1] < model.n).sum())
+    assert pairs_together(*given, pairs - 1) is None
+    assert list_pairs(*given, pairs - 1) is None
 
 
 def test_walls_come_last_in_each_row():

@@ -13,7 +13,7 @@ from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pair
 from hardgrain.contact.pairs import PairList, safe, wall_geometry
 from hardgrain.contact.points import NarrowPhase
 from hardgrain.contact.rows import complete
-from hardgrain.contact.search import MARGIN, Found, Place, find, overlooked
+from hardgrain.contact.search import Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.contact.together import find_together, overlooked_together
 from hardgrain.core import lawtable
@@ -22,6 +22,7 @@ from hardgrain.cpu.contacts import candidates
 from hardgrain.cpu.mesh_inside import inside
 from hardgrain.errors import INTACT, InputError, RunError
 from hardgrain.point.given import Sites
+from hardgrain.point.reach import MARGIN
 from hardgrain.processes import ALONE, Alone
 from hardgrain.scene.place import worst_overlap
 
@@ -38,7 +39,6 @@ class Detector:
     def __init__(self, model: Model, dt: float) -> None:
         self.model = model
         self.dt = dt
-        self.together = False  # whether all threads look for contacts; of round grains alone
         self.others: Alone = ALONE  # processes that look for the contacts of the other grains
         self._pairs = PairList(model)
         holds = model.law_table[:, lawtable.COHESION] > 0.0
@@ -48,6 +48,15 @@ class Detector:
             MARGIN * model.radius + float(bonds.max()), model.wall_kind, model.wall_offset,
             model.wall_axis, model.wall_size, model.wall_side, NarrowPhase.of(model),
         )  # fmt: skip
+
+    @property
+    def together(self) -> bool:
+        """Whether all threads list pairs, and look for contacts of round grains."""
+        return self._pairs.together
+
+    @together.setter
+    def together(self, together: bool) -> None:
+        self._pairs.together = together
 
     @property
     def listed(self) -> Listed:

@@ -106,7 +106,7 @@ def _image(c: int, cells: int) -> int:
 
 
 @jit
-def _find_levels(reach: Floats) -> tuple[Ints, Floats, Ints]:
+def find_levels(reach: Floats) -> tuple[Ints, Floats, Ints]:
     """Level of each grain, finest 0; and for each level its largest reach and number of grains."""
     n = reach.shape[0]
     level = np.full(n, -1, np.int32)
@@ -129,7 +129,7 @@ def _find_levels(reach: Floats) -> tuple[Ints, Floats, Ints]:
 
 
 @jit
-def _make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints) -> CellGrid:
+def make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints) -> CellGrid:
     """The cells for grains at these places, given the largest reach of each level and its count."""
     levels, dim = largest.shape[0], position.shape[1]
     per_length = np.zeros((levels, 3))
@@ -164,6 +164,16 @@ def _make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints)
     return CellGrid(largest, per_length, cells, stride, base)
 
 
+@device
+def bucket_of(grid: CellGrid, k: int, position: Floats, periodic: Floats, i: int) -> int:
+    """The bucket of level k that grain i lies in."""
+    b = 0
+    for a in range(position.shape[1]):
+        u = _wrap(position[i, a], periodic[a]) * grid.per_length[k, a]
+        b += grid.stride[k, a] * _cell(u, grid.cells[k, a])
+    return grid.base[k] + (b & (grid.base[k + 1] - grid.base[k] - 1))  # type: ignore[no-any-return]
+
+
 @jit
 def _counting_sort(key: Ints, keys: int) -> tuple[Ints, Ints]:
     """Stable order (m,) of key (m,), and where each key in [0, keys) starts in it (keys + 1)."""
@@ -181,19 +191,26 @@ def _counting_sort(key: Ints, keys: int) -> tuple[Ints, Ints]:
 
 
 @jit
-def _search(
-    grains: Sorted, grid: CellGrid, periodic: Floats, first: Ints, second: Ints, most: int
+def search(
+    grains: Sorted,
+    grid: CellGrid,
+    periodic: Floats,
+    some: range,
+    first: Ints,
+    second: Ints,
+    most: int,
 ) -> int:
     """Fill first and second with the pairs within reach, unsorted, now and then one twice.
 
-    Returns the number of pairs; those for which there is no room are not written. Ends with the
-    first grain after which there are more than ``most``.
+    some: for which grains, in the order of buckets, partners are sought behind them. Returns the
+    number of pairs; those for which there is no room are not written. Ends with the first grain
+    after which there are more than ``most``.
     """
     x, reach, order, level, start = grains
     largest, per_length, cells, stride, base = grid
     lx, ly, lz = periodic[0], periodic[1], periodic[2] if periodic.shape[0] == 3 else 0.0
     m, room = 0, first.shape[0]
-    for s in range(x.shape[0]):
+    for s in some:
         if m > most:
             break
         px, py, pz = _wrap(x[s, 0], lx), _wrap(x[s, 1], ly), _wrap(x[s, 2], lz)
@@ -257,19 +274,12 @@ def find_pairs(
     returned, of shape (most + 1,), means nothing.
     """
     n, dim = reach.shape[0], position.shape[1]
-    level, largest, count = _find_levels(reach)
-    grid = _make_grid(position[:n], periodic, largest, count)
-    _, per_length, cells, stride, base = grid
-
+    level, largest, count = find_levels(reach)
+    grid = make_grid(position[:n], periodic, largest, count)
     bucket = np.empty(n, np.int32)
     for i in range(n):
-        k = level[i]
-        b = 0
-        for a in range(dim):
-            u = _wrap(position[i, a], periodic[a]) * per_length[k, a]
-            b += stride[k, a] * _cell(u, cells[k, a])
-        bucket[i] = base[k] + (b & (base[k + 1] - base[k] - 1))
-    start, order = _counting_sort(bucket, base[-1])
+        bucket[i] = bucket_of(grid, level[i], position, periodic, i)
+    start, order = _counting_sort(bucket, grid.base[-1])
     x = np.zeros((n, 3))
     for s in range(n):
         for a in range(dim):
@@ -280,7 +290,7 @@ def find_pairs(
     while m > room:  # a second time with the room the first was short of
         room = m
         first, second = np.empty(room, np.int32), np.empty(room, np.int32)
-        m = _search(grains, grid, periodic, first, second, most)
+        m = search(grains, grid, periodic, range(n), first, second, most)
         if m > most:
             return np.empty(most + 1, np.int32), np.empty(most + 1, np.int32)
     return _sort_pairs(first[:m], second[:m], n)
@@ -330,3 +340,23 @@ def merge_pairs(
             both_first[m], both_second[m] = wall_first[w], wall_second[w]
             w += 1
     return both_first, both_second
+
+
+def list_pairs(
+    position: Floats,
+    reach: Floats,
+    periodic: Floats,
+    walls: Walls,
+    wall_reach: Floats,
+    most: int,
+) -> tuple[Ints, Ints] | None:
+    """All pairs of grains, and of grains and walls, within reach, sorted by (first, second).
+
+    None, if more than ``most`` pairs of grains are met.
+    """
+    pairs = find_pairs(position, reach, periodic, most)
+    if pairs[0].size > most:
+        return None
+    wall_pairs = find_wall_pairs(position, reach, periodic, walls, wall_reach)
+    merged: tuple[Ints, Ints] = merge_pairs(*pairs, *wall_pairs)
+    return merged

@@ -14,13 +14,16 @@ from typing import NoReturn
 
 import numpy as np
 
-from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
+from hardgrain.contact.neighbours import list_pairs
+from hardgrain.contact.neighbours_together import pairs_together
 from hardgrain.contact.shapes import Listed
-from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE, Floats
+from hardgrain.core.geometry import Floats
 from hardgrain.core.model import Model, State
 from hardgrain.core.wall_kinds import MESH, Walls
 from hardgrain.errors import RunError
-from hardgrain.kernels import jit
+from hardgrain.kernels import jit, scalar
+from hardgrain.point.reach import make_reach
+from hardgrain.point.wall_motion import make_wall_motion
 
 __all__ = ["PairList", "extent", "place_walls", "rotate", "turning_speed", "wall_geometry"]
 
@@ -36,10 +39,9 @@ SAFETY = 0.15
 # and that lists would soon need all memory. Up to 2000 grains have no more pairs than this.
 MOST = 1000
 
-# [1] Sine of the angle between a spin and an axis below which a wall turns in itself. If it is
-# larger, a wall that sweeps grains away passes for one that stays; if it is smaller, rounding makes
-# drums look as if they wobbled, and every step looks far around.
-PARALLEL = 1e-12
+_walls = make_wall_motion(scalar)
+turned_by, stays = _walls.turned, _walls.stays
+is_safe = make_reach(scalar).is_safe
 
 
 @jit
@@ -47,17 +49,8 @@ def rotate(orientation, vectors):  # type: ignore[no-untyped-def]
     """Vectors turned by their bodies' orientations, (m, 1) angles or (m, 4) quaternions."""
     turned = np.empty(vectors.shape)
     for k in range(vectors.shape[0]):
-        q, v, t = orientation[k], vectors[k], turned[k]
-        if q.size == 1:
-            c, s = math.cos(q[0]), math.sin(q[0])
-            t[0], t[1] = c * v[0] - s * v[1], s * v[0] + c * v[1]
-        else:  # v + 2 q × (q × v + w v)
-            ux = q[1] * v[2] - q[2] * v[1] + q[3] * v[0]
-            uy = q[2] * v[0] - q[0] * v[2] + q[3] * v[1]
-            uz = q[0] * v[1] - q[1] * v[0] + q[3] * v[2]
-            t[0] = v[0] + 2.0 * (q[1] * uz - q[2] * uy)
-            t[1] = v[1] + 2.0 * (q[2] * ux - q[0] * uz)
-            t[2] = v[2] + 2.0 * (q[0] * uy - q[1] * ux)
+        for a in range(vectors.shape[1]):
+            turned[k, a] = turned_by(orientation, k, vectors, k, a)
     return turned
 
 
@@ -82,8 +75,8 @@ def wall_geometry(model: Model, state: State) -> Walls:
 def turning_speed(position, spin, walls, offset):  # type: ignore[no-untyped-def]
     """Bound on the speed that turning gives to a wall's surface where grains can be, (w,).
 
-    A drum that turns about its own axis, and a plane about its normal, stay where they are. No
-    point of a mesh is faster than a corner of its box.
+    Walls that turn in themselves stay where they are. No point of a mesh is faster than a corner of
+    its box.
     """
     kind, axis = walls.kind, walls.axis
     w, dim = offset.shape
@@ -107,19 +100,11 @@ def turning_speed(position, spin, walls, offset):  # type: ignore[no-untyped-def
                 box += axis[k, a] ** 2 + walls.side[k, a] ** 2
             found[k] *= math.sqrt(far) + math.sqrt(box)
             continue
-        stays = kind[k] == INSIDE or kind[k] == OUTSIDE
         away = 0.0
         for a in range(dim):
-            stays &= offset[k, a] == 0.0
             away += (position[n + k, a] - middle[a]) ** 2
-        if dim == 3:
-            stays |= kind[k] == PLANE
-            square = 0.0
-            for a in range(3):
-                b, c = (a + 1) % 3, (a + 2) % 3
-                square += (spin[n + k, b] * axis[k, c] - spin[n + k, c] * axis[k, b]) ** 2
-            stays &= math.sqrt(square) <= PARALLEL * found[k]
-        found[k] = 0.0 if stays else found[k] * (math.sqrt(away) + spread)
+        still = stays(kind, offset, axis, spin, n + k, k)
+        found[k] = 0.0 if still else found[k] * (math.sqrt(away) + spread)
     return found
 
 
@@ -145,6 +130,7 @@ class PairList:
         self._glued = bool((model.carrier != np.arange(model.bodies)).any())
         self.first = self.second = np.zeros(0, np.int32)
         self._made = False
+        self.together = False  # whether all threads make it
         self.safety = np.full(model.bodies, -1.0)  # no list is safe before it is made
         self.origin = np.zeros((model.bodies, model.dim))
         self.turned = np.zeros(model.bodies - model.n)
@@ -177,12 +163,11 @@ class PairList:
         self.safety[:n] += SAFETY * model.radius
         self.safety[n:] += SAFETY * float(model.radius.mean()) if n else 0.0
         extent = model.radius + self.safety[:n]
-        x, period = self.origin[:n], model.periodic
-        pairs = find_pairs(x, extent, period, MOST * n)
-        if pairs[0].size > MOST * n:
+        listing = pairs_together if self.together and n else list_pairs
+        listed = listing(self.origin, extent, model.periodic, walls, self.safety[n:], MOST * n)
+        if listed is None:
             self._refuse(reach)
-        wall_pairs = find_wall_pairs(x, extent, period, walls, self.safety[n:])
-        first, second = merge_pairs(*pairs, *wall_pairs)
+        first, second = listed
         if self._glued:  # what walls carry meets no other wall, nor what that carries
             free = model.carrier < n
             meet = free[first] | free[second]
@@ -205,14 +190,7 @@ class PairList:
 @jit
 def safe(position, listed, reach):  # type: ignore[no-untyped-def]
     """Whether no body has travelled so far since a list was made that its reach leaves it."""
-    n = position.shape[0] - listed.turned.size
-    for i in range(position.shape[0]):
-        travel = 0.0
-        for a in range(position.shape[1]):
-            travel += (position[i, a] - listed.origin[i, a]) ** 2
-        travel = math.sqrt(travel)
-        if i >= n:
-            travel += listed.turned[i - n]
-        if not travel + reach[i] <= listed.safety[i]:
+    for i in range(position.shape[0]):  # noqa: SIM110 (a generator would be slower here)
+        if not is_safe(position, listed, reach[i], i):
             return False
     return True

@@ -37,23 +37,15 @@ from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.geometry import Floats, Ints
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.contacts import candidates, neighbourhood_max, sizes
-from hardgrain.kernels import device, jit
+from hardgrain.kernels import device, jit, scalar
 from hardgrain.point.given import Sites
 from hardgrain.point.placed import ShapedBodies
+from hardgrain.point.reach import NEAR, make_reach
 
-__all__ = ["MARGIN", "Found", "Place", "find", "overlooked"]
+__all__ = ["Found", "Place", "find", "overlooked"]
 
-# [radius] Grains closer than this count as neighbours that can push each other within the step. If
-# it is larger, more grains get the reach of a fast one and there are more candidates; if it is
-# smaller, more pushes are foreseen only by `overlooked`, which solves the step a second time.
-NEAR = 0.1
-# [radius] Reach that every grain has even at rest. If it is larger, sweeps visit more open contacts
-# for nothing; if it is smaller, more steps overlook a pair and are solved a second time.
-MARGIN = 0.005
-# [radius] The farthest that the speed of its neighbours can extend a grain's reach. If it is
-# larger, one fast grain makes all the grains on its way look at each other; if it is smaller, more
-# steps in which a grain is hit hard are solved a second time.
-PASSED = 1.0
+_reach = make_reach(scalar)
+speed_of, travel = _reach.speed_of, _reach.travel
 
 
 class Place(NamedTuple):
@@ -232,13 +224,8 @@ def speeds(place, shapes, turning):  # type: ignore[no-untyped-def]
     speed = np.empty(velocity.shape[0])
     n, turns = speed.size - turning.size, shapes.narrow.solids.shape.size > 0
     for i in range(speed.size):
-        square = 0.0
-        for a in range(velocity.shape[1]):
-            square += velocity[i, a] ** 2
-        speed[i] = math.sqrt(square)
-        if i >= n:
-            speed[i] += turning[i - n]
-        elif turns:
+        speed[i] = speed_of(velocity, turning, i)
+        if turns and i < n:
             square = 0.0
             for a in range(spin.shape[1]):
                 square += spin[i, a] ** 2
@@ -266,13 +253,10 @@ def larger(a, b):  # type: ignore[no-untyped-def]
 
 @jit
 def travels(own, around, radius, dt):  # type: ignore[no-untyped-def]
-    """Way of each body in a step by its own speed, or by that around it, up to PASSED radii."""
+    """Way of each body in a step, see `point.reach`, shape (nb,)."""
     far = np.empty(own.size)
     for i in range(own.size):
-        passed = dt * around[i]
-        if i < radius.size:
-            passed = min(passed, PASSED * radius[i])
-        far[i] = max(dt * own[i], passed)
+        far[i] = travel(own, around, radius, dt, i)
     return far
 
 

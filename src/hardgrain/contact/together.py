@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardgrain.contact.pairs import place_walls, turning_speed
-from hardgrain.contact.search import NEAR, Found, Place, closes_more, travels
+from hardgrain.contact.search import Found, Place, closes_more, travels
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.geometry import Floats, Ints
@@ -28,15 +28,14 @@ from hardgrain.cpu.contact_blocks import (
     written,
 )
 from hardgrain.point.given import RoundBodies
+from hardgrain.point.reach import NEAR
 from hardgrain.processes import ALONE, Alone
 
 __all__ = ["find_together", "overlooked_together"]
 
 
-def _stale(
-    shapes: Shapes, listed: Listed, place: Place, reach: Floats, others: Alone = ALONE
-) -> bool:
-    return others.any(safe_on_threads(place.position, listed, shapes.radius, reach).any())
+def _stale(listed: Listed, place: Place, reach: Floats, others: Alone) -> bool:
+    return others.any(safe_on_threads(place.position, listed, reach).any())
 
 
 def find_together(
@@ -59,7 +58,7 @@ def find_together(
     listed.turned[:] += dt * turning
     none = np.full(len(position), -1.0)
     speed, near, _ = reaches(place.velocity, turning, radius, NEAR * radius, dt, none)
-    if _stale(shapes, listed, place, near, others):
+    if _stale(listed, place, near, others):
         reach, stale = near, True
         how = (stale, reach, walls, turning)
         return _rows(shapes, listed, place, how, (old, feature), _noted(shapes, listed, place, how))
@@ -68,7 +67,7 @@ def find_together(
     reach = travels(speed, around, radius, dt)
     reach[: radius.size] += shapes.margin
     most = np.maximum(near, reach)
-    stale = _stale(shapes, listed, place, most, others)
+    stale = _stale(listed, place, most, others)
     if stale:
         reach = most
     how = (stale, reach, walls, turning)
@@ -92,7 +91,7 @@ def overlooked_together(
     if not others.any(more.any()):
         return False, known
     around = speed
-    stale = _stale(shapes, listed, place, reach, others)
+    stale = _stale(listed, place, reach, others)
     for _ in range(spread):
         if stale:
             break
@@ -101,7 +100,7 @@ def overlooked_together(
         )
         others.exchange(around)
         reach = np.maximum(reach, travels(speed, around, radius, dt))
-        stale = _stale(shapes, listed, place, reach, others)
+        stale = _stale(listed, place, reach, others)
     how = (stale, reach, walls, known.turning)
     last = known.rows, known.feature
     listed = others.owned(listed)

@@ -10,7 +10,7 @@ On all threads: `tiles` (which contacts belong to which tile of space), `tile_pa
 `tile_sweeps` and `tiled` (all of a step's contacts, tile by tile), `contact_blocks`,
 `ledger_blocks` and `motion_blocks` (the rest of a step); `atomic` has what threads tell each other.
 
-Another backend is a package with the same functions, named in `hardgrain.step.backend`.
+Another backend is a package with the same functions; `solve.problem.Problem.backend` names it.
 """
 
 from hardgrain.cpu.contacts import candidates, neighbourhood_max, round_rows

@@ -6,7 +6,6 @@ block after the other, so that their order is that of the list whatever the numb
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from hardgrain.cpu.atomic import raise_to
 from hardgrain.cpu.contacts import pair_gap, round_arms, round_sizes
 from hardgrain.kernels import pjit, prange, scalar
 from hardgrain.point.given import Sites
+from hardgrain.point.reach import make_reach
 
 __all__ = [
     "Candidates",
@@ -25,6 +25,9 @@ __all__ = [
     "reaches",
     "written",
 ]
+
+_reach = make_reach(scalar)
+speed_of, is_safe = _reach.speed_of, _reach.is_safe
 
 BLOCK = 4096  # pairs or bodies at a time: any number gives the same candidates
 
@@ -36,24 +39,6 @@ class Candidates(NamedTuple):
     normal: NDArray[np.float64]  # (p, dim)
     gap: NDArray[np.float64]  # (p,)
     start: NDArray[np.int64]  # (blocks + 1,) how many there are before each block
-
-
-@scalar
-def speed_of(velocity, radius, turning, i):
-    """Speed of a body, with what turning adds for a wall; as `contact.search.speeds`."""
-    square = 0.0
-    for a in range(velocity.shape[1]):
-        square += velocity[i, a] ** 2
-    return math.sqrt(square) + (turning[i - radius.size] if i >= radius.size else 0.0)
-
-
-@scalar
-def travelled(position, listed, radius, i):
-    """How far a body has come since the pair list was made."""
-    travel = 0.0
-    for a in range(position.shape[1]):
-        travel += (position[i, a] - listed.origin[i, a]) ** 2
-    return math.sqrt(travel) + (listed.turned[i - radius.size] if i >= radius.size else 0.0)
 
 
 @pjit
@@ -68,7 +53,7 @@ def reaches(velocity, turning, radius, margin, dt, least):
     more = np.zeros(blocks, np.bool_)
     for b in prange(blocks):
         for i in range(b * BLOCK, min(bodies, (b + 1) * BLOCK)):
-            speed[i] = speed_of(velocity, radius, turning, i)
+            speed[i] = speed_of(velocity, turning, i)
             reach[i] = dt * speed[i] + (margin[i] if i < radius.size else 0.0)
             if not reach[i] <= least[i]:
                 more[b] = True
@@ -78,14 +63,14 @@ def reaches(velocity, turning, radius, margin, dt, least):
 
 
 @pjit
-def safe_on_threads(position, listed, radius, reach):
+def safe_on_threads(position, listed, reach):
     """Which blocks have a body whose reach leaves the pair list; as `contact.pairs.safe`."""
     bodies = position.shape[0]
     blocks = (bodies + BLOCK - 1) // BLOCK
     unsafe = np.zeros(blocks, np.bool_)
     for b in prange(blocks):
         for i in range(b * BLOCK, min(bodies, (b + 1) * BLOCK)):
-            if not travelled(position, listed, radius, i) + reach[i] <= listed.safety[i]:
+            if not is_safe(position, listed, reach[i], i):
                 unsafe[b] = True
     return unsafe
 

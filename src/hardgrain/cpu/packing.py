@@ -14,6 +14,7 @@ from hardgrain.point.full_3d import Full3D
 from hardgrain.point.lean_2d import Lean2D
 from hardgrain.point.lean_3d import Lean3D
 from hardgrain.point.levers import make_levers
+from hardgrain.point.widths import WIDTHS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -53,19 +54,18 @@ def room(layout, given, m):
 @overload(room, strict=False)
 def _(layout, given, m):
     kind = layout.instance_class
-    flat = kind in (Lean2D, Full2D)
+    columns, wide, _ = WIDTHS[kind]
 
     def lean(layout, given, m):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
         r, turning, ghosts = levers(given.rows, given.motion)
-        b = lines(turning.size + ghosts, 5 if flat else 8)
-        return kind(first, second, lines(m, 9 if flat else 12), b, r), turning
+        b = lines(turning.size + ghosts, wide)
+        return kind(first, second, lines(m, columns), b, r), turning
 
     def full(layout, given, m):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
         bodies = given.motion.velocity.shape[0]
-        b = lines(bodies, 6 if flat else 16)
-        packed = kind(first, second, lines(m, 24 if flat else 40), b)
+        packed = kind(first, second, lines(m, columns), lines(bodies, wide))
         return packed, np.zeros(bodies, np.bool_)
 
     return lean if kind in (Lean2D, Lean3D) else full

@@ -12,17 +12,20 @@ from hardgrain.core.contact_rows import ContactRows
 from hardgrain.cpu.kinds import pack_body, pack_contact, start, unpack_body, unpack_contact
 from hardgrain.cpu.packing import arm_lengths, ghostly
 from hardgrain.kernels import jit, overload, pjit, prange, scalar
-from hardgrain.point.full_2d import Full2D
-from hardgrain.point.full_3d import Full3D
 from hardgrain.point.given import Given
 from hardgrain.point.lean_2d import Lean2D
 from hardgrain.point.lean_3d import Lean3D
+from hardgrain.point.widths import WIDTHS
 
 
-@scalar
 def parts(p):
     """Number of the columns of a body that hold velocities and spins."""
-    return 6 if p.c.shape[1] in (12, 40) else 3
+
+
+@overload(parts, strict=False)
+def _(p):
+    moving = WIDTHS[p.instance_class].moving
+    return lambda p: moving
 
 
 @scalar
@@ -54,8 +57,10 @@ def join(p, plan, colour, sums):
                 sums[c, a] = 0.0
 
 
-# Numbers in the rows of contacts, and of bodies, which begin at cache lines: threads share none.
-WIDTHS = {Lean2D: (9, 8), Lean3D: (12, 8), Full2D: (24, 8), Full3D: (40, 16)}
+def widths(kind):
+    """Numbers in the rows of contacts and of bodies, which fill cache lines: threads share none."""
+    columns, wide, _ = WIDTHS[kind]
+    return columns, -(-wide // 8) * 8
 
 
 def room(layout, m, bodies, memory, more):
@@ -65,7 +70,7 @@ def room(layout, m, bodies, memory, more):
 @overload(room, strict=False)
 def _(layout, m, bodies, memory, more):
     kind = layout.instance_class
-    columns, wide = WIDTHS[kind]
+    columns, wide = widths(kind)
 
     def lean(layout, m, bodies, memory, more):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
@@ -171,7 +176,7 @@ def packing_room(layout, m, bodies, ghosts):
     NumPy makes it: what it makes of some size lies in large pages, which are few to be touched.
     """
     kind = type(layout)
-    columns, wide = WIDTHS[kind]
+    columns, wide = widths(kind)
     bodies += ghosts if kind in (Lean2D, Lean3D) else 0
     memory, more = np.empty(m * columns + 8), np.empty(bodies * wide + 8)
     return laid_out(layout, m, bodies, memory, more)

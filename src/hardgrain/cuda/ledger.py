@@ -10,6 +10,7 @@ from hardgrain.cuda.arrays import CONTACTS, MET, MORE, SWEPT
 from hardgrain.cuda.grid import CHUNKS, THREADS, block_max, block_sum, bounds
 from hardgrain.cuda.records import rows_of
 from hardgrain.cuda.search import extent, halted
+from hardgrain.point.fit import make_fit
 from hardgrain.point.inertia import make_inertia
 from hardgrain.point.ledger import Means, make_ledger
 from hardgrain.point.turning import make_turning
@@ -20,6 +21,7 @@ _ledger = make_ledger(device)
 turning, work, overlap = _ledger.turning, _ledger.work, _ledger.overlap
 power, squared_speed = _ledger.power, _ledger.squared_speed
 twice_energy = make_inertia(device).twice_energy
+is_fit = make_fit(device).is_fit
 turn_body = make_turning(device).turn_body
 
 # What a step tells, in this order: sums, then largest values, then what the sweeps said.
@@ -29,7 +31,6 @@ turn_body = make_turning(device).turn_body
     RESIDUAL, RESIDUAL_RMS, SWEEPS_DONE, RULE_MET, CANDIDATES, TOLD,
 ) = range(24)  # fmt: skip
 SUMS, MOSTS = 9, 9  # how many of the columns are sums, and how many largest values
-LARGEST = 1e150  # of a velocity, spin or angle: its square must be a number
 
 
 class After(NamedTuple):
@@ -201,20 +202,6 @@ def wall_sums(search, held, n, parts, force, torque):
             torque[w, c - dim] = total
 
 
-@device
-def unfit(bodies, i, limit):
-    """Whether one of a body's numbers is NaN or too large."""
-    fit = True
-    for a in range(bodies.position.shape[1]):
-        fit = fit and abs(bodies.position[i, a]) <= limit[i]
-        fit = fit and abs(bodies.velocity[i, a]) <= LARGEST
-    for a in range(bodies.spin.shape[1]):
-        fit = fit and abs(bodies.spin[i, a]) <= LARGEST
-    for a in range(bodies.orientation.shape[1]):
-        fit = fit and abs(bodies.orientation[i, a]) <= LARGEST
-    return not fit
-
-
 @kernel
 def account(bodies, search, held, problem, after):
     """Fill ``after.told`` with the figures of a step; see the columns above."""
@@ -262,5 +249,6 @@ def move(bodies, search, velocity, spin, farthest, told, dt):
             for a in range(spin.shape[1]):
                 bodies.spin[i, a] = spin[i, a]
             turn_body(bodies.orientation, bodies.spin, dt, i)
-            if unfit(bodies, i, farthest):
+            at = bodies.position, bodies.velocity, bodies.spin, bodies.orientation
+            if not is_fit(at[0], at[1], at[2], at[3], farthest, i):
                 told[UNFIT] = 1.0

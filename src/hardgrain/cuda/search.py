@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-from hardgrain.contact.search import NEAR, PASSED
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.cuda.api import F8, I4, cuda, device, kernel
 from hardgrain.cuda.arrays import (
@@ -27,6 +26,7 @@ from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_max, block_rank, b
 from hardgrain.point.given import RoundBodies, Sites
 from hardgrain.point.inertia import make_inertia
 from hardgrain.point.pair import make_pair
+from hardgrain.point.reach import NEAR, make_reach
 from hardgrain.point.row import make_row
 from hardgrain.point.wall_motion import make_wall_motion
 
@@ -36,6 +36,8 @@ pair_gap = make_pair(device).pair_gap
 _row, _walls = make_row(device), make_wall_motion(device)
 round_sizes, round_arms = _row.round_sizes, _row.round_arms
 turned, stays = _walls.turned, _walls.stays
+_reach = make_reach(device)
+speed_of, travel, is_safe = _reach.speed_of, _reach.travel, _reach.is_safe
 times = make_inertia(device).times
 
 
@@ -115,36 +117,6 @@ def place_wall(bodies, pairs, search, w, dt):
 
 
 @device
-def is_safe(bodies, pairs, i, reach):
-    """Whether a body has not travelled so far that its reach leaves the pair list."""
-    n, travel = bodies.radius.shape[0], 0.0
-    for a in range(bodies.position.shape[1]):
-        travel += (bodies.position[i, a] - pairs.origin[i, a]) ** 2
-    travel = math.sqrt(travel)
-    if i >= n:
-        travel += pairs.turned[i - n]
-    return travel + reach <= pairs.safety[i]
-
-
-@device
-def speed_of(velocity, search, i, n):
-    """Speed of a body, with what turning adds for walls."""
-    square = 0.0
-    for a in range(velocity.shape[1]):
-        square += velocity[i, a] ** 2
-    return math.sqrt(square) + (search.turning[i - n] if i >= n else 0.0)
-
-
-@device
-def travel(bodies, search, i, dt):
-    """Way of a body in a step by its own speed, or by that around it, up to PASSED radii."""
-    passed = dt * search.around[i]
-    if i < bodies.radius.shape[0]:
-        passed = min(passed, PASSED * bodies.radius[i])
-    return max(dt * search.speed[i], passed)
-
-
-@device
 def spread_speed(bodies, pairs, search, sites, reach, source):
     """Let every grain know the largest speed among those within reach."""
     n = bodies.radius.shape[0]
@@ -178,11 +150,11 @@ def reaches(bodies, pairs, search, dt):
         place_wall(bodies, pairs, search, w, dt)
     grid.sync()
     for i in range(me, nb, all_threads):
-        speed = speed_of(search.free_velocity, search, i, n)
+        speed = speed_of(search.free_velocity, search.turning, i)
         search.speed[i] = search.around[i] = speed
         search.near[i] = dt * speed + (NEAR * bodies.radius[i] if i < n else 0.0)
         search.reach[i] = search.near[i]
-        if not is_safe(bodies, pairs, i, search.near[i]):
+        if not is_safe(bodies.position, pairs, search.near[i], i):
             search.numbers[STALE] = 1
     grid.sync()
     if search.numbers[STALE] == 0:
@@ -190,9 +162,10 @@ def reaches(bodies, pairs, search, dt):
         spread_speed(bodies, pairs, search, sites, search.near, search.speed)
         grid.sync()
         for i in range(me, nb, all_threads):
-            far = travel(bodies, search, i, dt) + (bodies.margin[i] if i < n else 0.0)
+            far = travel(search.speed, search.around, bodies.radius, dt, i)
+            far += bodies.margin[i] if i < n else 0.0
             search.reach[i] = far
-            if not is_safe(bodies, pairs, i, max(far, search.near[i])):
+            if not is_safe(bodies.position, pairs, max(far, search.near[i]), i):
                 search.numbers[STALE] = 1
 
 
@@ -315,13 +288,13 @@ def closes(bodies, pairs, search, held, velocity, spread, dt):
         search.numbers[FASTER], search.numbers[MORE] = 0, 0
     grid.sync()
     for i in range(me, nb, all_threads):
-        search.speed[i] = speed_of(velocity, search, i, n)
+        search.speed[i] = speed_of(velocity, search.turning, i)
         search.near[i] = search.speed[i]
         far = dt * search.speed[i] + (bodies.margin[i] if i < n else 0.0)
         if not far <= search.reach[i]:
             search.numbers[FASTER] = 1
             search.reach[i] = far
-        if not is_safe(bodies, pairs, i, search.reach[i]):
+        if not is_safe(bodies.position, pairs, search.reach[i], i):
             search.numbers[STALE] = 1
     grid.sync()
     sites = sites_of(bodies, search)
@@ -334,8 +307,9 @@ def closes(bodies, pairs, search, held, velocity, spread, dt):
             grid.sync()
             for i in range(me, nb, all_threads):
                 search.near[i] = search.around[i]
-                search.reach[i] = max(search.reach[i], travel(bodies, search, i, dt))
-                if not is_safe(bodies, pairs, i, search.reach[i]):
+                far = travel(search.speed, search.around, bodies.radius, dt, i)
+                search.reach[i] = max(search.reach[i], far)
+                if not is_safe(bodies.position, pairs, search.reach[i], i):
                     search.numbers[STALE] = 1
         grid.sync()
     if search.numbers[FASTER] == 1 and search.numbers[STALE] == 0:

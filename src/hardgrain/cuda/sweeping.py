@@ -29,16 +29,16 @@ from hardgrain.point.order import make_random
 from hardgrain.point.residual import make_residual, make_speed
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, make_stopping
 from hardgrain.point.tiles import Tiling, make_tiles
+from hardgrain.point.widths import WIDTHS
 
 __all__ = ["LANES", "LAYOUTS", "make_sweeping"]
 
-# By whether laws and bodies are simple, and by dimension: record, functions, columns of a contact
-# and of a body, columns of a body that move.
+# By whether laws and bodies are simple, and by dimension: record, functions, and `Widths`.
 LAYOUTS: dict[tuple[bool, int], Any] = {
-    (True, 2): (Lean2D, make_lean_2d, 9, 5, 3),
-    (True, 3): (Lean3D, make_lean_3d, 12, 8, 6),
-    (False, 2): (Full2D, make_full_2d, 24, 6, 3),
-    (False, 3): (Full3D, make_full_3d, 40, 16, 6),
+    (True, 2): (Lean2D, make_lean_2d, *WIDTHS[Lean2D]),
+    (True, 3): (Lean3D, make_lean_3d, *WIDTHS[Lean3D]),
+    (False, 2): (Full2D, make_full_2d, *WIDTHS[Full2D]),
+    (False, 3): (Full3D, make_full_3d, *WIDTHS[Full3D]),
 }
 LANES = 4 if SIMULATED else 32  # threads that share a tile: a warp, which waits for itself alone
 ghostly = make_levers(device).ghostly

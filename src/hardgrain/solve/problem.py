@@ -47,7 +47,7 @@ class Problem:
     laws: Floats  # (rows, N_PARAMETERS)
     remove_overlaps: bool  # shock law with g in place of g⁺
     lean: bool  # laws and bodies are simple: W is diagonal at every contact
-    backend: str = "hardgrain.cpu"  # package that packs and sweeps it, see `step.backend`
+    backend: str = "hardgrain.cpu"  # package that packs and sweeps it, such as `hardgrain.cpu`
     radius: Floats | None = None  # (n,) of the balls that hold grains, the first bodies [length]
     periodic: Floats | None = None  # (dim,) periods [length], zero where there is none
     others: Any = ALONE  # processes that have the other contacts and bodies

@@ -54,7 +54,6 @@ from hardgrain.step.account import (
     account,
 )
 from hardgrain.step.account_together import account_together
-from hardgrain.step.backend import BACKENDS
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads, move
@@ -398,7 +397,6 @@ class ContactDynamics:
             laws=model.law_table,
             remove_overlaps=model.remove_overlaps,
             lean=model.lean,
-            backend=BACKENDS["cpu"],
             radius=model.radius,
             periodic=model.periodic,
             others=self.detector.others,

@@ -11,7 +11,8 @@ import numpy as np
 
 from hardgrain.core.model import Floats, Model, State
 from hardgrain.errors import HardgrainError
-from hardgrain.kernels import jit
+from hardgrain.kernels import jit, scalar
+from hardgrain.point.fit import LARGEST, make_fit
 
 __all__ = ["farthest", "refuse_unfit"]
 
@@ -19,7 +20,8 @@ __all__ = ["farthest", "refuse_unfit"]
 # resolved. Gaps of a packing at rest are right to about 1e-9 of it at the origin; beyond this,
 # rounding opens and closes contacts.
 RESOLVED = 1e-6
-LARGEST = 1e150  # of a velocity, spin or angle: its square must be a number
+
+is_fit = make_fit(scalar).is_fit
 
 
 def farthest(model: Model) -> Floats:
@@ -34,15 +36,7 @@ def farthest(model: Model) -> Floats:
 def first_unfit(position, velocity, spin, orientation, limit):  # type: ignore[no-untyped-def]
     """The first body one of whose numbers is NaN or too large, else −1."""
     for i in range(position.shape[0]):
-        fit = True
-        for a in range(position.shape[1]):
-            fit &= abs(position[i, a]) <= limit[i]
-            fit &= abs(velocity[i, a]) <= LARGEST
-        for a in range(spin.shape[1]):
-            fit &= abs(spin[i, a]) <= LARGEST
-        for a in range(orientation.shape[1]):
-            fit &= abs(orientation[i, a]) <= LARGEST
-        if not fit:
+        if not is_fit(position, velocity, spin, orientation, limit, i):
             return i
     return -1
 

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.pairs import SAFETY, PairList, wall_geometry
-from hardgrain.contact.search import NEAR
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.model import MOVING, Contacts, Floats, Model, State
 from hardgrain.cpu.tile_edges import tiles_of
 from hardgrain.cpu.tiled_apart import gathered_up, spread
 from hardgrain.errors import InputError
+from hardgrain.point.reach import NEAR
 from hardgrain.point.tiles import shared_bodies
 from hardgrain.processes import Processes
 from hardgrain.solve.solver import Solver
@@ -142,14 +142,15 @@ class SharedDynamics:
             try:
                 return self._engine.march(self._state, ONE_STEP)
             except Stale as stale:
-                with self.seconds.of("detect"):
+                with self.seconds.of("detect"), self.solver.cores():
                     self._divide_anew(stale.reach)
 
     # ------------------------------------------------------------------ between all and each
     def _take(self, state: State) -> None:
         """Let each process have its part of a state, which may be another one than it knows."""
         if self.here.any(self.here.leads and state.contacts is not self._last):
-            self._begin(state)
+            with self.solver.cores():
+                self._begin(state)
             return
         own = self._state
         for name in MOVING:
@@ -226,6 +227,7 @@ class SharedDynamics:
         owner[:n] = whole.owner[tile]
         near = self._near(state, reach, owner[:n], tile)
         pairs = PairList(model.only(near))
+        pairs.together = True
         bodies = np.concatenate([near, np.arange(n, model.bodies)])
         walls = wall_geometry(model, state)
         pairs.make(state.position[bodies], walls, reach[bodies], 2.0 * reach[bodies])
