@@ -72,7 +72,7 @@ def rounded(sums, row):
         return math.nan
     digit = np.empty(DIGITS - 1, np.int64)
     sign = 1
-    for turn in range(2):
+    for _ in range(2):
         carried = 0
         for k in range(DIGITS - 1):
             carried += sign * sums[row, k]

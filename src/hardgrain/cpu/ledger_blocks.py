@@ -20,8 +20,8 @@ __all__ = [
     "Bodies",
     "bodies_in_blocks",
     "contacts_in_blocks",
-    "midway_in_blocks",
     "force_parts",
+    "midway_in_blocks",
     "pace",
     "pieces",
 ]

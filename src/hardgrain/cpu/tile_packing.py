@@ -227,7 +227,8 @@ def pack_tile(p, plan, given, ghosts, t):
 def fill(p, plan, rows, motion, laws, how, turning, ghost_base):
     """Fill the rows of a packed problem, without giving bodies the impulses they start from.
 
-    The lengths of arms are known (`fill_levers`). how: dt and whether overlaps are removed; turning, ghost_base: see `pack_tile`.
+    The lengths of arms are known (`fill_levers`). how: dt and whether overlaps are removed;
+    turning, ghost_base: see `pack_tile`.
     """
     for i in prange(p.b.shape[0]):
         pack_row(p, i, motion)

@@ -54,7 +54,7 @@ class Relaxing:
         self._begin()
 
     def _pack(self, layout: Any, plan: Plan, first: Any, second: Any) -> None:
-        """Fill the packed problem; first, second: bodies of contacts, with copies of shared ones."""
+        """Fill the packed problem; first, second: of contacts, with copies of shared bodies."""
         given = self.given
         copied = with_copies(given, plan, first, second)
         m = given.rows.first.size

@@ -83,7 +83,7 @@ class Search(NamedTuple):
     wall_turned: Any  # (w, dim) axis
     wall_side: Any  # (w, dim)
     turning: Any  # (w,)
-    corner: Any  # (CHUNKS, 3 dim) least and largest coordinates, and their sum
+    corner: Any  # (CHUNKS, 2 dim) least and largest coordinates
     counts: Any  # (CHUNKS,) whole numbers
     numbers: Any  # (NUMBERS,) int64
 

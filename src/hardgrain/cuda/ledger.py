@@ -119,7 +119,7 @@ def sweeping_speed(bodies, search, i):
         return 0.0
     spread, away = 0.0, 0.0
     for a in range(dim):
-        least, most, middle = extent(search, a, dim, n)
+        least, most, middle = extent(search, a, dim)
         spread += (most - least) ** 2
         away += (bodies.position[i, a] - middle) ** 2
     return math.sqrt(rate) * (math.sqrt(away) + math.sqrt(spread))

@@ -22,7 +22,7 @@ from hardgrain.cuda.arrays import (
     PAIRS,
     STALE,
 )
-from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_max, block_rank, block_sum, bounds
+from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_max, block_rank, bounds
 from hardgrain.point.given import RoundBodies, Sites
 from hardgrain.point.inertia import make_inertia
 from hardgrain.point.pair import make_pair
@@ -61,26 +61,23 @@ def sites_of(bodies, search):
 
 @device
 def corners(bodies, search, room):
-    """Write the box and the sum of coordinates of the grains of each chunk."""
+    """Write the box of the grains of each chunk."""
     n, dim = bodies.radius.shape[0], bodies.position.shape[1]
     for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
         low, high = bounds(chunk, n)
         for a in range(dim):
-            least, most, total = -math.inf, -math.inf, 0.0
+            least, most = -math.inf, -math.inf
             for i in range(low + cuda.threadIdx.x, high, THREADS):
                 x = bodies.position[i, a]
                 least, most = max(least, -x), max(most, x)
-                total += x
             least, most = block_max(least, room), block_max(most, room)
-            total = block_sum(total, room)
             if cuda.threadIdx.x == 0:
                 search.corner[chunk, a] = -least
                 search.corner[chunk, dim + a] = most
-                search.corner[chunk, 2 * dim + a] = total
 
 
 @device
-def extent(search, a, dim, n):
+def extent(search, a, dim):
     """Least and largest coordinate of the grains along an axis, and the middle of these."""
     least, most = math.inf, -math.inf
     for c in range(CHUNKS):
@@ -108,7 +105,7 @@ def place_wall(bodies, pairs, search, w, dt):
         else:
             spread, away = 0.0, 0.0
             for a in range(dim):
-                least, most, middle = extent(search, a, dim, n)
+                least, most, middle = extent(search, a, dim)
                 spread += (most - least) ** 2
                 away += (bodies.position[body, a] - middle) ** 2
             rate *= math.sqrt(away) + math.sqrt(spread)

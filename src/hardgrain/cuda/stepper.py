@@ -102,7 +102,7 @@ class Stepper:
         ])  # fmt: skip
         self.search = Search(*[
             xp.zeros((nb, d)), xp.zeros((nb, ns)), *(xp.zeros(nb) for _ in range(4)),
-            *(xp.zeros((w, d)) for _ in range(3)), xp.zeros(w), xp.zeros((CHUNKS, 3 * d)),
+            *(xp.zeros((w, d)) for _ in range(3)), xp.zeros(w), xp.zeros((CHUNKS, 2 * d)),
             xp.zeros(CHUNKS, np.int32), xp.zeros(arrays.NUMBERS, np.int64),
         ])  # fmt: skip
         self.velocity, self.spin = xp.zeros((nb, d)), xp.zeros((nb, ns))

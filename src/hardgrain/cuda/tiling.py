@@ -38,7 +38,7 @@ def cells_along(search, tiles, a, n, most):
     """How many tiles the grains span along an axis: one, or an even number."""
     if tiles.period[a] > 0.0:
         return np.int64(round(tiles.period[a] / tiles.width[a]))
-    low, high, _ = extent(search, a, tiles.width.shape[0], n)
+    low, high, _ = extent(search, a, tiles.width.shape[0])
     cells = math.floor(high / tiles.width[a]) - math.floor(low / tiles.width[a]) + 1.0
     cells = np.int64(min(max(cells, 1.0), 2.0 * most)) if cells == cells else np.int64(1)
     return cells + cells % 2 if cells > 1 else cells

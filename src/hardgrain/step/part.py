@@ -10,6 +10,7 @@ cut anew in each step; few are sent anywhere.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from hardgrain.processes import Alone, Processes
 from hardgrain.solve.problem import Problem
 from hardgrain.step.domains import divided
 
-__all__ = ["Part", "Stale", "Whole"]
+__all__ = ["Part", "Stale", "Whole", "side_by_side"]
 
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -117,25 +118,19 @@ class Part(Alone):
         return corners, spin
 
     def exchange(self, *values: Any) -> None:
-        self._pass(self._sends, self._gets, values)
-
-    def raise_flags(self, flags: Any) -> None:
-        n, up = self.grains, flags.astype(np.float64)
-        theirs = np.zeros(len(flags))
-        for q, got in self._swap(self._gets, self._sends, [up]):
-            place = dict(self._sends)[q]
-            theirs[place] = np.maximum(theirs[place], got[:, 0])
-        flags |= theirs > 0.0
-        flags[n:] = self.here.total(flags[n:].astype(np.int64)) > 0
-
-    def _pass(self, sends: Any, gets: Any, values: Any) -> None:
-        places = dict(gets)
-        for q, got in self._swap(sends, gets, values):
+        places = dict(self._gets)
+        for q, got in self._swap(self._sends, self._gets, values):
             at = 0
             for v in values:
                 wide = int(np.prod(v.shape[1:]))
                 v[places[q]] = got[:, at : at + wide].reshape(len(got), *v.shape[1:])
                 at += wide
+
+    def raise_flags(self, flags: Any) -> None:
+        n, places = self.grains, dict(self._sends)
+        for q, got in self._swap(self._gets, self._sends, [flags]):
+            flags[places[q]] |= got[:, 0] > 0.0
+        flags[n:] = self.here.total(flags[n:].astype(np.int64)) > 0
 
     def _swap(self, sends: Any, gets: Any, values: Any) -> list[tuple[int, Floats]]:
         """Send rows of values to some processes, and return those of others."""
@@ -145,9 +140,9 @@ class Part(Alone):
             rooms.append((q, np.empty((place.size, wide))))
             asked.append(here.comm.Irecv(rooms[-1][1], q, 99))
         for q, place in sends:
-            part = np.concatenate([v[place].reshape(place.size, int(np.prod(v.shape[1:]))) for v in values], axis=1)
+            part = side_by_side(values, place)
             here.count(part.nbytes)
-            asked.append(here.comm.Isend(np.ascontiguousarray(part, np.float64), q, 99))
+            asked.append(here.comm.Isend(part, q, 99))
         here.mpi.Request.Waitall(asked)
         return rooms
 
@@ -175,7 +170,7 @@ class Part(Alone):
         sweeps, met = step.relax()
         worst, rms = step.residual()
         task.give_back(step, velocity, spin)
-        impulse, torque = task.impulses(step)
+        impulse, torque = task.impulses()
         return velocity, spin, impulse, torque, sweeps, met, worst, rms
 
 
@@ -199,7 +194,6 @@ class Task:
             np.flatnonzero((to == q) | (to < 0)) if q != here.rank else self.kept[:0]
             for q in range(here.size)
         ]
-        self.rest = to < 0
         came = here.traded([self._numbers(some) for some in self.sent])
         self.came = [len(c) for c in came]
         self._bodies(tiling, alone, rows)
@@ -213,67 +207,66 @@ class Task:
     def _bodies(self, tiling: Tiling, alone: Flags, rows: ContactRows) -> None:
         """The bodies that are known here, and those of contacts that others sent."""
         part, here, p = self.part, self.part.here, self.problem
-        parts = p.position, *p.motion
-        wide = np.concatenate(
-            [part.row[:, None], part.owner[:, None], *parts],
-            axis=1,
-        )
+        known = part.row, part.owner, p.position, *p.motion
         grains = [np.union1d(rows.first[s], rows.second[s]) for s in self.sent]
-        came = np.concatenate(here.traded([wide[g[g < part.grains]] for g in grains]))
+        came = np.concatenate(
+            here.traded([side_by_side(known, g[g < part.grains]) for g in grains])
+        )
         _, which = np.unique(came[:, 0], return_index=True)
         new = came[which]
         new = new[~np.isin(new[:, 0].astype(np.int64), part.row)]
-        every = np.concatenate([wide, new])
-        order = np.argsort(every[:, 0], kind="stable")
-        every = every[order]
-        self.place = np.empty(len(order), np.int64)
-        self.place[order] = np.arange(len(order))
-        self.place = self.place[: len(part.row)]  # of the bodies of the part
-        columns, at = [], 2
-        for v in parts:
-            w = v.shape[1]
-            columns.append(np.ascontiguousarray(every[:, at : at + w]))
-            at += w
-        position, *motion = columns
-        self.motion, row = Motion(*motion), every[:, 0].astype(np.int64)
+        order = np.argsort(np.concatenate([part.row, new[:, 0]]), kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self.place = place[: len(part.row)]  # of the bodies of the part
+        columns, at = [], 0
+        for v in known:
+            wide = int(np.prod(v.shape[1:]))
+            more = new[:, at : at + wide].reshape(len(new), *v.shape[1:]).astype(v.dtype)
+            columns.append(np.concatenate([v, more])[order] if len(new) else v)
+            at += wide
+        row, owner, position, *motion = columns
+        self.motion = Motion(*motion)
         self.bodies = Bodies(
-            row, every[:, 1].astype(np.int64), part.whole.shared[row], position,
-            tiles_of(tiling, position),
-        )  # fmt: skip
+            row, owner, part.whole.shared[row], position, tiles_of(tiling, position)
+        )
         self.alone = np.zeros(len(row), np.bool_)
         self.alone[self.place] = alone
 
     def _merge(self, rows: ContactRows, more: ContactRows) -> None:
         """The contacts kept, and those that came, in the order of contacts."""
-        own = ContactRows(*(c[self.kept] for c in rows))
-        first, second = self.place[own.first], self.place[own.second]
-        row = self.bodies.row
-        i, j = np.searchsorted(row, more.first), np.searchsorted(row, more.second)
-        first, second = np.concatenate([first, i]), np.concatenate([second, j])
-        self.order = np.argsort(first * len(row) + second, kind="stable")
-        both = [np.concatenate([a, b])[self.order] for a, b in zip(own, more, strict=True)]
-        both[0], both[1] = (x[self.order].astype(np.int32) for x in (first, second))
-        self.given = Given(
-            ContactRows(*both), self.motion, self.problem.laws, self.problem.dt,
-            self.problem.remove_overlaps,
-        )  # fmt: skip
+        own, row = ContactRows(*(c[self.kept] for c in rows)), self.bodies.row
+        if len(row) > len(self.part.row):
+            own = own._replace(first=self.place[own.first], second=self.place[own.second])
+        first, second = (
+            np.concatenate([a, np.searchsorted(row, b)])
+            for a, b in ((own.first, more.first), (own.second, more.second))
+        )
+        self.order = np.arange(first.size)
+        if more.first.size:
+            self.order = np.argsort(first * len(row) + second, kind="stable")
+        both = [first.astype(np.int32), second.astype(np.int32)]
+        both += [np.concatenate([a, b]) for a, b in zip(own[2:], more[2:], strict=True)]
+        if more.first.size:
+            both = [c[self.order] for c in both]
+        p = self.problem
+        self.given = Given(ContactRows(*both), self.motion, p.laws, p.dt, p.remove_overlaps)
 
     def give_back(self, step: RelaxingApart, velocity: Floats, spin: Floats) -> None:
         """Write how bodies move now: ask those who swept them, and tell those who know them."""
         part, here, bodies = self.part, self.part.here, self.bodies
         v, w, self._impulse, self._torque = step.found()
         velocity[:], spin[:] = v[self.place], w[self.place]
-        swept = (step.touched > 0) & (bodies.owner != here.rank)
-        told = np.concatenate([bodies.row[:, None], v, w], axis=1)
-        came = np.concatenate(
-            here.traded([told[swept & (bodies.owner == q)] for q in range(here.size)])
-        )
+        theirs = np.flatnonzero((step.touched > 0) & (bodies.owner != here.rank))
+        told = side_by_side((bodies.row, v, w), theirs)
+        to = bodies.owner[theirs]
+        came = np.concatenate(here.traded([told[to == q] for q in range(here.size)]))
         place = np.searchsorted(part.row, came[:, 0].astype(np.int64))
         dim = velocity.shape[1]
         velocity[place], spin[place] = came[:, 1 : 1 + dim], came[:, 1 + dim :]
         part.exchange(velocity, spin)
 
-    def impulses(self, step: RelaxingApart) -> tuple[Floats, Floats]:
+    def impulses(self) -> tuple[Floats, Floats]:
         """Impulses and torques of the contacts that were found here."""
         here, p = self.part.here, self.problem
         dim = self._impulse.shape[1]
@@ -283,7 +276,13 @@ class Task:
         every = np.empty((p.first.size, found.shape[1]))
         every[self.kept] = found[: self.kept.size]
         ends = np.cumsum([self.kept.size, *self.came])
-        came = here.traded([found[a:b] for a, b in zip(ends, ends[1:], strict=False)])
+        came = here.traded([found[a:b] for a, b in pairwise(ends)])
         for some, rows in zip(self.sent, came, strict=True):
             every[some] = rows
         return np.ascontiguousarray(every[:, :dim]), np.ascontiguousarray(every[:, dim:])
+
+
+def side_by_side(columns: Any, some: Longs) -> Floats:
+    """Some rows of several arrays as rows of numbers, shape (k, columns)."""
+    parts = [c[some].reshape(some.size, int(np.prod(c.shape[1:]))) for c in columns]
+    return np.concatenate(parts, axis=1).astype(np.float64)

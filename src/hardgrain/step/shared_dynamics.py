@@ -31,7 +31,7 @@ from hardgrain.processes import Processes
 from hardgrain.solve.solver import Solver
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.engine import RigidGrains
-from hardgrain.step.part import Part, Stale, Whole
+from hardgrain.step.part import Part, Stale, Whole, side_by_side
 from hardgrain.step.pause import ONE_STEP, Pause, look_due
 from hardgrain.step.report import Softness, StepReport, Stopwatch, Stride
 
@@ -95,7 +95,7 @@ class SharedDynamics:
             here, model.n, model.periodic, *shared_bodies(model.radius, model.bodies)
         )
         self._telling = 0.0  # how long it took to tell all of the state [s]
-        self._last: Contacts | None = None  # that the first process knows, and all have their part of
+        self._last: Contacts | None = None  # of which all have their part
 
     def advance(self, state: State) -> StepReport:
         """One step."""
@@ -180,9 +180,7 @@ class SharedDynamics:
         part = self._part
         mine = np.flatnonzero(part.own(0)[: part.grains])
         pairs = [(getattr(own, name), array) for name, array in into.items()] + [*more.values()]
-        columns = [part.row[mine, None].astype(np.float64)]
-        columns += [v[mine].reshape(mine.size, int(np.prod(v.shape[1:]))) for v, _ in pairs]
-        found = self.here.gathered(np.concatenate(columns, axis=1))
+        found = self.here.gathered(side_by_side((part.row, *(v for v, _ in pairs)), mine))
         row, at, n = found[:, 0].astype(np.int64), 1, self.model.n
         for v, array in pairs:
             wide = int(np.prod(v.shape[1:]))

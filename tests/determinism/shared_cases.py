@@ -1,0 +1,97 @@
+"""Small runs, whose bits are printed as JSON: by one process, or by several that share them.
+
+Run by `test_processes.py` with and without mpiexec.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+import hardgrain as hg
+from hardgrain.processes import world
+
+EVERY = {"friction": 0.4, "rolling": 0.1, "restitution": 0.3, "cohesion": 0.05}
+
+
+def box(dim: int, side: int, piston: float = 0.0, law: Any = None, large: bool = False) -> hg.Scene:
+    """Grains near a lattice, that fly about in a box; with a piston, a law, a large grain."""
+    x = np.stack(np.meshgrid(*[np.arange(float(side))] * dim), axis=-1).reshape(-1, dim) + 0.5
+    d = np.full(len(x), 0.98)
+    if large:
+        middle = np.abs(x - 0.5 * side).max(axis=1) < 3.2
+        x = np.vstack([x[~middle], [[0.5 * side] * dim]])
+        d = np.append(d[: len(x) - 1], 5.9)
+    pistons = {"top": hg.Piston(mass=piston, force=20.0)} if piston else {}
+    return hg.Scene(
+        dimension=dim,  # type: ignore[arg-type]
+        gravity=[0.0] * (dim - 1) + [-1.0],
+        contacts=[hg.ContactLaw(**(law or {"friction": 0.3}))],
+        grains=[hg.Grains(place=hg.At(positions=x), diameter=d, speed=0.5)],
+        walls=[hg.Box(min=[0.0] * dim, max=[float(side)] * dim, pistons=pistons)],
+    )
+
+
+def sheared() -> hg.Scene:
+    """Periodic along x between a floor and a lid that shears; a paddle turns among the grains."""
+    side = 16
+    x = np.stack(np.meshgrid(*[np.arange(float(side))] * 2), axis=-1).reshape(-1, 2) + 0.5
+    x = x[np.abs(x - 0.5 * side).max(axis=1) > 2.0]
+    return hg.Scene(
+        dimension=2,
+        periodic={"x": (0, side)},
+        contacts=[hg.ContactLaw(friction=0.5)],
+        grains=[hg.Grains(place=hg.At(positions=x), diameter=0.98, speed=0.5)],
+        walls=[
+            hg.Plane(point=[0, 0], normal=[0, 1], name="floor"),
+            hg.Plane(point=[0, side], normal=[0, -1], name="lid", velocity=[0.5, 0]),
+            hg.Segment(start=[7.2, 8.0], end=[8.8, 8.0], name="paddle", spin=0.3),
+        ],
+    )
+
+
+CASES: dict[str, tuple[hg.Scene, dict[str, Any]]] = {
+    "disks under a piston": (box(2, 18, piston=5.0), {"stop": "residual", "tolerance": 1e-3}),
+    "spheres of every law": (box(3, 6, law=EVERY), {"stop": "global", "tolerance": 1e-2}),
+    "a large grain": (box(2, 16, large=True), {"stop": "local", "tolerance": 1e-2}),
+    "sheared": (sheared(), {"stop": "residual", "tolerance": 1e-2, "unbalanced": 0.5}),
+}
+
+
+def simulation(name: str) -> hg.Simulation:
+    scene, rule = CASES[name]
+    solver = hg.GaussSeidel(order="tiles", sweeps=30, **rule)
+    return hg.Simulation(scene, dt=0.05, solver=solver, seed=1)
+
+
+def bits(sim: hg.Simulation) -> str:
+    """A hash of a state; contacts are known to the first process alone."""
+    digest, c = hashlib.sha256(), sim.state.contacts
+    for name in ("position", "velocity", "spin", "orientation"):
+        digest.update(np.ascontiguousarray(getattr(sim.state, name)).tobytes())
+    for array in (c.first, c.second, c.normal, c.gap, c.impulse, c.torque):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def outcome(sim: hg.Simulation) -> list[Any]:
+    """What a run of some steps leaves, and what it tells of each."""
+    reports: list[Any] = []
+    sim.run(8, progress=lambda sim, report: reports.append(report))
+    return [bits(sim), repr(reports), sim.engine.wall_force.tolist(), len(reports)]
+
+
+def main() -> None:
+    found = {}
+    for name in CASES:
+        found[name] = outcome(simulation(name))
+    if world().leads:
+        print(json.dumps({"processes": world().size, **found}))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
