@@ -24,6 +24,7 @@ from hardgrain.point.order import SEQUENTIAL, Visits
 from hardgrain.point.stopping import SWEEPS, Until
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.point.tiles import Tiling, cut, make_tiles, shared_bodies
+from hardgrain.solve.gauss_seidel import MANY
 from hardgrain.solve.problem import Problem
 
 PLAIN = make_tiles(lambda function: function)  # as plain Python
@@ -415,3 +416,15 @@ def test_tilings_are_functions_of_places_alone() -> None:
     assert isinstance(one, Tiling)
     for a, b in zip(one, other):
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("count", "given", "order"),
+    [(30, {}, "random"), (MANY, {}, "tiles"), (MANY, {"order": "random"}, "random")],
+)
+def test_many_grains_are_swept_in_tiles_unless_told_otherwise(count, given, order):
+    """The number of grains alone decides, so that a run file says which order it had."""
+    place = hg.Grid(min=[0.0, 0.0, 0.0], max=[45.0, 45.0, 45.0])
+    scene = hg.Scene(dimension=3, grains=[hg.Grains(count=count, diameter=1.0, place=place)])
+    sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(**given))
+    assert sim.scenario.solver.order == order

@@ -110,6 +110,13 @@ class Scenario(Spec):
     on_implausible: Literal["stop", "report"] = "stop"
     output: Output = Output()  # what is written, and how often
 
+    def suited_to(self, grains: int) -> Scenario:
+        """The scenario with all that is left to the number of grains: the order of sweeps."""
+        if not (isinstance(self.solver, GaussSeidel) and isinstance(self.engine, RigidGrains)):
+            return self
+        solver = self.solver.suited_to(grains, self.engine.device)
+        return self.model_copy(update={"solver": solver})
+
     @model_validator(mode="after")
     def _carried(self) -> Scenario:
         if isinstance(self.solver, RigidSolver) and isinstance(self.engine, RigidGrains):

@@ -91,6 +91,7 @@ class Simulation:
         everyone, state = self.scenario.scene.build(self.scenario.seed, begun.grains)
         self.from_start = begun.count(everyone)  # grains that were not placed
         new_walls = begun.put_into(everyone, state)
+        self.scenario = self.scenario.suited_to(everyone.n)
         refuse_odd_numbers(everyone, state, "the start gives")
         self._set_up(everyone, state)
         if (entered := self.exchange(self.model, self.state, removes=False)) is not None:
