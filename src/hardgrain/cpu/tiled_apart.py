@@ -33,7 +33,7 @@ from hardgrain.point.lean_2d import Lean2D
 from hardgrain.point.lean_3d import Lean3D
 from hardgrain.processes import Processes
 
-__all__ = ["Bodies", "RelaxingApart", "gathered_up", "spread"]
+__all__ = ["Bodies", "RelaxingApart", "chosen", "gathered_up", "renamed", "spread"]
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -231,6 +231,16 @@ class RelaxingApart(Relaxing):
         impulse, torque = np.empty((m, velocity.shape[1])), np.zeros((m, spin.shape[1]))
         read_out(self.packed, self.plan, velocity, spin, impulse, torque)
         return velocity, spin, impulse, torque
+
+
+def chosen(rows, some):
+    """Some of the contacts."""
+    return ContactRows(*(np.ascontiguousarray(c[some]) for c in rows))
+
+
+def renamed(rows, number):
+    """Contacts whose bodies have other numbers (nb,)."""
+    return rows._replace(first=number[rows.first], second=number[rows.second])
 
 
 def spread(rows: ContactRows) -> Floats:

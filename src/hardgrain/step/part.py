@@ -16,11 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.shapes import Listed
 from hardgrain.core.contact_rows import ContactRows
-from hardgrain.core.model import Floats
+from hardgrain.core.model import Floats, Rows
 from hardgrain.cpu.tile_edges import tiles_of
-from hardgrain.cpu.tiled_apart import Bodies, RelaxingApart, gathered_up, spread
+from hardgrain.cpu.tiled_apart import (
+    Bodies,
+    RelaxingApart,
+    chosen,
+    gathered_up,
+    renamed,
+    spread,
+)
 from hardgrain.cpu.tiles import sort_into_tiles
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.sweeping import Sweeping
@@ -98,10 +104,10 @@ class Part(Alone):
     def total(self, numbers: Any) -> Any:
         return self.here.total(numbers)
 
-    def own(self, bodies: int) -> Flags:
+    def own(self, bodies: int) -> Any:
         return self._own
 
-    def owned(self, listed: Listed) -> Listed:
+    def owned(self, listed: Any) -> Any:
         return listed._replace(first=self._pairs[0], second=self._pairs[1])
 
     def list_anew(self, reach: Floats) -> None:
@@ -201,8 +207,7 @@ class Task:
 
     def _numbers(self, some: Longs) -> Floats:
         """Some contacts as rows of numbers, with the rows that their bodies have in the run."""
-        row, chosen = self.part.row, ContactRows(*(c[some] for c in self.problem.rows))
-        return spread(chosen._replace(first=row[chosen.first], second=row[chosen.second]))
+        return spread(renamed(chosen(self.problem.rows, some), self.part.row))
 
     def _bodies(self, tiling: Tiling, alone: Flags, rows: ContactRows) -> None:
         """The bodies that are known here, and those of contacts that others sent."""
@@ -219,7 +224,8 @@ class Task:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         self.place = place[: len(part.row)]  # of the bodies of the part
-        columns, at = [], 0
+        columns: list[Any] = []
+        at = 0
         for v in known:
             wide = int(np.prod(v.shape[1:]))
             more = new[:, at : at + wide].reshape(len(new), *v.shape[1:]).astype(v.dtype)
@@ -235,9 +241,9 @@ class Task:
 
     def _merge(self, rows: ContactRows, more: ContactRows) -> None:
         """The contacts kept, and those that came, in the order of contacts."""
-        own, row = ContactRows(*(c[self.kept] for c in rows)), self.bodies.row
+        own, row = chosen(rows, self.kept), self.bodies.row
         if len(row) > len(self.part.row):
-            own = own._replace(first=self.place[own.first], second=self.place[own.second])
+            own = renamed(own, self.place)
         first, second = (
             np.concatenate([a, np.searchsorted(row, b)])
             for a, b in ((own.first, more.first), (own.second, more.second))
@@ -245,7 +251,7 @@ class Task:
         self.order = np.arange(first.size)
         if more.first.size:
             self.order = np.argsort(first * len(row) + second, kind="stable")
-        both = [first.astype(np.int32), second.astype(np.int32)]
+        both: list[Any] = [first.astype(np.int32), second.astype(np.int32)]
         both += [np.concatenate([a, b]) for a, b in zip(own[2:], more[2:], strict=True)]
         if more.first.size:
             both = [c[self.order] for c in both]
@@ -282,7 +288,7 @@ class Task:
         return np.ascontiguousarray(every[:, :dim]), np.ascontiguousarray(every[:, dim:])
 
 
-def side_by_side(columns: Any, some: Longs) -> Floats:
+def side_by_side(columns: Any, some: Rows) -> Floats:
     """Some rows of several arrays as rows of numbers, shape (k, columns)."""
     parts = [c[some].reshape(some.size, int(np.prod(c.shape[1:]))) for c in columns]
     return np.concatenate(parts, axis=1).astype(np.float64)

@@ -23,7 +23,7 @@ from hardgrain.contact.pairs import SAFETY, PairList, wall_geometry
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.model import MOVING, Contacts, Floats, Model, State
 from hardgrain.cpu.tile_edges import tiles_of
-from hardgrain.cpu.tiled_apart import gathered_up, spread
+from hardgrain.cpu.tiled_apart import chosen, gathered_up, renamed, spread
 from hardgrain.errors import InputError
 from hardgrain.point.reach import NEAR
 from hardgrain.point.tiles import shared_bodies
@@ -163,11 +163,10 @@ class SharedDynamics:
         self._tell_all(self._state, {name: getattr(state, name) for name in MOVING})
         part, own = self._part, self._state
         rows = own.contacts.rows
-        numbers = spread(rows._replace(first=part.row[rows.first], second=part.row[rows.second]))
+        numbers = spread(renamed(rows, part.row))
         found = gathered_up(self.here.gathered_first(numbers), rows)
         order = np.lexsort((found.second, found.first))
-        found = ContactRows(*(np.ascontiguousarray(c[order]) for c in found))
-        state.contacts = Contacts(**found._asdict())
+        state.contacts = Contacts(**chosen(found, order)._asdict())
         self._last = state.contacts
         state.step, state.time = own.step, own.time
         self._telling = time.perf_counter() - began
@@ -200,7 +199,7 @@ class SharedDynamics:
             contacts = int(here.first(rows.first.size)) or 3 * m.n
             mine = np.arange(here.rank, m.n, here.size)
             whole.cut(mine, state.position[mine], contacts)
-        self._build(state, reach, rows if here.leads else ContactRows(*(c[:0] for c in rows)))
+        self._build(state, reach, rows if here.leads else chosen(rows, slice(0)))
 
     def _divide_anew(self, reach: Floats) -> None:
         """Divide the grains anew, for pair lists of bodies with this local reach (nb,)."""
@@ -208,8 +207,7 @@ class SharedDynamics:
         arrays = {name: np.empty((m.bodies, getattr(own, name).shape[1])) for name in MOVING}
         far = np.empty(m.bodies)
         self._tell_all(own, arrays, reach=(reach, far))
-        rows = own.contacts.rows
-        rows = rows._replace(first=part.row[rows.first], second=part.row[rows.second])
+        rows = renamed(own.contacts.rows, part.row)
         state = State(own.step, own.time, **arrays, contacts=own.contacts)
         self._build(state, far, rows)
 
@@ -293,7 +291,7 @@ class SharedDynamics:
         kept = gathered_up(came, rows)
         # A contact with a grain that is not near any more is none by now.
         known = np.isin(kept.second, row)
-        kept = ContactRows(*(c[known] for c in kept))
+        kept = chosen(kept, known)
         first, second = (np.searchsorted(row, b).astype(np.int32) for b in kept[:2])
         contacts = Contacts(**kept._replace(first=first, second=second)._asdict())
         arrays = {name: getattr(state, name)[row] for name in MOVING}
