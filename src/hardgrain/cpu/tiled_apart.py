@@ -251,7 +251,8 @@ def spread(rows: ContactRows) -> Floats:
 
 def gathered_up(numbers: Floats, like: ContactRows) -> ContactRows:
     """Contacts from rows of numbers, with columns as those of others."""
-    columns, at = [], 0
+    columns: list[Any] = []
+    at = 0
     for c in like:
         wide = int(np.prod(c.shape[1:]))
         part = np.ascontiguousarray(numbers[:, at : at + wide], c.dtype)

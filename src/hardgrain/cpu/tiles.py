@@ -271,8 +271,8 @@ def plan_tiles(
     found = planned(given, tiling, position, shared, alone)
     plan = found[0]
     if plan.heavy.size:
-        weighed = weighings(plan, shared, given.rows, given.motion)
-        if too_light(plan, *weighed, alone):
+        body, own, other = weighings(plan, shared, given.rows, given.motion)
+        if too_light(plan, body, own, other, alone):
             found = planned(given, tiling, position, shared, alone)
     return found
 
