@@ -20,7 +20,6 @@ EXTRAS = {
     "h5netcdf": ("writing NetCDF files", "measure"),
     "highspy": ("bounds of contact forces", "forces"),
     "imageio_ffmpeg": ("an .mp4 film", "movie"),
-    "mpi4py": ("runs that several processes share", "mpi"),
     "trimesh": ("reading meshes", "formats"),
     "viser": ("the viewer", "view"),
     "xarray": ("labelled measurements", "measure"),

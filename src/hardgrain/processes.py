@@ -16,6 +16,8 @@ from functools import cache
 from multiprocessing import parent_process
 from typing import Any, TypeVar
 
+from hardgrain.errors import InputError
+
 __all__ = ["ALONE", "Alone", "Processes", "end_all", "world"]
 
 A = TypeVar("A")
@@ -176,9 +178,14 @@ def world() -> Alone:
     known = [os.environ[name] for name in SIZES if name in os.environ]
     if parent_process() is not None or not any(size.isdigit() and int(size) > 1 for size in known):
         return ALONE
-    from hardgrain.extras import needed
-
-    found = Processes(needed("mpi4py.MPI").COMM_WORLD.Dup())
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:  # the package, or the library that it loads
+        raise InputError(
+            "mpiexec has started several processes, and mpi4py, by which they share a run, cannot"
+            f" be imported ({error}); install it with: pip install 'hardgrain[mpi]'"
+        ) from None
+    found = Processes(MPI.COMM_WORLD.Dup())
     if found.size == 1:
         return ALONE
     _end_on_errors()

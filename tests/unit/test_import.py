@@ -18,7 +18,7 @@ import hardgrain
 SOURCE = Path(hardgrain.__file__).parent
 HOUSE = (
     ("errors",),
-    ("extras", "theory", "kernels", "lazy", "parallel"),
+    ("extras", "theory", "kernels", "lazy", "parallel", "processes"),
     ("addresses",),
     ("core",),
     ("law",),

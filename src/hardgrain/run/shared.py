@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hardgrain.errors import InputError
+from hardgrain.run.stop import Condition, name_of
 
 if TYPE_CHECKING:
     from hardgrain.run.interrupt import Interrupt
@@ -24,11 +24,13 @@ def refuse_exchange(sim: Simulation) -> None:
 
 
 def agreed(
-    sim: Simulation, reason: Callable[[], str | None], interrupt: Interrupt
+    sim: Simulation, conditions: list[Condition], interrupt: Interrupt
 ) -> tuple[str | None, bool]:
     """Why the run ends, as the first process sees it, and whether any was asked to end it."""
-    if sim.here.size == 1:
-        return reason(), interrupt.asked
+
+    def reason() -> str | None:
+        return next((name_of(c) for c in conditions if c(sim)), None)
+
     return sim.here.on_first(reason), sim.here.any(interrupt.asked)
 
 

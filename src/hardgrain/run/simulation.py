@@ -31,7 +31,7 @@ from hardgrain.run.scenario import Output, Scenario
 from hardgrain.run.shared import agreed, let_hurry, refuse_exchange
 from hardgrain.run.speeds import Speeds
 from hardgrain.run.start import beginning, refuse_odd_numbers
-from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, name_of, next_pause
+from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, next_pause
 from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary, Totals
 from hardgrain.run.track import Track
@@ -110,9 +110,8 @@ class Simulation:
             pace=first_pace(self.model, self.state, elastic),
         )
         if may_overlap or begun.state is not None:
-            self.totals.overlap_start = self.here.on_first(
-                lambda: deepest_overlap(self.model, self.state)[0]
-            )
+            found = self.here.on_first(lambda: deepest_overlap(self.model, self.state))
+            self.totals.overlap_start = found[0]
         self.monitor = Monitor(everyone, self.scenario.solver, self.dt, self.totals)
         self.monitor.model = self.model
 
@@ -331,21 +330,15 @@ class Simulation:
         interrupt: Interrupt,
     ) -> Summary:
         """Step, observe, write; the observers never change the state."""
-
-        def reason() -> str | None:
-            return next((name_of(c) for c in conditions if c(self)), None)
-
         every_step = not isinstance(progress, Progress)  # a function of the user's
-
         if self.stopped:  # asked to go on, it tries that step again
             self.implausible = None
         let_hurry(self, interrupt)
-        ended, asked, singly = *agreed(self, reason, interrupt), 0
+        ended, asked, singly = *agreed(self, conditions, interrupt), 0
         while ended is None and not asked:
             good, known = Backup(self), self.implausible
-            pause = self.here.first(
-                ONE_STEP if singly or every_step else self._pause(conditions, recorder)
-            )
+            one = singly or every_step
+            pause = self.here.first(ONE_STEP if one else self._pause(conditions, recorder))
             with self._begun():
                 stride = self._march(pause)
                 plausible = self._judge(stride)
@@ -368,7 +361,7 @@ class Simulation:
                 with self._begun():
                     turned_soft = self._watch(stride)
             # asked is looked up once a step: a run that ends has just written all of it
-            ended, asked = agreed(self, reason, interrupt)
+            ended, asked = agreed(self, conditions, interrupt)
             recorder.note(stride, before, last=ended is not None or asked)
             if (news := recorder.news()) is not None:
                 warn(news, progress, UserWarning)
