@@ -35,6 +35,7 @@ BENCHMARKS = {
     "earlier": "earlier",
     "gpu": "gpu",
     "threads": "threads",
+    "mpi": "mpi",
     "scaling-large": "scaling_large",
 }
 ON_REQUEST = {"scaling-large"}  # takes hours: measured only when it is named

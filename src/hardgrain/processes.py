@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from multiprocessing import parent_process
 from typing import Any, TypeVar
 
@@ -95,6 +95,12 @@ class Processes(Alone):
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.leads = self.rank == 0
         self.bytes = self.messages = 0
+        self.sweep_bytes = self.sweep_messages = 0  # among them those of sweeps
+
+    @cached_property
+    def beside(self) -> int:
+        """How many processes share this machine."""
+        return int(self.comm.Split_type(self.mpi.COMM_TYPE_SHARED).Get_size())
 
     def any(self, flag: Any) -> bool:
         return bool(self.comm.allreduce(bool(flag), self.mpi.LOR))
@@ -170,6 +176,11 @@ class Processes(Alone):
     def count(self, size: int, messages: int = 1) -> None:
         """Take note of what is sent."""
         self.bytes, self.messages = self.bytes + size, self.messages + messages
+
+    def count_sweep(self, size: int) -> None:
+        """Take note of what is sent in a sweep."""
+        self.count(size)
+        self.sweep_bytes, self.sweep_messages = self.sweep_bytes + size, self.sweep_messages + 1
 
 
 @cache

@@ -84,7 +84,7 @@ class Halo:
             asked.append(here.comm.Irecv(room, q, colour))
         for q, place in self.sends[colour]:
             part = values[place]
-            here.count(part.nbytes)
+            here.count_sweep(part.nbytes)
             asked.append(here.comm.Isend(part, q, colour))
         return asked
 
@@ -185,7 +185,7 @@ class RelaxingApart(Relaxing):
         if every.size:
             here, b = self.others, self.packed.b[self.plan.bodies :, : self.parts]
             found, part = np.empty((every.size, self.parts)), b[own]
-            here.count(part.nbytes)
+            here.count_sweep(part.nbytes)
             here.comm.Allgatherv(part, [found, many * self.parts])
             b[every] = found
 

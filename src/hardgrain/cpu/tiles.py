@@ -242,6 +242,8 @@ def too_light(plan, body, own, other, alone):
 def neighbours(tiling: Tiling) -> Ints:
     """Each tile, and those next to it along axes and diagonals, shape (tiles, k)."""
     axes = [a for a in range(tiling.count.size) if tiling.count[a] > 1]
+    if not axes:
+        return np.zeros((1, 1), np.int32)
     count = tiling.count[axes]
     half = count // 2
     cells = np.indices(tuple(count)).reshape(len(axes), -1)

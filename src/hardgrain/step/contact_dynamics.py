@@ -111,12 +111,6 @@ class ContactDynamics:
         self._together = known and solver.together
         self.detector.together = self._together
 
-    @property
-    def _shared(self) -> dict[str, Any]:
-        """Who tells of a step together with this process."""
-        others = self.detector.others
-        return {"others": others} if others.size > 1 else {}
-
     def advance(self, state: State) -> StepReport:
         """One step."""
         return self.march(state, ONE_STEP).reports[-1]
@@ -206,7 +200,8 @@ class ContactDynamics:
                 state, free_velocity, free_spin, contacts, solution
             )
             sweeps += more
-        outcome = self._outcome(1)
+        outcome, others = self._outcome(1), self.detector.others
+        shared: dict[str, Any] = {"others": others} if others.size > 1 else {}
         with self.seconds.of("account"):
             borne = contacts
             if self._glue.bodies.size:
@@ -218,7 +213,7 @@ class ContactDynamics:
                     solution.velocity, solution.spin, contacts.rows, sweeps, solution.converged,
                     solution.residual, solution.residual_rms,
                 ),
-                borne.rows, outcome, 0, state.step, **self._shared,
+                borne.rows, outcome, 0, state.step, **shared,
             )  # fmt: skip
         if not known:
             raise RunError(not_a_number(model, state, solution.velocity))

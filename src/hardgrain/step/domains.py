@@ -20,6 +20,8 @@ Longs = NDArray[np.int64]
 def divided(tiling: Tiling, weight: Longs, processes: int) -> Longs:
     """The process that sweeps each tile, shape (tiles,); weight: (tiles,) of them."""
     axes = np.flatnonzero(tiling.count > 1)
+    if not axes.size:
+        return np.zeros(weight.size, np.int64)
     count = tiling.count[axes]
     cells = np.indices(tuple(count)).reshape(axes.size, -1)
     half = count // 2
@@ -37,10 +39,10 @@ def _divide(
 ) -> None:
     """Give ``owner[number]`` to many processes, number: the tiles of the grid, row by row."""
     stack = [(tuple(slice(0, n) for n in grid.shape), 0, many)]
-    places = number.reshape(grid.shape) if grid.ndim else number
+    places = number.reshape(grid.shape)
     while stack:
         block, first, here = stack.pop()
-        if here == 1 or not grid.ndim:
+        if here == 1:
             owner[places[block]] = first
             continue
         sizes = [(b.stop - b.start) * w if b.stop - b.start > 1 else -1.0

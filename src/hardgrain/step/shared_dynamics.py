@@ -11,6 +11,7 @@ it has been kept.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,6 +26,7 @@ from hardgrain.core.model import MOVING, Contacts, Floats, Model, State
 from hardgrain.cpu.tile_edges import tiles_of
 from hardgrain.cpu.tiled_apart import chosen, gathered_up, renamed, spread
 from hardgrain.errors import InputError
+from hardgrain.parallel import cores
 from hardgrain.point.reach import NEAR
 from hardgrain.point.tiles import shared_bodies
 from hardgrain.processes import Processes
@@ -70,6 +72,15 @@ def refuse_shared(model: Model, solver: Solver, settings: Any) -> None:
         raise InputError(f"several processes cannot share {what}; run it without mpiexec")
 
 
+def _share_cores(here: Processes) -> None:
+    """Let the processes of a machine share its cores, unless somebody has chosen how many."""
+    import numba
+
+    if numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS:
+        own = min(cores(), (os.cpu_count() or 1) // here.beside)  # a process may be bound to some
+        numba.set_num_threads(max(1, min(own, numba.config.NUMBA_NUM_THREADS)))
+
+
 class SharedDynamics:
     """Advances a state in steps that several processes make together."""
 
@@ -83,6 +94,7 @@ class SharedDynamics:
         here: Processes,
     ) -> None:
         refuse_shared(model, solver, settings)
+        _share_cores(here)
         self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
         self.settings, self.here = settings, here
         self.seconds = Stopwatch()
