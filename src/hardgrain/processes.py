@@ -96,6 +96,7 @@ class Processes(Alone):
         self.leads = self.rank == 0
         self.bytes = self.messages = 0
         self.sweep_bytes = self.sweep_messages = 0  # among them those of sweeps
+        self.waited = 0.0  # CPU time in MPI, most of it spent on waiting for others [s]
 
     @cached_property
     def beside(self) -> int:
@@ -103,14 +104,14 @@ class Processes(Alone):
         return int(self.comm.Split_type(self.mpi.COMM_TYPE_SHARED).Get_size())
 
     def any(self, flag: Any) -> bool:
-        return bool(self.comm.allreduce(bool(flag), self.mpi.LOR))
+        return bool(self.call(self.comm.allreduce, bool(flag), self.mpi.LOR))
 
     def most(self, values: Any) -> Any:
         import numpy as np
 
         own = np.array(values, np.float64)
         own[np.isnan(own)] = np.inf
-        self.comm.Allreduce(self.mpi.IN_PLACE, own, self.mpi.MAX)
+        self.call(self.comm.Allreduce, self.mpi.IN_PLACE, own, self.mpi.MAX)
         return own
 
     def total(self, numbers: Any) -> Any:
@@ -118,11 +119,11 @@ class Processes(Alone):
 
         own = np.array(numbers)
         self.count(own.nbytes)
-        self.comm.Allreduce(self.mpi.IN_PLACE, own, self.mpi.SUM)
+        self.call(self.comm.Allreduce, self.mpi.IN_PLACE, own, self.mpi.SUM)
         return own
 
     def first(self, value: Any) -> Any:
-        return self.comm.bcast(value if self.leads else None)
+        return self.call(self.comm.bcast, value if self.leads else None)
 
     def on_first(self, work: Callable[[], Any]) -> Any:
         found, error = None, None
@@ -131,7 +132,7 @@ class Processes(Alone):
                 found = work()
             except Exception as raised:  # all processes end for the same reason
                 error = raised
-        found, error = self.comm.bcast((found, error) if self.leads else None)
+        found, error = self.call(self.comm.bcast, (found, error) if self.leads else None)
         if error is not None:
             raise error
         return found
@@ -141,10 +142,11 @@ class Processes(Alone):
         import numpy as np
 
         own = np.ascontiguousarray(rows)
-        many = np.array(self.comm.allgather(len(own)))
+        many = np.array(self.call(self.comm.allgather, len(own)))
         found = np.empty((int(many.sum()), *own.shape[1:]), own.dtype)
         self.count(own.nbytes)
-        self.comm.Allgatherv(own, [found, many * int(np.prod(own.shape[1:]))])
+        many = many * int(np.prod(own.shape[1:]))
+        self.call(self.comm.Allgatherv, own, [found, many])
         return found
 
     def gathered_first(self, rows: Any) -> Any:
@@ -152,11 +154,11 @@ class Processes(Alone):
         import numpy as np
 
         own = np.ascontiguousarray(rows)
-        many = np.array(self.comm.allgather(len(own)))
+        many = np.array(self.call(self.comm.allgather, len(own)))
         found = np.empty((int(many.sum()) if self.leads else 0, *own.shape[1:]), own.dtype)
         many = many * int(np.prod(own.shape[1:]))
         self.count(own.nbytes)
-        self.comm.Gatherv(own, [found, many])
+        self.call(self.comm.Gatherv, own, [found, many])
         return found
 
     def traded(self, parts: list[Any]) -> list[Any]:
@@ -167,11 +169,23 @@ class Processes(Alone):
         width = int(np.prod(own.shape[1:]))
         sent = np.array([len(part) for part in parts])
         got = np.empty_like(sent)
-        self.comm.Alltoall(sent, got)
+        self.call(self.comm.Alltoall, sent, got)
         found = np.empty((int(got.sum()), *own.shape[1:]), own.dtype)
         self.count(own.nbytes - parts[self.rank].nbytes, int((sent > 0).sum()))
-        self.comm.Alltoallv([own, sent * width], [found, got * width])
+        self.call(self.comm.Alltoallv, [own, sent * width], [found, got * width])
         return list(np.split(found, np.cumsum(got)[:-1]))
+
+    def wait(self, requests: list[Any]) -> None:
+        """Wait until messages have been sent and received."""
+        if requests:
+            self.call(self.mpi.Request.Waitall, requests)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of MPI, and take note of the time it takes."""
+        began = time.process_time()
+        found = function(*args)
+        self.waited += time.process_time() - began
+        return found
 
     def count(self, size: int, messages: int = 1) -> None:
         """Take note of what is sent."""

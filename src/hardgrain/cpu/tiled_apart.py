@@ -90,8 +90,7 @@ class Halo:
 
     def receive(self, asked: list[Any], values: Floats) -> None:
         """Wait for what others tell, and take it over."""
-        if asked:
-            self.here.mpi.Request.Waitall(asked)
+        self.here.wait(asked)
         for _, place, room in self._got:
             values[place] = room
 
@@ -186,7 +185,7 @@ class RelaxingApart(Relaxing):
             here, b = self.others, self.packed.b[self.plan.bodies :, : self.parts]
             found, part = np.empty((every.size, self.parts)), b[own]
             here.count_sweep(part.nbytes)
-            here.comm.Allgatherv(part, [found, many * self.parts])
+            here.call(here.comm.Allgatherv, part, [found, many * self.parts])
             b[every] = found
 
     def _hear(self) -> None:

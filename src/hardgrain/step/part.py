@@ -149,7 +149,7 @@ class Part(Alone):
             part = side_by_side(values, place)
             here.count(part.nbytes)
             asked.append(here.comm.Isend(part, q, 99))
-        here.mpi.Request.Waitall(asked)
+        here.wait(asked)
         return rooms
 
     # ------------------------------------------------------------------ the contacts of a step
