@@ -27,7 +27,7 @@ def true_sum(x: np.ndarray) -> Fraction:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30), st.randoms())
+@given(st.lists(st.floats(-1e306, 1e306), max_size=30), st.randoms())
 def test_any_order_and_grouping_give_the_same_digits(terms: list[float], chance: object) -> None:
     x = np.array(terms, float)
     one = total(x)
@@ -36,12 +36,7 @@ def test_any_order_and_grouping_give_the_same_digits(terms: list[float], chance:
     other = sum(total(np.array(part, float)) for part in (terms[:cut], terms[cut:]))
     assert np.array_equal(one, other)
     true, found = true_sum(x), rounded(one, 0)
-    limit = Fraction(np.finfo(float).max)
-    if abs(true) <= limit:
-        nearest = float(true)
-        assert abs(Fraction(found) - true) < math.ulp(nearest)
-    else:
-        assert abs(found) == math.inf
+    assert abs(Fraction(found) - true) < math.ulp(float(true))
 
 
 def test_what_cancels_leaves_the_rest() -> None:
@@ -49,6 +44,7 @@ def test_what_cancels_leaves_the_rest() -> None:
     assert rounded(total(x), 0) == 1e-300
     assert rounded(total(-x), 0) == -1e-300
     assert rounded(total(x[:0]), 0) == 0.0
+    assert rounded(total(np.full(20, 1e308)), 0) == math.inf
     # in plain arithmetic not even the sum of three is right
     assert x[0] + x[1] + x[2] == 0.0
 

@@ -39,6 +39,7 @@ from hardgrain.cpu.sweep import (
 )
 from hardgrain.cpu.tile_packing import join, take
 from hardgrain.kernels import jit, pjit, prange, scalar
+from hardgrain.point.stopping import GLOBAL
 
 BLOCK = 4096  # contacts or bodies that a thread looks at, at a time
 
@@ -243,8 +244,10 @@ def change_part(p, before, until, sums, low, high):
     for k in range(low, high):
         q = present(p, k)
         found = change(q, before[k], until)
-        add(sums, 0, found[0])
-        add(sums, 1, found[1])
+        if found[0] > 0.0:
+            add(sums, 0, 1.0)
+        if until.rule == GLOBAL:  # the local one does not ask for it
+            add(sums, 1, found[1])
         for a in range(7):
             before[k, a] = q[a]
 
