@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ import hardgrain as hg
 from hardgrain import parallel
 from hardgrain.cli import starter, warmup
 from hardgrain.kernels import cache_folder
+from hardgrain.run.computing import throughput
 from hardgrain.run.progress import PERIOD, Progress, duration, span
 
 from ..warm import warmed
@@ -52,8 +54,22 @@ def test_line_tells_the_state_and_the_time_left(sim):
         "kinetic",
         "residual",
         "overlap",
+        "million updates/s on 1 core",
     ):
         assert part in line
+
+
+def test_line_tells_how_many_cores_share_the_work(scenario):
+    loaded = hg.load(scenario, {"solver.order": "tiles", "solver.threads": 1})
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        solver = loaded.solver.model_copy(update={"threads": threads})
+        sim = hg.Simulation(loaded.model_copy(update={"solver": solver}))
+        assert not throughput(sim)  # before the first step
+        while not sim.updates:
+            sim.step()
+        assert throughput(sim).endswith(f"on {threads} core{'s' * (threads > 1)}")
+    sim.engine.gpu = "NVIDIA H200"
+    assert throughput(sim).endswith("on NVIDIA H200")
 
 
 def test_at_rest_has_no_time_left_or_at_most_one(sim):

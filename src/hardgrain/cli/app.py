@@ -15,10 +15,12 @@ from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
 from hardgrain.cli.options import (
     Changes,
+    Device,
     LastFrame,
     Overwrite,
     RunFileArgument,
     changes_of,
+    with_device,
 )
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
@@ -89,6 +91,7 @@ app.command()(resume)
 def advise(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
     changes: Changes = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say before a run whether it converges and is rigid, whether its step fits, how long it takes.
@@ -113,7 +116,7 @@ def advise(
             typer.echo(words, err=True)
 
     with announce(compiling):
-        advice = judge(load(scenario, changes_of(changes)))
+        advice = judge(load(scenario, changes_of(with_device(changes, device))))
     print(json_text(advice.as_dict()) if as_json else advice)
 
 

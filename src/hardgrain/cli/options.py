@@ -13,9 +13,9 @@ import typer
 from hardgrain.errors import InputError
 
 __all__ = [
-    "Bins", "Changes", "Colour", "Frames", "GridOption", "LastFrame", "Overwrite", "Quiet",
-    "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of", "frames_of",
-    "one_of", "own", "told",
+    "Bins", "Changes", "Colour", "Device", "Frames", "GridOption", "LastFrame", "Overwrite",
+    "Quiet", "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of",
+    "frames_of", "one_of", "own", "told", "with_device",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -74,6 +74,20 @@ Changes = Annotated[
         " again.",
     ),
 ]
+
+
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEVICE",
+        help="What makes the steps: cpu, cuda (an NVIDIA GPU) or auto, in place of engine.device.",
+    ),
+]
+
+
+def with_device(changes: list[str] | None, device: str | None) -> list[str]:
+    """Changes of a scenario, and that of its device if one is given."""
+    return [*(changes or []), *([f"engine.device={device}"] if device else [])]
 
 
 def changes_of(texts: list[str] | None) -> dict[str, Any]:

@@ -17,15 +17,16 @@ from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
 from hardgrain.run.history import columns
 from hardgrain.run.monitor import LATER, SCALARS, Monitor
-from hardgrain.run.scenario import stored_scenario
+from hardgrain.run.scenario import Scenario, stored_scenario
 from hardgrain.run.start import grains_of, refuse_odd_numbers
 from hardgrain.run.summary import Totals
 from hardgrain.scene.scene import Scene
+from hardgrain.step.engine import DEVICES, SoftParticles
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Backup", "from_checkpoint", "recall", "refuse_stopped"]
+__all__ = ["Backup", "from_checkpoint", "moved", "recall", "refuse_stopped"]
 
 _log = logging.getLogger(__name__)
 
@@ -42,13 +43,23 @@ def refuse_stopped(path: str | Path) -> None:
 
 
 def from_checkpoint(
-    kind: type[Simulation], checkpoint: Checkpoint, scene: Scene | None, path: str | Path
+    kind: type[Simulation],
+    checkpoint: Checkpoint,
+    scene: Scene | None,
+    path: str | Path,
+    device: str | None = None,
 ) -> Simulation:
-    """A simulation as it was when a frame was written; ``scene`` replaces the one in the file."""
+    """A simulation as it was when a frame was written.
+
+    ``scene`` and ``device`` replace those in the file.
+    """
     sim = kind.__new__(kind)
     scenario = stored_scenario(checkpoint.header, path)
     if scene is not None:
         scenario = scenario.model_copy(update={"scene": scene})
+    before = getattr(scenario.engine, "device", "cpu")
+    if device is not None:
+        scenario = moved(scenario, device)
     frame, rows = checkpoint.record, checkpoint.contacts
     if not set(SCALARS) - LATER <= set(frame.scalars):
         raise _kept_less(path, checkpoint)
@@ -65,12 +76,27 @@ def from_checkpoint(
     state = State(frame.step, frame.time, *bodies, rows)
     refuse_odd_numbers(everyone, state, f"{path} gives")
     sim._set_up(everyone, state, frame.status, frame.order)
+    if device not in (None, before):
+        sim.moved = (
+            f"steps up to {frame.step} were made with device = {before!r}, those after it with"
+            f" {device!r}; their bits are not those of a run on one device"
+        )
     sim.totals = Totals(
         **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
     )
     sim.monitor = Monitor(everyone, scenario.solver, sim.dt, sim.totals, frame.scalars)
     sim.monitor.model = sim.model
     return sim
+
+
+def moved(scenario: Scenario, device: str) -> Scenario:
+    """The same scenario with another ``engine.device``."""
+    engine = scenario.engine
+    if isinstance(engine, SoftParticles):
+        raise InputError(f"device is {device!r}, but soft particles know the processor alone")
+    if device not in DEVICES:
+        raise InputError(f"device is {device!r}; valid are {', '.join(DEVICES)}")
+    return scenario.model_copy(update={"engine": engine.model_copy(update={"device": device})})
 
 
 def recall(sim: Simulation, checkpoint: Checkpoint, path: str | Path) -> None:
