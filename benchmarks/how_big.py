@@ -37,7 +37,9 @@ SWEEPS = 100
 SIZES = (10**3, 10**4, 10**5, 10**6, 10**7)
 KINDS = ("disks", "spheres")
 LONGEST = 100.0  # [s] a step that would take longer is not measured
-SPARE = 0.8  # [1] share of the free memory that a size may take
+# [1] Share of the free memory that steps of a size may take. Making the packing takes more for a
+# moment, and other programs shall go on.
+SPARE = 0.5
 QUIET = 0.3  # [1] load beyond which nothing is measured by the clock
 GIB = 2.0**30
 Row = dict[str, Any]

@@ -262,7 +262,7 @@ def test_a_full_reproduction_is_kept(fake: types.ModuleType, tmp_path: Path) -> 
     # one experiment done again in a folder of its own: the other stays as it was recorded
     again = tmp_path / "again"
     reproduce("fake", again, only=["bad"], tell=silent)
-    with pytest.raises(InputError, match="good in .* is not done"):
+    with pytest.raises(InputError, match=r"good in .* is not done"):
         keep(again, tmp_path / "elsewhere")
     assert keep(again, target) == page
     renewed = read(page.parent)

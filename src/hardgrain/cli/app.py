@@ -20,7 +20,6 @@ from hardgrain.cli.options import (
     Overwrite,
     RunFileArgument,
     changes_of,
-    with_device,
 )
 from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
@@ -108,7 +107,7 @@ def advise(
     """
     from hardgrain.kernels import announce
     from hardgrain.run.advise import advise as judge
-    from hardgrain.run.scenario import load
+    from hardgrain.run.scenario import load, with_device
 
     def compiling(name: str, count: int) -> None:
         if count == 1:
@@ -116,7 +115,7 @@ def advise(
             typer.echo(words, err=True)
 
     with announce(compiling):
-        advice = judge(load(scenario, changes_of(with_device(changes, device))))
+        advice = judge(with_device(load(scenario, changes_of(changes)), device))
     print(json_text(advice.as_dict()) if as_json else advice)
 
 
@@ -233,16 +232,24 @@ def show_help(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    tiles: Annotated[
+        bool,
+        typer.Option(
+            "--tiles", help="Those of order = 'tiles' as well, which take a minute or two more."
+        ),
+    ] = False,
+) -> None:
     """Compile all kernels now, so that no run has to wait for it.
 
     \b
-    Example:
+    Examples:
       hardgrain warmup
+      hardgrain warmup --tiles
     """
     from hardgrain.cli.warmup import compile_all
 
-    compile_all()
+    compile_all(tiles)
 
 
 app.add_typer(fclib, name="fclib")

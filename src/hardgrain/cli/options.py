@@ -15,7 +15,7 @@ from hardgrain.errors import InputError
 __all__ = [
     "Bins", "Changes", "Colour", "Device", "Frames", "GridOption", "LastFrame", "Overwrite",
     "Quiet", "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of",
-    "frames_of", "one_of", "own", "told", "with_device",
+    "frames_of", "one_of", "own", "told",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -83,11 +83,6 @@ Device = Annotated[
         help="What makes the steps: cpu, cuda (an NVIDIA GPU) or auto, in place of engine.device.",
     ),
 ]
-
-
-def with_device(changes: list[str] | None, device: str | None) -> list[str]:
-    """Changes of a scenario, and that of its device if one is given."""
-    return [*(changes or []), *([f"engine.device={device}"] if device else [])]
 
 
 def changes_of(texts: list[str] | None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from hardgrain.cli.options import (
     Quiet,
     RunFileArgument,
     changes_of,
-    with_device,
 )
 from hardgrain.errors import InputError
 from hardgrain.io.json_text import json_text
@@ -61,9 +60,9 @@ def run(
       hardgrain run silo.toml -o silo-a.h5
       hardgrain run silo.toml --set scene.contacts.0.friction=0.3 --set seed=7 -o silo-b.h5
     """
-    from hardgrain.run.scenario import load
+    from hardgrain.run.scenario import load, with_device
 
-    loaded = load(scenario, changes_of(with_device(changes, device)))
+    loaded = with_device(load(scenario, changes_of(changes)), device)
     path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
     if path.is_file() and not overwrite:
         raise InputError(

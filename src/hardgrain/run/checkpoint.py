@@ -17,16 +17,15 @@ from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
 from hardgrain.run.history import columns
 from hardgrain.run.monitor import LATER, SCALARS, Monitor
-from hardgrain.run.scenario import Scenario, stored_scenario
+from hardgrain.run.scenario import stored_scenario, with_device
 from hardgrain.run.start import grains_of, refuse_odd_numbers
 from hardgrain.run.summary import Totals
 from hardgrain.scene.scene import Scene
-from hardgrain.step.engine import DEVICES, SoftParticles
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["Backup", "from_checkpoint", "moved", "recall", "refuse_stopped"]
+__all__ = ["Backup", "from_checkpoint", "recall", "refuse_stopped"]
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +58,7 @@ def from_checkpoint(
         scenario = scenario.model_copy(update={"scene": scene})
     before = getattr(scenario.engine, "device", "cpu")
     if device is not None:
-        scenario = moved(scenario, device)
+        scenario = with_device(scenario, device)
     frame, rows = checkpoint.record, checkpoint.contacts
     if not set(SCALARS) - LATER <= set(frame.scalars):
         raise _kept_less(path, checkpoint)
@@ -87,16 +86,6 @@ def from_checkpoint(
     sim.monitor = Monitor(everyone, scenario.solver, sim.dt, sim.totals, frame.scalars)
     sim.monitor.model = sim.model
     return sim
-
-
-def moved(scenario: Scenario, device: str) -> Scenario:
-    """The same scenario with another ``engine.device``."""
-    engine = scenario.engine
-    if isinstance(engine, SoftParticles):
-        raise InputError(f"device is {device!r}, but soft particles know the processor alone")
-    if device not in DEVICES:
-        raise InputError(f"device is {device!r}; valid are {', '.join(DEVICES)}")
-    return scenario.model_copy(update={"engine": engine.model_copy(update={"device": device})})
 
 
 def recall(sim: Simulation, checkpoint: Checkpoint, path: str | Path) -> None:
