@@ -85,17 +85,31 @@ def _sizes(kind: str, where: str, sizes: tuple[int, ...]) -> list[Row]:
     rows: list[Row] = []
     for count in sizes:
         if rows:
-            more = count / rows[-1]["grains"]
-            wants, takes = more * rows[-1]["memory"], more * rows[-1]["seconds"]
+            takes = rows[-1]["seconds"] * count / rows[-1]["grains"]
+            wants = _expected_memory(rows[-2:], count)
             free = SPARE * (_free() if "core" in where else free_memory()[0])
             if wants > free or takes > LONGEST:
                 why = f"{wants / GIB:.3g} GiB and {takes:.3g} s a step are expected"
                 print(f"  {count} {kind} on {where} are left out: {why}")
                 break
-        command = [sys.executable, "-m", "benchmarks.how_big", kind, str(count), where]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
+        if not rows:
+            _in_process(kind, count, where)  # compiles, which takes memory
+        rows.append(_in_process(kind, count, where))
     return rows
+
+
+def _in_process(kind: str, count: int, where: str) -> Row:
+    command = [sys.executable, "-m", "benchmarks.how_big", kind, str(count), where]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: Row = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _expected_memory(rows: list[Row], count: int) -> float:
+    """Memory of so many grains [byte], on a line through what the last sizes took."""
+    last, before = rows[-1], rows[0] if len(rows) > 1 else {"memory": 0, "grains": 0}
+    each = (last["memory"] - before["memory"]) / (last["grains"] - before["grains"])
+    return float(last["memory"] + max(each, 0.0) * (count - last["grains"]))
 
 
 def _free() -> float:
@@ -172,7 +186,7 @@ def _peak() -> int:
 
 # ---------------------------------------------------------------------- keep
 def keep(rows: list[Row]) -> None:
-    """Write data, table and picture."""
+    """Add the rows of this machine to the data, and show them."""
     from benchmarks.__main__ import _processor
 
     cores = len(os.sched_getaffinity(0))
@@ -184,6 +198,12 @@ def keep(rows: list[Row]) -> None:
         "rows": rows,
     }
     DATA.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    show()
+
+
+def show() -> None:
+    """Write table and picture from the data."""
+    whole = json.loads(DATA.read_text(encoding="utf-8"))
     text = PAGE.read_text(encoding="utf-8")
     new = f"{BEGIN}\n\n{table(whole)}\n{END}"
     PAGE.write_text(
@@ -197,7 +217,9 @@ def table(whole: dict[str, Any]) -> str:
     """All machines as Markdown, each with its places."""
     lines: list[str] = []
     for machine, found in whole.items():
-        lines += [f"{machine}; measured on {found['date']}:", ""]
+        busy = f", while other programs ran (load {found['load']:.0f})"
+        busy = busy if found["load"] > QUIET else ""
+        lines += [f"{machine}; measured on {found['date']}{busy}:", ""]
         lines += ["| grains | on | disks: a step | memory | spheres: a step | memory |"]
         lines += ["| --- | --- | --- | --- | --- | --- |"]
         places = dict.fromkeys(row["on"] for row in found["rows"])
@@ -218,7 +240,8 @@ def _power(count: int) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{1e3 * seconds:.2g} ms" if seconds < 0.1 else f"{seconds:.2g} s"
+    number, unit = (1e3 * seconds, "ms") if seconds < 1.0 else (seconds, "s")
+    return f"{number:.1f} {unit}" if number < 10.0 else f"{number:.0f} {unit}"
 
 
 def _size(memory: float) -> str:
@@ -246,8 +269,12 @@ def draw(path: Path) -> None:
         for axes, label in zip(panels, (f"time of a step, {SWEEPS} sweeps [s]", "memory [GiB]")):
             axes.set(xscale="log", yscale="log", xlabel="grains", ylabel=label)
         panels[0].legend(loc="upper left")
+        panels[1].set_ylim(0.1, None)
         figure.savefig(path, dpi=160)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # without arguments: table and picture of what is known already
+    if len(sys.argv) == 1:
+        show()
+        sys.exit()
     print(json.dumps(_measured(sys.argv[1], int(sys.argv[2]), " ".join(sys.argv[3:]))))
