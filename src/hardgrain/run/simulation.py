@@ -134,6 +134,7 @@ class Simulation:
         self.report: StepReport | None = None
         self.compiled = compile_seconds()  # before this simulation [s]
         self.updates = 0.0  # of contacts in this process
+        self.moved = ""  # words on a device that made the steps before, see `resume`
         self.implausible: str | None = None  # why the run cannot be believed, see run.plausible
         self.deepest = 0.0  # overlap at the end of the last step, once looked for
 
@@ -292,16 +293,18 @@ class Simulation:
         until: Until | None = None,
         *,
         scene: Scene | None = None,
+        device: str | None = None,
         progress: Observer | bool = True,
     ) -> tuple[Simulation, Summary]:
         """Go on with a run from its file; it ends with the same bits as if never stopped.
 
-        ``scene`` is needed only where the original one held Python functions.
+        ``scene`` is needed only where the original one held Python functions. ``device`` makes the
+        steps to come, in place of ``engine.device``; these have not the bits of another device.
         """
         refuse_stopped(path)
         writer, checkpoint = RunWriter.resume(path)
         with writer:
-            sim = from_checkpoint(cls, checkpoint, scene, path)
+            sim = from_checkpoint(cls, checkpoint, scene, path, device)
             recall(sim, checkpoint, path)
             conditions = sim.conditions(until)
             with attended(conditions, progress) as (observer, interrupt):
