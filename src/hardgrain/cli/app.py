@@ -24,6 +24,7 @@ from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
 from hardgrain.cli.run import demo, resume, run
+from hardgrain.cli.sweep import collect, sweep
 from hardgrain.cli.terminal import tell_of_decisions
 from hardgrain.cli.view import view
 from hardgrain.errors import InputError
@@ -77,6 +78,7 @@ def _hardgrain(
       hardgrain measure --list         what can be measured
       hardgrain report silo.h5         all of it in one page, to be mailed
       hardgrain forces silo.h5         which other forces would do as well?
+      hardgrain sweep study.toml       many runs: other parameters, other seeds
     """
     tell_of_decisions(verbose)
 
@@ -127,7 +129,7 @@ def new(
     overwrite: Overwrite = False,
     show: Annotated[bool, typer.Option("--list", help="List the starters.")] = False,
 ) -> None:
-    """Write a commented starter scenario, to be run as it is or changed.
+    """Write a commented starter, a scenario or a study, to be run as it is or changed.
 
     \b
     Examples:
@@ -144,7 +146,7 @@ def new(
     path = output or Path(f"{name}.toml")
     starter.write(name, path, overwrite=overwrite)
     print(f"written: {path}")
-    print(f"run it:  hardgrain run {path}")
+    print(f"run it:  hardgrain {starter.command(name)} {path}")
 
 
 app.command()(demo)
@@ -250,4 +252,6 @@ app.command()(movie)
 app.command()(view)
 app.command()(report)
 app.command()(export)
+app.command()(sweep)
+app.command()(collect)
 app.command()(reproduce)
