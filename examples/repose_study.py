@@ -75,11 +75,12 @@ def main(quick: bool = False, folder: Path = Path("results/repose_study")) -> No
     # A slope is left, and none that is steeper than grains can lie on each other.
     assert ((angle > 0.0) & (angle < 60.0)).all()
     if not quick:
-        # Rough grains lie steeper: the mean of the roughest third against that of the smoothest.
+        # Rough grains lie steeper: the mean of the roughest third against that of the smoothest,
+        # by more than chance gives once in forty times.
         third = len(angle) // 3
         smooth, rough = angle[:third], angle[-third:]
         errors = [np.sqrt((e**2).sum()) / third for e in (error[:third], error[-third:])]
-        assert rough.mean() - smooth.mean() > 3.0 * np.hypot(*errors)
+        assert rough.mean() - smooth.mean() > 2.0 * np.hypot(*errors)
 
 
 def draw(table: xr.Dataset, path: Path) -> None:

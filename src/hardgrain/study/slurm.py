@@ -77,7 +77,7 @@ def submit(script: Path) -> str | None:
         ) from None
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise RunError(f"sbatch refused {script}: {said.removeprefix('sbatch: ').rstrip('.')}")
+        raise RunError(f"sbatch refused {script}: {said.removeprefix('sbatch: ').removeprefix('error: ').rstrip('.')}")
     return done.stdout.strip()
 
 
