@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import hardgrain as hg
@@ -28,11 +28,15 @@ SEEDS = 10
 
 def kill_sweeps(folder: Folder, chance: random.Random, count: int) -> None:
     """Begin sweeps and kill them, with all their workers, once some points are done."""
+
+    def far_enough(goal: int, sweep: subprocess.Popen[bytes]) -> bool:
+        return folder.status().done >= goal or sweep.poll() is not None
+
     for _ in range(count):
         command = [sys.executable, "-m", "hardgrain.cli", "sweep", str(folder.path), "--quiet"]
         with started(command) as sweep:
             goal = folder.status().done + chance.randrange(1, 12)
-            until(lambda: folder.status().done >= goal or sweep.poll() is not None, "points done")
+            until(partial(far_enough, goal, sweep), "some points are done")
             time.sleep(chance.uniform(0.0, 0.1))
             sweep.send_signal(signal.SIGKILL)
 

@@ -30,7 +30,10 @@ __all__ = ["plot"]
 
 
 def plot(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A run file (.h5), or a table of a study (.nc).")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="A run file (.h5), or a table of a study (.nc)."),
+    ] = None,
     what: Annotated[
         list[str] | None,
         typer.Argument(metavar="WHAT", help="Pictures by name; --list shows all. Default: packing."),  # noqa: E501

@@ -99,7 +99,12 @@ def sweep(
       hardgrain sweep repose-study.toml --dask tcp://10.0.0.1:8786
       hardgrain sweep repose-study.toml --slurm --sbatch=--time=2:00:00 --tasks 24
     """
-    ways = {"--dask": dask is not None, "--slurm": slurm, "--row": row, "--share": share is not None}  # noqa: E501
+    ways = {
+        "--dask": dask is not None,
+        "--slurm": slurm,
+        "--row": row,
+        "--share": share is not None,
+    }
     ways |= {"--point": bool(point), "--status": status or as_json, "--rebuild": rebuild}
     chosen = [name for name, given in ways.items() if given]
     if len(chosen) > 1:
@@ -290,7 +295,9 @@ def collect(
     given = any(x is not None for x in (settings, grid, region, width, bins))
     options = told(chosen, settings, grid, region, width, bins) if given else {}
     _check_frames(frames)
-    table = study.collect(*chosen, frame=frame, frames=frames, each=each, options=options)
+    table = study.collect(
+        *chosen, frame=frame, frames=frames, each=each, options=options, workers=None
+    )
     if output is not None:
         write_table(table, output)
     if quiet:
@@ -312,7 +319,9 @@ def _check_frames(text: str | None) -> None:
 
     if text is not None:
         if ":" not in text:
-            raise InputError(f"--frames is {text!r}; write A:B:C, such as 10: or -5:, or give --frame")  # noqa: E501
+            raise InputError(
+                f"--frames is {text!r}; write A:B:C, such as 10: or -5:, or give --frame"
+            )
         try:
             frames_of(text, 10**9)
         except InputError as error:

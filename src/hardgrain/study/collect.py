@@ -79,6 +79,7 @@ def collect(
     frames: str | None = None,
     each: bool = False,
     options: Mapping[str, Any] | None = None,
+    workers: int | None = 1,
 ) -> xr.Dataset:
     """The table of a study; see `hardgrain.Study.collect`."""
     needed("xarray")
@@ -94,7 +95,7 @@ def collect(
         names = [_variable(folder.of(done[0]), n) if n in words else n for n in names]
     wanted = Wanted(tuple(dict.fromkeys(names)), frame, frames, dict(options or {}))
     found = pmap(
-        partial(_of_run, folder.path.absolute(), wanted), done, 1 if len(done) < FEW else None
+        partial(_of_run, folder.path.absolute(), wanted), done, 1 if len(done) < FEW else workers
     )
     refused = [one for one in found if isinstance(one, str)]
     if len(refused) == len(found):
@@ -134,12 +135,14 @@ def _of_run(path: Path, wanted: Wanted, key: str) -> Columns | str:
 
 def _measured(folder: Path, wanted: Wanted) -> Columns:
     found: Columns = {}
-    with RunFile(folder / "run.h5") as run:
+    with contextlib.ExitStack() as stack:
+        run: RunFile | None = None  # a summary alone needs none
         for name in wanted.names:
             quantity, _, variable = name.partition(".")
             if quantity == SUMMARY:
                 columns = _figures(folder / "summary.json")
             else:
+                run = run or stack.enter_context(RunFile(folder / "run.h5"))
                 columns = _variables(run, quantity, wanted)
             if variable and variable not in columns:
                 raise InputError(
@@ -249,7 +252,7 @@ def _labels(values: Sequence[Any]) -> list[Any]:
 def _stacked(
     columns: dict[str, Column], points: dict[str, Point], shape: tuple[int, ...], seeds: int
 ) -> tuple[Any, tuple[str, ...], dict[str, Any], dict[str, Any]]:
-    """A variable of all runs as one array (axes of the study, seed, own axes), NaN where missing."""
+    """A variable of all runs as one array: axes of the study, seed, own axes; NaN if missing."""
     first = next(iter(columns.values()))
     if not all(one.like(first) for one in columns.values()):
         columns = _aligned(columns)
@@ -265,8 +268,7 @@ def _aligned(columns: dict[str, Column]) -> dict[str, Column]:
     import xarray as xr
 
     arrays = [
-        xr.DataArray(one.values, dims=one.dims, coords={d: c for d, c in one.coords.items()})
-        for one in columns.values()
+        xr.DataArray(one.values, dims=one.dims, coords=one.coords) for one in columns.values()
     ]
     try:
         together = xr.align(*arrays, join="outer")
@@ -293,7 +295,7 @@ def _with_axes(
         other = axis in table.sizes and (
             known is None or axis not in coords or not np.array_equal(known, coords[axis])
         )
-        if other or axis in (*table.coords, "seed", "point") and known is None:
+        if other or (axis in (*table.coords, "seed", "point") and known is None):
             label = f"{name}.{axis}"
         if axis in coords and label not in table.coords:
             table = table.assign_coords({label: coords[axis]})
@@ -339,9 +341,7 @@ def rows(table: xr.Dataset) -> tuple[list[str], list[list[str]]]:
     found = []
     for place in np.ndindex(*table["runs"].shape):
         at = dict(zip(axes, place))
-        row = [
-            text_of(table[n].isel({d: at[d] for d in table[n].dims}).item()) for n in labels
-        ]
+        row = [text_of(table[n].isel({d: at[d] for d in table[n].dims}).item()) for n in labels]
         for name in names:
             row.append(number(*(float(table[v].isel(at)) for v in (name, f"{name}_error"))))
         found.append([*row, str(int(table["runs"].isel(at)))])

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import hardgrain
 from hardgrain.errors import InputError, RunError
@@ -40,7 +40,7 @@ from hardgrain.study.spec import Plan
 __all__ = ["Folder", "Status"]
 
 FORMAT = 1
-FINAL = ("done", "failed")
+STATES = ("begun", "done", "failed")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ class Folder:
         except (OSError, ValueError, LookupError, TypeError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"{path / 'study.json'} is damaged, so that {path} cannot be read") from None  # noqa: E501
+            raise InputError(
+                f"{path / 'study.json'} is damaged, so that {path} cannot be read"
+            ) from None
 
     @classmethod
     def begin(cls, path: str | Path, plan: Plan, at: Path, text: str | None = None) -> Folder:
@@ -207,10 +209,8 @@ class Folder:
                 key, state = row["point"], row["state"]
             except (ValueError, LookupError, TypeError):  # it broke off, or is empty
                 continue
-            if state == "forgotten":
-                found.pop(key, None)
-            elif found.get(key, row)["state"] != "done":
-                found[key] = row
+            if key not in found or found[key]["state"] != "done":  # what is done stays done
+                found[key] = row if state in STATES else {**row, "state": "begun"}
         return found
 
     def status(self) -> Status:
@@ -237,11 +237,12 @@ class Folder:
     def to_do(self, retry: bool = False) -> list[str]:
         """Points that are not done, those that were begun first; with ``retry`` the failed too."""
         states = self.states()
+        final = ("done",) if retry else ("done", "failed")
         rank = {"begun": 0, "failed": 2}
         left = {
             key: rank.get(states[key]["state"], 1) if key in states else 1
             for key in self.points
-            if key not in states or states[key]["state"] not in FINAL[: 1 if retry else 2]
+            if key not in states or states[key]["state"] not in final
         }
         return sorted(left, key=lambda key: left[key])  # sorted keeps the order of equals
 

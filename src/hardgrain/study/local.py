@@ -20,8 +20,8 @@ from typing import Any
 
 from hardgrain.errors import RunError
 from hardgrain.parallel import cores
-from hardgrain.study.folder import Folder
 from hardgrain.study.event import Event
+from hardgrain.study.folder import Folder
 
 __all__ = ["run_locally"]
 

@@ -1,8 +1,8 @@
 """Pictures of a study: what was collected over its parameters, with error bars.
 
-The first axis of numbers with the most values lies along the picture; each combination of the others
-is a curve. Points that were drawn are dots over each of the parameters. Vectors and tensors have a
-panel for each component.
+The axis of numbers with the most values lies along the picture; each combination of the others is a
+curve. Points that were drawn are dots over each of the parameters. Vectors and tensors have a panel
+for each component.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def draw_study(table: xr.Dataset, names: Sequence[str] = ()) -> Figure:
             if panel is None:
                 axes.remove()
             else:
-                _draw(axes, *panel, known)
+                _draw(axes, panel, known)
         plain_ticks(figure)
     return figure
 
@@ -136,10 +136,10 @@ def _component(values: Any, axis: str, k: int) -> str:
     return f", {text_of(values[axis].to_numpy()[k].item())}"
 
 
-def _draw(axes: Axes, values: Any, errors: Any, along: str, words: str, known: Any) -> None:
+def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
+    values, errors, along, words = panel
     x = values[along].to_numpy()
-    name = str(values.attrs.get("long_name", values.name))
-    name = name if name != "" else str(values.name)
+    name = str(values.attrs.get("long_name") or values.name)
     axes.set_xlabel(str(values[along].attrs.get("long_name", along)))
     axes.set_ylabel(fill(label(name + words, str(values.attrs.get("units", "")), known), 40))
     if values.dims == ("point",):

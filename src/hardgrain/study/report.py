@@ -10,6 +10,7 @@ import hardgrain
 from hardgrain.errors import HardgrainError, InputError
 from hardgrain.io.whole import check_target
 from hardgrain.run.progress import duration
+from hardgrain.run.summary import CONVERGED
 from hardgrain.show.page import BASE, as_html, write_whole
 from hardgrain.show.report import _anchor, _svg, _template
 from hardgrain.show.toml import tables_text
@@ -69,8 +70,8 @@ def _page(folder: Folder) -> str:
 <main>
 {sections}
 </main>
-<footer><p>Written by hardgrain {e(hardgrain.__version__)} from {e(folder.path.absolute().name)}.</p>
-</footer></body></html>
+<footer><p>Written by hardgrain {e(hardgrain.__version__)}, from the folder
+{e(folder.path.absolute().name)}.</p></footer></body></html>
 """
 
 
@@ -96,7 +97,9 @@ def _found(folder: Folder) -> str:
         told = f"<p>Runs that could not be measured: {html.escape(str(refused_runs))}.</p>\n"
     try:
         words = "Mean over the seeds, with the error of the mean"
-        figure = f"<figure>{_svg(draw_study(table), words)}<figcaption>{words}.</figcaption></figure>"
+        figure = (
+            f"<figure>{_svg(draw_study(table), words)}<figcaption>{words}.</figcaption></figure>"
+        )
     except HardgrainError as refused:
         figure = f'<p class="soft">{html.escape(str(refused))}.</p>'
     heads, lines = rows(table)
@@ -123,19 +126,27 @@ def _trust(folder: Folder) -> str:
     except HardgrainError:
         return ""
     runs = int(table["runs"].sum())
-    lines = []
+    figures = {n: table[f"{SUMMARY}.{n}"] for n in ("loose", "steps", "worst_overlap")}
+    loose, steps = (float(figures[n].sum()) for n in ("loose", "steps"))
+    lines = [
+        _answer("Converged?", not loose, f"{loose:.0f} of {steps:.0f}",
+                f"steps of all runs missed a residual of {CONVERGED:g}"),
+    ]  # fmt: skip
     for name, words in ANSWERS.items():
-        if f"{SUMMARY}.{name}" not in table:
-            continue
-        yes = int(table[f"{SUMMARY}.{name}"].sum())
-        kind = "good" if yes == runs else "bad"
-        lines.append(f'<dt>{name.capitalize()}?</dt><dd><span class="answer {kind}">{yes} of {runs}</span> runs: {words}</dd>')  # noqa: E501
-    loose, steps = (float(table[f"{SUMMARY}.{n}"].sum()) for n in ("loose", "steps"))
-    kind = "good" if not loose else "bad"
-    lines.insert(1, f'<dt>Converged?</dt><dd><span class="answer {kind}">{loose:.0f} of {steps:.0f}</span> steps of all runs missed a residual of 10⁻³</dd>')  # noqa: E501
-    worst = float(table[f"{SUMMARY}.worst_overlap"].max())
+        if f"{SUMMARY}.{name}" in table:
+            yes = int(table[f"{SUMMARY}.{name}"].sum())
+            lines.append(
+                _answer(f"{name.capitalize()}?", yes == runs, f"{yes} of {runs}", f"runs: {words}")
+            )
+    worst = float(figures["worst_overlap"].max())
     lines.append(f"<dt>Overlaps</dt><dd>at most {worst:.2g} of the smaller grain's diameter</dd>")
     return f'<dl class="verdicts">{"".join(lines)}</dl>\n'
+
+
+def _answer(name: str, good: bool, count: str, words: str) -> str:
+    kind = "good" if good else "bad"
+    marked = f'<span class="answer {kind}">{count}</span>'
+    return f"<dt>{name}</dt><dd>{marked} {html.escape(words)}</dd>"
 
 
 def _failed(folder: Folder) -> str:

@@ -38,15 +38,13 @@ def write_script(folder: Folder, tasks: int | None = None, options: Sequence[str
         (home / "logs").mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"{home} cannot be written to: {error.strerror}") from None
-    if any(c.isspace() for c in str(home)):
-        logs = "logs/%A_%a.log"  # sbatch reads no quotes; it is then run from within the folder
-    else:
-        logs = f"{home}/logs/%A_%a.log"
+    # a name with spaces is not for such a line; sbatch is then called from within the folder
+    where = "" if any(c.isspace() for c in str(home)) else f"{home}/"
     lines = [
         "#!/bin/bash",
         f"#SBATCH --job-name={folder.path.absolute().name.replace(' ', '-')}",
         f"#SBATCH --array=0-{n - 1}",
-        f"#SBATCH --output={logs}",
+        f"#SBATCH --output={where}logs/%A_%a.log",
         "#SBATCH --ntasks=1",
         *(f"#SBATCH {option}" for option in options),
         "",
@@ -77,7 +75,8 @@ def submit(script: Path) -> str | None:
         ) from None
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise RunError(f"sbatch refused {script}: {said.removeprefix('sbatch: ').removeprefix('error: ').rstrip('.')}")
+        said = said.removeprefix("sbatch: ").removeprefix("error: ").rstrip(".")
+        raise RunError(f"sbatch refused {script}: {said}")
     return done.stdout.strip()
 
 

@@ -19,6 +19,8 @@ __all__ = ["Parameter", "Plan", "read_plan"]
 
 # Names of the table that a study becomes, which a parameter must not take.
 TAKEN = ("point", "runs", "seed")
+# [1] Most values of a list that are tried before the study begins; a worker tells of the others.
+TRIED = 1000
 # [1] More points than this are a slip of the pen: their list alone would fill the memory.
 MOST = 10_000_000
 
@@ -135,7 +137,9 @@ class Plan(Spec):
     def _check(self) -> Plan:
         drawn = self.design != "grid"
         if drawn and self.points is None:
-            raise ValueError(f"points is missing; give the number of points of design {self.design!r}")  # noqa: E501
+            raise ValueError(
+                f"points is missing; give the number of points of design {self.design!r}"
+            )
         if not drawn and self.points is not None:
             raise ValueError(
                 f"points is {self.points}, but design 'grid' has all combinations; leave it out, or"
@@ -150,12 +154,18 @@ class Plan(Spec):
             if name in TAKEN or "/" in name:
                 raise ValueError(f"{at} cannot have this name, which the table of results needs")
             if drawn and one.count is not None:
-                raise ValueError(f"{at}.count is {one.count}, but only a grid has a count; leave it out")  # noqa: E501
+                raise ValueError(
+                    f"{at}.count is {one.count}, but only a grid has a count; leave it out"
+                )
             if not drawn and one.values is None and one.count is None:
-                raise ValueError(f"{at}.count is missing; give the number of values from min to max")  # noqa: E501
+                raise ValueError(
+                    f"{at}.count is missing; give the number of values from min to max"
+                )
             total *= 1 if drawn else len(one.values or ()) or one.count or 1
             if total * self.seeds > MOST:
-                raise ValueError(f"the study has more than {MOST} points; give fewer values or seeds")  # noqa: E501
+                raise ValueError(
+                    f"the study has more than {MOST} points; give fewer values or seeds"
+                )
             if not drawn:
                 steps = one.steps()
                 twice = [v for k, v in enumerate(steps) if v in steps[:k]]
@@ -193,8 +203,8 @@ def read_plan(given: str | Path | dict[str, Any] | Plan, at: Path | None = None)
     """Read and check a study, given as a file or as tables, with its scenario read into it.
 
     ``at`` is the folder in which scenarios and the files that they name are looked for, by default
-    that of the study file. Every value of every parameter is tried once, each with the first values
-    of the others, so that a slip is found before any run begins.
+    that of the study file. Every value of a list, and the ends of every range, are tried once, each
+    with the first values of the others, so that a slip is found before any run begins.
     """
     if isinstance(given, str | Path):
         at = at or Path(given).parent
@@ -261,8 +271,8 @@ def _try(plan: Plan, at: Path) -> None:
     firsts = {name: one.at(0.0) for name, one in plan.parameters.items()}
     _tried(plan, firsts, "", at)
     for name, one in plan.parameters.items():
-        values = one.steps() if plan.design == "grid" else [one.at(0.0), one.at(0.5), one.at(1.0)]
-        for value in one.values or values:
+        values = one.values or [one.at(0.0), one.at(0.5), one.at(1.0)]
+        for value in values[:: -(-len(values) // TRIED)]:
             _tried(plan, firsts | {name: value}, name, at)
 
 

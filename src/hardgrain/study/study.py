@@ -157,19 +157,21 @@ class Study:
         frames: str | None = None,
         each: bool = False,
         options: Mapping[str, Any] | None = None,
+        workers: int | None = 1,
     ) -> xr.Dataset:
         """Measurements of all runs as one labelled table, with mean and error over the seeds.
 
         ``names`` are measurements (``"coordination"``), single variables of them
         (``"stress.pressure"``), or ``"summary"``; by default those that the study names. They are
         taken at a ``frame``, by default the last, or as the mean over ``frames`` (``"20:"``).
-        With ``each`` the values of all seeds are kept, along an axis of their own.
+        With ``each`` the values of all seeds are kept, along an axis of their own. Several
+        ``workers`` (None: all cores) need a script that guards its start by ``__name__``.
         """
         from hardgrain.study.collect import collect
 
         return collect(
             self._folder, names or self.plan.measure, frame=frame, frames=frames, each=each,
-            options=options or {},
+            options=options or {}, workers=workers,
         )  # fmt: skip
 
     def draw(self, *names: str) -> Figure:

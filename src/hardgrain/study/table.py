@@ -1,13 +1,14 @@
 """The live table of a sweep: a row for each combination of values, a mark for each of its seeds.
 
-In a terminal it is rewritten in place; rows that do not fit are counted, those with news first. In
-a log it is a line now and then.
+In a terminal it is rewritten in place; rows that do not fit are counted, and those in which
+something runs are shown first. In a log it is a line now and then.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hardgrain.run.progress import StatusLine, bar, duration
@@ -95,12 +96,12 @@ class Table(StatusLine):
         from rich.text import Text
 
         rows, hidden = list(self._rows.values()), 0
-        if len(rows) > room:
-            rows.sort(key=lambda row: -self._news(row))  # sorted keeps the order of equals
-            rows, hidden = rows[: max(room - 1, 1)], len(rows) - max(room - 1, 1)
-        names = [
-            ", ".join(f"{n} {text_of(v)}" for n, v in row[0].values.items()) for row in rows
-        ]
+        if len(rows) > room:  # those in which something runs, then others until they fill the room
+            busy = {self._points[key].place for key in self._share}
+            places = dict.fromkeys(sorted(busy)) | dict.fromkeys(islice(self._rows, room))
+            rows = [self._rows[place] for place in islice(places, max(room - 1, 1))]
+            hidden = len(self._rows) - len(rows)
+        names = [", ".join(f"{n} {text_of(v)}" for n, v in row[0].values.items()) for row in rows]
         width = max(map(len, names), default=0)
         lines = [Text(self.heading())]
         for name, row in zip(names, rows):
@@ -109,11 +110,6 @@ class Table(StatusLine):
         if hidden:
             lines.append(Text(f"  … and {hidden} more combinations", style="dim"))
         return Group(*lines)
-
-    def _news(self, row: list[Point]) -> int:
-        """How much there is to see in a row: something runs, then what is neither new nor done."""
-        states = {self._state.get(point.key, "") for point in row}
-        return 2 if "running" in states else 1 if states - {"", "done"} else 0
 
     def _marks(self, row: list[Point]) -> Any:
         from rich.text import Text

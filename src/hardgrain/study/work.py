@@ -70,7 +70,7 @@ def work(
     retry: bool = False,
     tell: Callable[[float], object] = lambda share: None,
 ) -> Outcome:
-    """Run a point, unless it is done, has failed or is being run; ``tell`` how far it is, 0 to 1."""
+    """Run a point, unless it is done, has failed or is being run; ``tell`` how far, from 0 to 1."""
     with _one_at_a_time, folder.claimed(point.key) as mine:
         if not mine:
             return Outcome(point.key, "busy")

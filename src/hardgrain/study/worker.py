@@ -14,6 +14,7 @@ import os
 import queue
 import sys
 import threading
+from functools import partial
 from typing import Any
 
 __all__ = ["main"]
@@ -24,9 +25,9 @@ def main(path: str, retry: bool) -> None:
     out = sys.stdout
     sys.stdout = sys.stderr  # nothing else may come between the lines
 
-    def say(**facts: Any) -> None:
+    def say(share: float = 0.0, **facts: Any) -> None:
         try:
-            print(json.dumps(facts), file=out, flush=True)
+            print(json.dumps({"share": share, **facts}), file=out, flush=True)
         except OSError:  # nobody listens any more
             os._exit(1)
 
@@ -44,10 +45,8 @@ def main(path: str, retry: bool) -> None:
     say(state="ready")
     while True:
         key = told.get()
-        outcome = work(
-            folder, points[key], retry=retry,
-            tell=lambda share, key=key: say(point=key, state="running", share=share),
-        )  # fmt: skip
+        tell = partial(say, point=key, state="running")
+        outcome = work(folder, points[key], retry=retry, tell=tell)
         say(point=key, state=outcome.state, seconds=outcome.seconds, why=outcome.why)
 
 
