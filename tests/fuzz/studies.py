@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time

@@ -19,6 +19,7 @@ from hardgrain.cli.options import (
     told,
 )
 from hardgrain.errors import InputError
+from hardgrain.extras import needed
 from hardgrain.io.json_text import json_text
 
 if TYPE_CHECKING:
@@ -113,6 +114,9 @@ def sweep(
         raise InputError(f"--workers is for runs on this machine, not for {chosen[0]}")
     if (sbatch or tasks) and not slurm:
         raise InputError(f"{'--sbatch' if sbatch else '--tasks'} is for --slurm only")
+
+    if dask is not None:
+        needed("distributed")
 
     from hardgrain.study.study import Study
 

@@ -34,7 +34,7 @@ def run_on_dask(
     retry: bool = False,
 ) -> Iterator[Event]:
     """Run points, and tell what happens to each."""
-    needed("distributed")
+    needed("distributed")  # it says how to install it
     with _client(address, workers, len(keys)) as client:
         yield from run_with(client, folder, keys, retry)
 
