@@ -216,7 +216,7 @@ def show_help(
         str, typer.Argument(metavar="TOPIC", help="A table or field of a scenario, or functions.")
     ] = "scenario",
 ) -> None:
-    """Explain the fields of a scenario: meaning, type, unit, default and an example of each.
+    """Explain the fields of a scenario or study: meaning, type, unit, default and an example.
 
     \b
     Examples:
@@ -225,6 +225,7 @@ def show_help(
       hardgrain help walls.box
       hardgrain help friction
       hardgrain help functions
+      hardgrain help study
     """
     from hardgrain.cli.reference import as_text
 

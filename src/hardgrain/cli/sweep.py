@@ -184,6 +184,7 @@ def _run(
     quiet: bool,
 ) -> None:
     """Run points with a live table; exit code 1 if some have failed, 130 if interrupted."""
+    from hardgrain.kernels import cache_folder
     from hardgrain.study.slurm import run_share
 
     folder = study._folder
@@ -191,6 +192,8 @@ def _run(
     keys = folder.to_do(retry) if keys is None else keys
     if not quiet:
         typer.echo(f"{folder.path}: {len(folder.points)} points, {len(keys)} to do", err=True)
+        if keys and not any(cache_folder().iterdir()):
+            typer.echo("compiling kernels first (half a minute, two with shapes)", err=True)
     if here:
         events = run_share(folder, keys, retry)
     else:

@@ -36,8 +36,8 @@ class Parameter(Spec):
     # default: the name of the parameter
     field: Name | Annotated[list[Name], Field(min_length=1)] = ""
     values: list[Any] | None = None  # the values, one by one: numbers, words, lists or tables
-    min: Finite | None = None  # least value
-    max: Finite | None = None  # greatest value
+    min: Finite | None = None  # least value [that of the field]
+    max: Finite | None = None  # greatest value [that of the field]
     count: Count | None = None  # how many values from min to max a grid has [1]
     # whether values are spread evenly or by equal factors
     scale: Literal["linear", "log"] = "linear"
