@@ -21,14 +21,14 @@ def plan(quick: bool) -> dict[str, object]:
     tables = tomllib.loads(starter.text("repose-study"))
     if quick:
         tables["seeds"] = 2
-        tables["parameters"]["friction"]["values"] = [0, 0.6]
+        tables["parameters"]["friction"]["values"] = [0.3, 0.6]
         tables["set"] = {
-            "scene.grains.0.count": 8,
-            "scene.grains.0.place.max": [8, 0],
-            "scene.grains.1.count": 40,
-            "scene.grains.1.place.max": [8, 16],
-            "scene.walls.1.start": [8, -1],
-            "scene.walls.1.end": [8, 20],
+            "scene.grains.0.count": 10,
+            "scene.grains.0.place.max": [10, 0],
+            "scene.grains.1.count": 60,
+            "scene.grains.1.place.max": [10, 16],
+            "scene.walls.1.start": [10, -1],
+            "scene.walls.1.end": [10, 20],
             "stop.time": 12,
         }
     return tables
