@@ -140,6 +140,7 @@ SOURCES = {
     "biaxial": _example("biaxial"),
     "masonry_arch": _example("masonry_arch"),
     "ballast": _example("ballast"),
+    "repose_study": _example("repose_study"),
 }
 
 

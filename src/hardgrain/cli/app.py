@@ -25,6 +25,7 @@ from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
 from hardgrain.cli.run import demo, resume, run
+from hardgrain.cli.sweep import collect, sweep
 from hardgrain.cli.terminal import tell_of_decisions
 from hardgrain.cli.view import view
 from hardgrain.errors import InputError
@@ -78,6 +79,7 @@ def _hardgrain(
       hardgrain measure --list         what can be measured
       hardgrain report silo.h5         all of it in one page, to be mailed
       hardgrain forces silo.h5         which other forces would do as well?
+      hardgrain sweep study.toml       many runs: other parameters, other seeds
     """
     tell_of_decisions(verbose)
 
@@ -129,7 +131,7 @@ def new(
     overwrite: Overwrite = False,
     show: Annotated[bool, typer.Option("--list", help="List the starters.")] = False,
 ) -> None:
-    """Write a commented starter scenario, to be run as it is or changed.
+    """Write a commented starter, a scenario or a study, to be run as it is or changed.
 
     \b
     Examples:
@@ -146,7 +148,7 @@ def new(
     path = output or Path(f"{name}.toml")
     starter.write(name, path, overwrite=overwrite)
     print(f"written: {path}")
-    print(f"run it:  hardgrain run {path}")
+    print(f"run it:  hardgrain {starter.command(name)} {path}")
 
 
 app.command()(demo)
@@ -216,7 +218,7 @@ def show_help(
         str, typer.Argument(metavar="TOPIC", help="A table or field of a scenario, or functions.")
     ] = "scenario",
 ) -> None:
-    """Explain the fields of a scenario: meaning, type, unit, default and an example of each.
+    """Explain the fields of a scenario or study: meaning, type, unit, default and an example.
 
     \b
     Examples:
@@ -225,6 +227,7 @@ def show_help(
       hardgrain help walls.box
       hardgrain help friction
       hardgrain help functions
+      hardgrain help study
     """
     from hardgrain.cli.reference import as_text
 
@@ -260,4 +263,6 @@ app.command()(movie)
 app.command()(view)
 app.command()(report)
 app.command()(export)
+app.command()(sweep)
+app.command()(collect)
 app.command()(reproduce)

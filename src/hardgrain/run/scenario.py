@@ -21,7 +21,10 @@ from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
 from hardgrain.step.engine import DEVICES, Engine, RigidGrains, SoftParticles
 
-__all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario", "with_device"]
+__all__ = [
+    "Output", "Scenario", "Start", "change", "load", "parse", "read_tables", "stored_scenario",
+    "with_device",
+]  # fmt: skip
 
 
 def _by_name(solver: Any, info: ValidationInfo) -> Any:
@@ -157,24 +160,29 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario
 
     ``changes`` replaces fields by their path: ``{"scene.contacts.0.friction": 0.3}``.
     """
+    data = read_tables(path, "a scenario file")
+    for field, value in (changes or {}).items():
+        change(data, field, value)
+    return parse(data)
+
+
+def read_tables(path: str | Path, what: str) -> dict[str, Any]:
+    """The tables of a TOML file; ``what`` it should be is said where it is none."""
     path = Path(path)
     try:
         text = path.read_bytes().decode()
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist; give a scenario file (TOML)") from None
+        raise InputError(f"{path} does not exist; give {what} (TOML)") from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder; give a scenario file (TOML)") from None
+        raise InputError(f"{path} is a folder; give {what} (TOML)") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not a text file; give a scenario file (TOML)") from None
+        raise InputError(f"{path} is not a text file; give {what} (TOML)") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # raised also by numbers with thousands of digits
         raise InputError(f"{path} is not valid TOML: {error}") from None
-    for field, value in (changes or {}).items():
-        _change(data, field, value)
-    return parse(data)
 
 
 def with_device(scenario: Scenario, device: str | None) -> Scenario:
@@ -189,7 +197,7 @@ def with_device(scenario: Scenario, device: str | None) -> Scenario:
     return scenario.model_copy(update={"engine": engine})
 
 
-def _change(data: dict[str, Any], field: str, value: Any) -> None:
+def change(data: dict[str, Any], field: str, value: Any) -> None:
     """Put a value into nested tables and lists, making the tables on the way that are missing."""
     *way, last = field.split(".")
     here: Any = data
