@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Compiled kernels stay in the tree, shared by demo, tests and benchmarks.
 export HARDGRAIN_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: help demo test test-stress fuzz fuzz-files fuzz-kills test-rounding coverage mutation docs pictures bench lock clean
+.PHONY: help demo test test-stress fuzz fuzz-files fuzz-kills fuzz-studies test-rounding coverage mutation docs pictures bench lock clean
 
 help:
 	@echo "make demo           settle 1000 disks under gravity and draw their force network"
@@ -17,6 +17,7 @@ help:
 	@echo "make fuzz           try a hundred thousand malformed scenarios (ARGS=1000: so many)"
 	@echo "make fuzz-files     damage twenty thousand files and read them (ARGS=1000: so many)"
 	@echo "make fuzz-kills     kill and resume two hundred runs (ARGS=20: so many)"
+	@echo "make fuzz-studies   kill the workers of a study of a thousand runs (ARGS=100: so many)"
 	@echo "make coverage       run all tests and say which lines of src they reach"
 	@echo "make mutation       put small faults into copies of src: which does no test notice?"
 	@echo "make docs           build the site of tutorials and reference into build/site"
@@ -48,6 +49,9 @@ fuzz-files: $(VENV)/.installed
 
 fuzz-kills: $(VENV)/.installed
 	$(BIN)/python -m tests.fuzz.kills $(or $(ARGS),200)
+
+fuzz-studies: $(VENV)/.installed
+	$(BIN)/python -m tests.fuzz.studies $(or $(ARGS),1000)
 
 # Lines of compiled functions cannot be seen: they are left out.
 coverage: $(VENV)/.installed

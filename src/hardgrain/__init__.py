@@ -77,6 +77,7 @@ _PUBLIC = {
     "SoftRunWarning": "errors",
     "Steps": "run.stop",
     "Stop": "run.stop",
+    "Study": "study.study",
     "Time": "run.stop",
     "Triangle": "scene.spec",
     "TubeRegion": "scene.region",
@@ -153,3 +154,4 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.solve.jacobi import Jacobi
     from hardgrain.solve.rigid import RigidSolver
     from hardgrain.step.engine import RigidGrains, SoftParticles
+    from hardgrain.study.study import Study

@@ -16,6 +16,7 @@ __all__ = ["EXTRAS", "later", "needed"]
 # package: what it is needed for, and the extra of pyproject.toml that brings it
 EXTRAS = {
     "clarabel": ("finding forces in balance", "forces"),
+    "distributed": ("clusters of Dask", "dask"),
     "gsd": ("reading and writing .gsd files", "formats"),
     "h5netcdf": ("writing NetCDF files", "measure"),
     "highspy": ("bounds of contact forces", "forces"),

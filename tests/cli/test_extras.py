@@ -59,6 +59,8 @@ NEED = {
     "view a.h5 --no-browser": "view",
     "export a.h5 -o a.gsd": "formats",
     "movie a.h5 a.mp4": "movie",
+    "sweep b.toml -o study --dask local": "dask",
+    "collect study": "measure",
 }
 
 
@@ -67,6 +69,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
     """What commands end with and say where no extra is installed, one after the other."""
     folder, commands = tmp_path_factory.mktemp("bare"), [*CORE, *NEED]
     (folder / "a.toml").write_text(SCENARIO)
+    (folder / "b.toml").write_text('scenario = "a.toml"\nseeds = 2')
     done = subprocess.run(
         [sys.executable, "-c", BARE, json.dumps([c.split() for c in commands])],
         cwd=folder, text=True, capture_output=True, check=False,

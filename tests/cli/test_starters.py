@@ -8,11 +8,15 @@ import pytest
 import hardgrain as hg
 from hardgrain.cli import starter
 from hardgrain.run.scenario import parse
+from hardgrain.study.points import points_of
+from hardgrain.study.spec import read_plan
 
 WANTED = {
     "arch", "ballast", "biaxial", "demo", "dominoes", "drum", "incline", "piston",
-    "polygon-biaxial", "settling-box", "silo",
+    "polygon-biaxial", "repose-study", "settling-box", "silo",
 }  # fmt: skip
+SCENARIOS = [name for name in starter.names() if starter.command(name) == "run"]
+STUDIES = [name for name in starter.names() if starter.command(name) == "sweep"]
 
 
 def test_all_are_there():
@@ -27,7 +31,13 @@ def test_starter_is_readable(name):
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", starter.names())
+@pytest.mark.parametrize("name", STUDIES)
+def test_study_is_one(name):
+    plan = read_plan(tomllib.loads(starter.text(name)))
+    assert {point.number for point in points_of(plan)} == set(range(plan.seeds))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_starter_runs(name, tmp_path):
     from hardgrain.show.network import draw_network
 

@@ -34,6 +34,7 @@ HOUSE = (
     ("io",),
     ("run",),
     ("show",),
+    ("study",),
     ("papers",),
     ("cli",),
 )

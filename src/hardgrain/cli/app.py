@@ -15,6 +15,7 @@ from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
 from hardgrain.cli.options import (
     Changes,
+    Device,
     LastFrame,
     Overwrite,
     RunFileArgument,
@@ -24,6 +25,7 @@ from hardgrain.cli.plot import plot
 from hardgrain.cli.report import report
 from hardgrain.cli.reproduce import reproduce
 from hardgrain.cli.run import demo, resume, run
+from hardgrain.cli.sweep import collect, sweep
 from hardgrain.cli.terminal import tell_of_decisions
 from hardgrain.cli.view import view
 from hardgrain.errors import InputError
@@ -77,6 +79,7 @@ def _hardgrain(
       hardgrain measure --list         what can be measured
       hardgrain report silo.h5         all of it in one page, to be mailed
       hardgrain forces silo.h5         which other forces would do as well?
+      hardgrain sweep study.toml       many runs: other parameters, other seeds
     """
     tell_of_decisions(verbose)
 
@@ -89,6 +92,7 @@ app.command()(resume)
 def advise(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
     changes: Changes = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say before a run whether it converges and is rigid, whether its step fits, how long it takes.
@@ -105,7 +109,7 @@ def advise(
     """
     from hardgrain.kernels import announce
     from hardgrain.run.advise import advise as judge
-    from hardgrain.run.scenario import load
+    from hardgrain.run.scenario import load, with_device
 
     def compiling(name: str, count: int) -> None:
         if count == 1:
@@ -113,7 +117,7 @@ def advise(
             typer.echo(words, err=True)
 
     with announce(compiling):
-        advice = judge(load(scenario, changes_of(changes)))
+        advice = judge(with_device(load(scenario, changes_of(changes)), device))
     print(json_text(advice.as_dict()) if as_json else advice)
 
 
@@ -127,7 +131,7 @@ def new(
     overwrite: Overwrite = False,
     show: Annotated[bool, typer.Option("--list", help="List the starters.")] = False,
 ) -> None:
-    """Write a commented starter scenario, to be run as it is or changed.
+    """Write a commented starter, a scenario or a study, to be run as it is or changed.
 
     \b
     Examples:
@@ -144,7 +148,7 @@ def new(
     path = output or Path(f"{name}.toml")
     starter.write(name, path, overwrite=overwrite)
     print(f"written: {path}")
-    print(f"run it:  hardgrain run {path}")
+    print(f"run it:  hardgrain {starter.command(name)} {path}")
 
 
 app.command()(demo)
@@ -214,7 +218,7 @@ def show_help(
         str, typer.Argument(metavar="TOPIC", help="A table or field of a scenario, or functions.")
     ] = "scenario",
 ) -> None:
-    """Explain the fields of a scenario: meaning, type, unit, default and an example of each.
+    """Explain the fields of a scenario or study: meaning, type, unit, default and an example.
 
     \b
     Examples:
@@ -223,6 +227,7 @@ def show_help(
       hardgrain help walls.box
       hardgrain help friction
       hardgrain help functions
+      hardgrain help study
     """
     from hardgrain.cli.reference import as_text
 
@@ -230,16 +235,24 @@ def show_help(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    tiles: Annotated[
+        bool,
+        typer.Option(
+            "--tiles", help="Those of order = 'tiles' as well, which take a minute or two more."
+        ),
+    ] = False,
+) -> None:
     """Compile all kernels now, so that no run has to wait for it.
 
     \b
-    Example:
+    Examples:
       hardgrain warmup
+      hardgrain warmup --tiles
     """
     from hardgrain.cli.warmup import compile_all
 
-    compile_all()
+    compile_all(tiles)
 
 
 app.add_typer(fclib, name="fclib")
@@ -250,4 +263,6 @@ app.command()(movie)
 app.command()(view)
 app.command()(report)
 app.command()(export)
+app.command()(sweep)
+app.command()(collect)
 app.command()(reproduce)

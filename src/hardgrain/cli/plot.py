@@ -30,7 +30,10 @@ __all__ = ["plot"]
 
 
 def plot(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A run file (.h5).")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="A run file (.h5), or a table of a study (.nc)."),
+    ] = None,
     what: Annotated[
         list[str] | None,
         typer.Argument(metavar="WHAT", help="Pictures by name; --list shows all. Default: packing."),  # noqa: E501
@@ -60,6 +63,7 @@ def plot(
 
     A WHAT is a picture (packing, forces, energy, solver, rigidity, walls), a column of the run's
     history, or a measurement. Those over time share one figure; each other WHAT gets its own file.
+    Of a study, WHAT is a variable of the table that `hardgrain collect` has written.
 
     \b
     Examples:
@@ -67,6 +71,7 @@ def plot(
       hardgrain plot silo.h5 packing --colour speed -o silo.pdf
       hardgrain plot silo.h5 kinetic residual force_bottom_y
       hardgrain plot silo.h5 flow.velocity --frames 20: -o velocity.pdf
+      hardgrain plot study.nc coordination -o coordination.pdf
     """
     from hardgrain.io.runfile import RunFile
     from hardgrain.io.whole import check_target
@@ -77,6 +82,9 @@ def plot(
         if not show:
             raise InputError("FILE is missing; give a run file, or --list")
         print(plots.listing())
+        return
+    if file.suffix == ".nc":
+        _plot_study(file, what or [], output or Path(f"{file.stem}.png"), overwrite, show, quiet)
         return
     names = what or ["packing"]
     with RunFile(file) as run:
@@ -100,3 +108,23 @@ def plot(
             save(plots.draw(run, *group, options=own(group, options), **which, **extra), path)
             if not quiet:
                 print(f"written: {path}")
+
+
+def _plot_study(
+    file: Path, names: list[str], path: Path, overwrite: bool, show: bool, quiet: bool
+) -> None:
+    """Draw the table of a study, all variables in one figure."""
+    from hardgrain.io.whole import check_target
+    from hardgrain.show.style import check, save
+    from hardgrain.study.plot import draw_study, read_table, variables
+
+    table = read_table(file)
+    if show:
+        for name in variables(table):
+            print(f"{name}  {table[name].attrs.get('long_name', '')}".rstrip())
+        return
+    check(path)
+    check_target(path, file, overwrite)
+    save(draw_study(table, names), path)
+    if not quiet:
+        print(f"written: {path}")

@@ -50,6 +50,8 @@ class Entry:
             return "a function of time, as a table"
         if not self.path:
             return "a scenario"
+        if self.path.startswith("study"):
+            return "a study" if self.path == "study" else "[parameters.NAME] of a study"
         head = f"[[{self.path}]]" if self.listed else f"[{self.path}]"
         return head if self.kind is None else f'{head} with kind = "{self.kind}"'
 
@@ -65,8 +67,9 @@ class Entry:
 
 @cache
 def tables() -> tuple[Entry, ...]:
-    """All tables of a scenario, each listed where it occurs first."""
+    """All tables of a scenario, each listed where it occurs first, and those of a study."""
     from hardgrain.run.scenario import Scenario
+    from hardgrain.study.spec import Parameter, Plan
 
     found: dict[type, Entry] = {}
 
@@ -80,7 +83,8 @@ def tables() -> tuple[Entry, ...]:
                     visit(Entry(path, model, bool(listed)))
 
     visit(Entry("", Scenario, False))
-    return (*found.values(), Entry("", Table, False))
+    study = (Entry("study", Plan, False), Entry("study.parameters", Parameter, False))
+    return (*found.values(), Entry("", Table, False), *study)
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -199,7 +203,8 @@ _HEAD = """\
 A scenario is a TOML file, or a `hardgrain.Scenario` in Python: the same tables and the same fields.
 `hardgrain new` writes a commented one, and `hardgrain help scenario.contacts` shows this page in
 the terminal, table by table. Where a table may be of several kinds, its `kind` says which. What is
-wrong with a scenario is said in one sentence before anything runs.
+wrong with a scenario is said in one sentence before anything runs. The last two tables are those of
+a [study](studies.md), which runs a scenario many times.
 
 Units are those of the quantities: any consistent system will do. Vectors have a number for each
 axis: two in a scene of dimension 2, three in one of dimension 3.

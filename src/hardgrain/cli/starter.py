@@ -1,4 +1,4 @@
-"""The commented starter scenarios that ``hardgrain new`` writes."""
+"""The commented starters, scenarios and studies, that ``hardgrain new`` writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from hardgrain.errors import InputError
 from hardgrain.io.whole import check_target, whole
 
-__all__ = ["names", "text", "title", "write"]
+__all__ = ["command", "names", "text", "title", "write"]
 
 _FOLDER = files("hardgrain.cli") / "starters"
 
@@ -32,6 +32,11 @@ def text(name: str) -> str:
 def title(name: str) -> str:
     """What a starter shows, in a few words."""
     return str(tomllib.loads(text(name))["title"])
+
+
+def command(name: str) -> str:
+    """The command that runs a starter."""
+    return "sweep" if "parameters" in tomllib.loads(text(name)) else "run"
 
 
 def write(name: str, path: Path, *, overwrite: bool = False) -> None:

@@ -137,6 +137,7 @@ _NAMES = {
     "ContactRule": "Python function",
     "Sizes": "sizes",
     "Shape": "shape",
+    "Any": "value",
     "Points": "list of points",
     "Sides": "whole number of at least 3",
     "Corners": "whole number of at least 4",
@@ -170,7 +171,7 @@ def _words(node: ast.expr, names: dict[str, Any]) -> str:
 
 
 def _plural(words: str) -> str:
-    return re.sub(r"^((?:whole )?(?:number|text|name|function|table|list))\b", r"\1s", words)
+    return re.sub(r"^((?:whole )?(?:number|text|name|function|table|list|value))\b", r"\1s", words)
 
 
 def _is_none(node: ast.expr) -> bool:

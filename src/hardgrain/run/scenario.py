@@ -19,9 +19,12 @@ from hardgrain.scene.spec import MeshWall
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
-from hardgrain.step.engine import Engine, RigidGrains
+from hardgrain.step.engine import DEVICES, Engine, RigidGrains, SoftParticles
 
-__all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
+__all__ = [
+    "Output", "Scenario", "Start", "change", "load", "parse", "read_tables", "stored_scenario",
+    "with_device",
+]  # fmt: skip
 
 
 def _by_name(solver: Any, info: ValidationInfo) -> Any:
@@ -157,27 +160,44 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario
 
     ``changes`` replaces fields by their path: ``{"scene.contacts.0.friction": 0.3}``.
     """
+    data = read_tables(path, "a scenario file")
+    for field, value in (changes or {}).items():
+        change(data, field, value)
+    return parse(data)
+
+
+def read_tables(path: str | Path, what: str) -> dict[str, Any]:
+    """The tables of a TOML file; ``what`` it should be is said where it is none."""
     path = Path(path)
     try:
         text = path.read_bytes().decode()
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist; give a scenario file (TOML)") from None
+        raise InputError(f"{path} does not exist; give {what} (TOML)") from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder; give a scenario file (TOML)") from None
+        raise InputError(f"{path} is a folder; give {what} (TOML)") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not a text file; give a scenario file (TOML)") from None
+        raise InputError(f"{path} is not a text file; give {what} (TOML)") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # raised also by numbers with thousands of digits
         raise InputError(f"{path} is not valid TOML: {error}") from None
-    for field, value in (changes or {}).items():
-        _change(data, field, value)
-    return parse(data)
 
 
-def _change(data: dict[str, Any], field: str, value: Any) -> None:
+def with_device(scenario: Scenario, device: str | None) -> Scenario:
+    """The same scenario with another ``engine.device``, if one is given."""
+    if device is None:
+        return scenario
+    if isinstance(scenario.engine, SoftParticles):
+        raise InputError(f"device is {device!r}, but soft particles know the processor alone")
+    if device not in DEVICES:
+        raise InputError(f"device is {device!r}; valid are {', '.join(DEVICES)}")
+    engine = scenario.engine.model_copy(update={"device": device})
+    return scenario.model_copy(update={"engine": engine})
+
+
+def change(data: dict[str, Any], field: str, value: Any) -> None:
     """Put a value into nested tables and lists, making the tables on the way that are missing."""
     *way, last = field.split(".")
     here: Any = data

@@ -138,6 +138,7 @@ class Simulation:
         self.report: StepReport | None = None
         self.compiled = compile_seconds()  # before this simulation [s]
         self.updates = 0.0  # of contacts in this process
+        self.moved = ""  # words on a device that made the steps before, see `resume`
         self.implausible: str | None = None  # why the run cannot be believed, see run.plausible
         self.deepest = 0.0  # overlap at the end of the last step, once looked for
 
@@ -296,14 +297,16 @@ class Simulation:
         until: Until | None = None,
         *,
         scene: Scene | None = None,
+        device: str | None = None,
         progress: Observer | bool = True,
     ) -> tuple[Simulation, Summary]:
         """Go on with a run from its file; it ends with the same bits as if never stopped.
 
-        ``scene`` is needed only where the original one held Python functions.
+        ``scene`` is needed only where the original one held Python functions. ``device`` makes the
+        steps to come, in place of ``engine.device``; these have not the bits of another device.
         """
         with opened(path) as (writer, checkpoint):
-            sim = from_checkpoint(cls, checkpoint, scene, path)
+            sim = from_checkpoint(cls, checkpoint, scene, path, device)
             recall(sim, checkpoint, path)
             conditions = sim.conditions(until)
             with attended(conditions, progress) as (observer, interrupt):
@@ -337,8 +340,7 @@ class Simulation:
         ended, asked, singly = *agreed(self, conditions, interrupt), 0
         while ended is None and not asked:
             good, known = Backup(self), self.implausible
-            one = singly or every_step
-            pause = self.here.first(ONE_STEP if one else self._pause(conditions, recorder))
+            pause = self._pause(conditions, recorder, bool(singly or every_step))
             with self._begun():
                 stride = self._march(pause)
                 plausible = self._judge(stride)
@@ -374,14 +376,14 @@ class Simulation:
         if (news := recorder.news()) is not None:
             warn(news, progress, UserWarning)
         with self._begun():
-            path = recorder.path
-            return self.here.on_first(lambda: summarise(self, ended, conditions, path))
+            return self.here.on_first(lambda: summarise(self, ended, conditions, recorder.path))
 
-    def _pause(self, conditions: list[Condition], recorder: Recorder) -> Pause:
-        """How far the run may go until Python must see it again."""
-        if self.exchange.changes or self.state.step == 0:
+    def _pause(self, conditions: list[Condition], recorder: Recorder, one: bool) -> Pause:
+        """How far the run may go until Python must see it again; one: a step, and no further."""
+        if one or self.exchange.changes or self.state.step == 0:
             return ONE_STEP
-        return recorder.pause(next_pause(self, conditions))._replace(look=self.monitor.next_look)
+        pause = recorder.pause(next_pause(self, conditions))
+        return self.here.first(pause._replace(look=self.monitor.next_look))
 
     @contextmanager
     def _begun(self) -> Iterator[None]:

@@ -11,22 +11,27 @@ from pydantic import BaseModel
 from hardgrain.errors import InputError
 from hardgrain.run.scenario import Scenario, parse
 
-__all__ = ["scenario_text", "value_text"]
+__all__ = ["scenario_text", "tables_text", "value_text"]
 
 
 def scenario_text(scenario: Scenario) -> str:
     """TOML that gives the same scenario, which is checked."""
     import tomllib
 
-    text = "\n".join(_table(_plain(scenario), "")).strip() + "\n"
+    text = tables_text(_plain(scenario))
     try:
         same = scenario.stop is None or parse(tomllib.loads(text)) == scenario
     except (InputError, ValueError):
         same = False
     if not same:  # some default depends on others, as for a kind of wall, so all fields are written
         whole = json.loads(scenario.model_dump_json(exclude_none=True))
-        text = "\n".join(_table(whole, "")).strip() + "\n"
+        text = tables_text(whole)
     return text
+
+
+def tables_text(tables: dict[str, Any]) -> str:
+    """Nested tables as TOML."""
+    return "\n".join(_table(tables, "")).strip() + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from hardgrain.step.shared_dynamics import SharedDynamics
     from hardgrain.step.soft_particles import SoftParticleDynamics
 
-__all__ = ["MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
+__all__ = ["DEVICES", "MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
 
 # No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
 MOST_SUBSTEPS = 1_000_000
+
+Device = Literal["cpu", "cuda", "auto"]
+DEVICES: tuple[str, ...] = get_args(Device)
 
 
 class RigidGrains(Spec):
@@ -33,7 +36,7 @@ class RigidGrains(Spec):
     kind: Literal["contact-dynamics"] = "contact-dynamics"
     # what makes the steps: the processor, an NVIDIA GPU, or the GPU where there is one that carries
     # the scene
-    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    device: Device = "cpu"
     # where normals, gaps and arms are taken: at the start of a step, or at its end
     geometry: Literal["start", "end"] = "start"
     # by how much bodies may still move when the geometry at the end counts as found [smallest
