@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hardgrain.run.interrupt import Interrupt
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["agreed", "let_hurry", "refuse_exchange"]
+__all__ = ["agreed", "refuse_exchange"]
 
 
 def refuse_exchange(sim: Simulation) -> None:
@@ -27,14 +27,10 @@ def agreed(
     sim: Simulation, conditions: list[Condition], interrupt: Interrupt
 ) -> tuple[str | None, bool]:
     """Why the run ends, as the first process sees it, and whether any was asked to end it."""
+    if sim.here.size > 1:  # its engine makes many steps at a time
+        sim.engine.hurry = lambda: interrupt.asked  # type: ignore[union-attr]
 
     def reason() -> str | None:
         return next((name_of(c) for c in conditions if c(sim)), None)
 
     return sim.here.on_first(reason), sim.here.any(interrupt.asked)
-
-
-def let_hurry(sim: Simulation, interrupt: Interrupt) -> None:
-    """Let an engine that makes many steps at a time know of Ctrl-C."""
-    if sim.here.size > 1:
-        sim.engine.hurry = lambda: interrupt.asked  # type: ignore[union-attr]

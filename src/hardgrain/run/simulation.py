@@ -28,7 +28,7 @@ from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario
-from hardgrain.run.shared import agreed, let_hurry, refuse_exchange
+from hardgrain.run.shared import agreed, refuse_exchange
 from hardgrain.run.speeds import Speeds
 from hardgrain.run.start import beginning, refuse_odd_numbers
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, next_pause
@@ -336,7 +336,6 @@ class Simulation:
         every_step = not isinstance(progress, Progress)  # a function of the user's
         if self.stopped:  # asked to go on, it tries that step again
             self.implausible = None
-        let_hurry(self, interrupt)
         ended, asked, singly = *agreed(self, conditions, interrupt), 0
         while ended is None and not asked:
             good, known = Backup(self), self.implausible
