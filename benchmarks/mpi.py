@@ -9,6 +9,7 @@ many as those of any other where the floor is periodic.
 Times are wall times of steps as a run makes them, and mean something on a quiet machine alone. The
 CPU time of all processes together is told besides, without what they spend in MPI, where they wait
 for each other: it does not see others on the machine, and says how much work the sharing adds.
+`BENCHMARK_GRAINS` gives another number of grains, of each process and of all.
 """
 
 from __future__ import annotations

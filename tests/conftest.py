@@ -63,6 +63,7 @@ LONG = (
     "tests/determinism/test_resume.py",
     "tests/browser/test_view.py",
     "tests/unit/test_tiles.py",
+    "tests/determinism/test_processes.py",
     "tests/verification/test_soft_shapes.py",
     *(f"{REPORTS}[{name}]" for name in (
         "mcnamara2004", "unger2003-cost", "unger2002-piston", "unger2003-criteria",

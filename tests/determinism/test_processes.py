@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+
+from ..until import LAST, started, until
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
@@ -146,6 +149,32 @@ def test_one_process_that_fails_ends_all(tmp_path: Path) -> None:
     failed = mpiexec(2, "-c", script, cwd=tmp_path)
     assert failed.returncode != 0
     assert failed.stderr.count("RuntimeError: the second process has had enough") == 1
+
+
+@needs_mpi
+def test_a_run_that_is_ended_from_outside_goes_on(tmp_path: Path) -> None:
+    """mpiexec passes SIGTERM on, and kills what takes long; either way the file is intact."""
+    (tmp_path / "heap.toml").write_text(SCENARIO)
+    path, main = tmp_path / "heap.h5", "from hardgrain.cli import main; main()"
+    command = [str(MPIEXEC), "-n", "2", sys.executable, "-c", main, "run", "heap.toml", "--quiet"]
+    command += ["--set", "stop.steps=1000000"]
+
+    def frames() -> int:
+        try:
+            with hg.RunFile(path) as file:
+                return len(file)
+        except (hg.InputError, hg.RunError):  # not there yet
+            return 0
+
+    with started(command, env=ENV, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+        until(lambda: frames() > 2, "frames are written", process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LAST) != 0
+    with hg.RunFile(path) as file:
+        assert not file.finished
+        step = file[-1].step
+    resumed, _ = hg.Simulation.resume(path, until=step + 2)
+    assert resumed.state.step == step + 2
 
 
 def test_without_mpiexec_nobody_imports_mpi() -> None:

@@ -58,6 +58,8 @@ class Halo:
         """touched: (nb,) see `colours_of_bodies`; owner: the process that sweeps each tile."""
         self.here, some = here, np.flatnonzero(touched)
         near = owner[plan.around[bodies.tile[some]]]  # (k, …) who may touch them besides
+        edge = (near != here.rank).any(axis=1)
+        some, near = some[edge], near[edge]
         offers = [
             some[(near == q).any(axis=1)] if q != here.rank else some[:0] for q in range(here.size)
         ]

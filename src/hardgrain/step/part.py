@@ -196,8 +196,9 @@ class Task:
         whole.share(here.total(np.diff(starts[:-1]).astype(np.int64)), False)
         to = np.append(whole.owner, -1)[tile]  # −1: to all
         self.kept = np.flatnonzero((to == here.rank) | (to < 0))
+        away = np.flatnonzero(to != here.rank)
         self.sent = [
-            np.flatnonzero((to == q) | (to < 0)) if q != here.rank else self.kept[:0]
+            away[(to[away] == q) | (to[away] < 0)] if q != here.rank else away[:0]
             for q in range(here.size)
         ]
         came = here.traded([self._numbers(some) for some in self.sent])
