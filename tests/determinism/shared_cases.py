@@ -81,7 +81,7 @@ def bits(sim: hg.Simulation) -> str:
 def outcome(sim: hg.Simulation) -> list[Any]:
     """What a run of some steps leaves, and what it tells of each."""
     reports: list[Any] = []
-    sim.run(8, progress=lambda sim, report: reports.append(report))
+    sim.run(6, progress=lambda sim, report: reports.append(report))
     return [bits(sim), repr(reports), sim.engine.wall_force.tolist(), len(reports)]
 
 

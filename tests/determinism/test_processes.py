@@ -57,10 +57,9 @@ def told(processes: int) -> dict[str, object]:
 def test_no_bit_shows_how_many_processes_share_a_run() -> None:
     alone = told(0)
     assert alone.pop("processes") == 1
-    for processes in (2, 4):
-        shared = told(processes)
-        assert shared.pop("processes") == processes
-        assert shared == alone
+    shared = told(4)
+    assert shared.pop("processes") == 4
+    assert shared == alone
 
 
 SCENARIO = """
@@ -98,9 +97,6 @@ def test_a_run_goes_on_with_another_number_of_processes(tmp_path: Path) -> None:
     )
     assert first.returncode == 0, first.stderr
     assert first.stdout.count("all steps done") == 1  # one process tells
-    again = mpiexec(2, "-c", main, "run", "heap.toml", "-o", "shared.h5", cwd=tmp_path)
-    assert again.returncode != 0
-    assert again.stderr.count("shared.h5 exists already") == 1
     more = mpiexec(3, "-c", main, "resume", "shared.h5", "--steps", "12", cwd=tmp_path)
     assert more.returncode == 0, more.stderr
     alone = mpiexec(0, "-c", main, "run", "heap.toml", "-o", "alone.h5", cwd=tmp_path)
