@@ -22,7 +22,7 @@ from hardgrain.point.lean_3d import Lean3D
 @scalar
 def parts(p):
     """Number of the columns of a body that hold velocities and spins."""
-    return 6 if p.c.shape[1] in (12, 40) else 3
+    return 6 if p.c.shape[1] in (12, 48) else 3
 
 
 @scalar
@@ -55,7 +55,7 @@ def join(p, plan, colour, sums):
 
 
 # Numbers in the rows of contacts, and of bodies, which begin at cache lines: threads share none.
-WIDTHS = {Lean2D: (9, 8), Lean3D: (12, 8), Full2D: (24, 8), Full3D: (40, 16)}
+WIDTHS = {Lean2D: (9, 8), Lean3D: (12, 8), Full2D: (24, 8), Full3D: (48, 16)}
 
 
 def room(layout, m, bodies, memory, more):

@@ -178,6 +178,32 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
         return x, y, mean + root, mean - root, floor
 
     @jit
+    def slid_3d(
+        push: float,
+        c: tuple[float, float],
+        g: tuple[float, float],
+        s: tuple[float, float],
+        i_nn: float,
+        mu: float,
+    ) -> Vector:
+        """The impulse of a contact that slides, in the eigenframe of S.
+
+        push: U_n/W_nn, at most zero; c: b; g: W_nt; s: the eigenvalues of S; i_nn: 1/W_nn.
+        """
+        (c1, c2), (g1, g2), (l1, l2) = c, g, s
+        kappa = -mu * push
+        if kappa <= 0.0:  # frictionless, or no push at all
+            p1, p2 = 0.0, 0.0
+        elif l1 == l2:  # P_t lies along b whatever α: as in 2D
+            b = math.sqrt(c1 * c1 + c2 * c2)
+            share = kappa / (b + mu * i_nn * (g1 * c1 + g2 * c2))
+            p1, p2 = share * c1, share * c2
+        else:
+            alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu * i_nn, kappa)
+            p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
+        return -(push + (g1 * p1 + g2 * p2) * i_nn), p1, p2
+
+    @jit
     def decoupled_3d(
         u: Vector, w: Vector, s: Vector, inverse: Vector, mu: tuple[float, float], cohesion: float
     ) -> tuple[float, float, float]:
@@ -212,17 +238,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
                 p1, p2 = (side * p_n * g1 / g, side * p_n * g2 / g) if g > 0.0 else (0.0, 0.0)
                 return p_n - cohesion, p1, p2
         if p_n < 0.0 or p1 * p1 + p2 * p2 > mu_s * mu_s * p_n * p_n:
-            kappa = -mu_d * push
-            if kappa <= 0.0:  # frictionless, or no push at all
-                p1, p2 = 0.0, 0.0
-            elif l1 == l2:  # P_t lies along b whatever α: as in 2D
-                b = math.sqrt(c1 * c1 + c2 * c2)
-                share = kappa / (b + mu_d * i_nn * (g1 * c1 + g2 * c2))
-                p1, p2 = share * c1, share * c2
-            else:
-                alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu_d * i_nn, kappa)
-                p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
-            p_n = -(push + (g1 * p1 + g2 * p2) * i_nn)
+            p_n, p1, p2 = slid_3d(push, (c1, c2), (g1, g2), (l1, l2), i_nn, mu_d)
         return p_n - cohesion, p1, p2
 
     @jit
@@ -244,6 +260,5 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         coupled_2d=coupled_2d, coupled_3d=coupled_3d, decoupled_2d=decoupled_2d,
-        decoupled_3d=decoupled_3d, inverses=inverses,
-        eigenframe=eigenframe,
+        decoupled_3d=decoupled_3d, slid_3d=slid_3d, inverses=inverses, eigenframe=eigenframe,
     )  # fmt: skip
