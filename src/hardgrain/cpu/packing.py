@@ -65,7 +65,7 @@ def _(layout, given, m):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
         bodies = given.motion.velocity.shape[0]
         b = lines(bodies, 6 if flat else 16)
-        packed = kind(first, second, lines(m, 24 if flat else 48), b)
+        packed = kind(first, second, lines(m, 32 if flat else 48), b)
         return packed, np.zeros(bodies, np.bool_)
 
     return lean if kind in (Lean2D, Lean3D) else full

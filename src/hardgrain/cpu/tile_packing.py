@@ -55,7 +55,7 @@ def join(p, plan, colour, sums):
 
 
 # Numbers in the rows of contacts, and of bodies, which begin at cache lines: threads share none.
-WIDTHS = {Lean2D: (9, 8), Lean3D: (12, 8), Full2D: (24, 8), Full3D: (48, 16)}
+WIDTHS = {Lean2D: (9, 8), Lean3D: (12, 8), Full2D: (32, 8), Full3D: (48, 16)}
 
 
 def room(layout, m, bodies, memory, more):

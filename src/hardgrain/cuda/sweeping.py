@@ -37,7 +37,7 @@ __all__ = ["LANES", "LAYOUTS", "make_sweeping"]
 LAYOUTS: dict[tuple[bool, int], Any] = {
     (True, 2): (Lean2D, make_lean_2d, 9, 5, 3),
     (True, 3): (Lean3D, make_lean_3d, 12, 8, 6),
-    (False, 2): (Full2D, make_full_2d, 24, 6, 3),
+    (False, 2): (Full2D, make_full_2d, 32, 6, 3),
     (False, 3): (Full3D, make_full_3d, 48, 16, 6),
 }
 LANES = 4 if SIMULATED else 32  # threads that share a tile: a warp, which waits for itself alone
