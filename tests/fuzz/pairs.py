@@ -8,8 +8,19 @@ overlap.
 A distance is proved from both sides, however it was found. Two points of the cores are never
 nearer than the distance; the separation of all corners along any direction is never larger. Where
 both agree, they are the distance. Of some pairs, and of all where they do not agree, the distance
-is computed once more as a convex program (nonnegative least squares over all differences of
-corners), and the depth of overlaps from the hull of these differences.
+is computed once more in exact arithmetic (`tests.fuzz.exact`), and the depth of overlaps from the
+hull of all differences of corners. All errors are in units of the extent L of a pair.
+
+How exact a normal can be. The separation s along our normal n is the gap that is told, and along
+any direction s ≤ d cos θ, where d is the distance and θ the angle between n and the exact normal.
+So an error δ of the gap bounds that of the normal, |n − n*| ≤ √(2δ/d), and no more can be asked of
+anyone who knows corners with errors δ: moving the corners by δ turns the exact normal by up to as
+much. With δ = 1e-16 L it is 1e-8 at d = L, 1e-6 at d = 1e-4 L, and nothing is known of the
+direction at d = δ. The bound is reached where edges are parallel but for an angle of √(δd)/L, so
+that their nearest points could lie anywhere along them. Elsewhere n changes by some δ/d, which is
+1e-12 at d = 1e-4 L: normals of pairs that are farther apart are asked for to 1e-10 (`normal`). Of
+closer ones the shortest way d n is asked for instead (`way`), whose bound is √(2δd): 1e-10 at
+d = 1e-4 L. Below 2e-10 L the separation is by features, and the normal one of theirs.
 """
 
 from __future__ import annotations
@@ -20,7 +31,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
@@ -28,10 +38,13 @@ from hardgrain.cpu.placing import features, placed, with_wall_shapes
 from hardgrain.cpu.points import distances
 from hardgrain.point.placed import ShapedBodies
 
+from .exact import shortest
 from .solids import CUBE, Floats, Part, no_walls, table
 
 FAMILIES = [*itertools.product((2, 3), (False, True), (False, True))]  # dim, degenerate, close
 PROOF = 1e-10  # [extent] two bounds that are closer prove a distance
+CLEAR = 1e-4  # [extent] normals of pairs farther apart are compared
+EXACTLY = 1000  # of the pairs tried at once are computed exactly besides those without a proof
 AT_ONCE = 50_000  # pairs, in about 200 MB
 
 
@@ -41,11 +54,12 @@ class Errors(NamedTuple):
     unit: float  # of the normal's length
     support: float  # of the gap as a separation of corners along the normal
     bounds: float  # distance of the points − separation, where that is a proof
-    unproved: float  # share of pairs where it is none, which the program judges
+    unproved: float  # share of pairs where it is none, which exact arithmetic judges
     members: float  # how far the points are outside of the cores
     swapped: float  # of the gap when both bodies swap
-    program: float  # of the gap compared with the convex program
-    normal: float  # of the normal likewise [radian]
+    exact: float  # of the gap compared with exact arithmetic
+    normal: float  # of the normal likewise, of pairs 1e-4 apart or more [radian]
+    way: float  # of the shortest way likewise, of closer pairs
     depth: float  # of the overlap compared with the hull of differences
 
 
@@ -115,20 +129,6 @@ def outside(points: Floats, corners: Floats, normals: Floats, count: Any, faces:
     return np.where(count <= 2, away, np.where(faces > 0, beyond, 0.0))
 
 
-def program(differences: Floats, extent: float) -> Floats:
-    """The point of the hull of ``differences`` (k, 3) that is nearest to the origin."""
-    scaled = np.vstack([differences.T / extent, np.full(len(differences), 3.0)])
-    weights, _ = nnls(scaled, np.array([0.0, 0.0, 0.0, 3.0]), maxiter=1000)
-    active = differences[weights > 1e-9]
-    point = active[0]
-    if len(active) > 1:  # exactly perpendicular to what it lies on
-        span, size, _ = np.linalg.svd((active[1:] - point).T, full_matrices=False)
-        span = span[:, size > 1e-10 * size[0]]
-        for _ in range(2):
-            point = point - span @ (span.T @ point)
-    return point
-
-
 def depth(differences: Floats, dim: int) -> float:
     """Signed distance of the origin from the hull of differences, NaN where that is flat."""
     try:
@@ -137,8 +137,8 @@ def depth(differences: Floats, dim: int) -> float:
         return np.nan
 
 
-def trial(family: tuple[int, bool, bool], n: int, seed: int, programs: int) -> Errors:
-    """Worst errors of n pairs of a family, and of a convex program for some of them."""
+def trial(family: tuple[int, bool, bool], n: int, seed: int, exactly: int) -> Errors:
+    """Worst errors of n pairs of a family, some of which are computed exactly as well."""
     dim, degenerate, close = family
     rng, known, walls = np.random.default_rng([seed, *family]), shapes(dim), no_walls(dim)
     of = rng.integers(0, len(known), 2 * n)
@@ -181,22 +181,20 @@ def trial(family: tuple[int, bool, bool], n: int, seed: int, programs: int) -> E
         outside(q, corner[1::2], face[1::2], count[1::2], faces[1::2]),
     )
     bounds = np.linalg.norm(q + away - p, axis=1) - low
-    distance_error, normal_error, depth_error = [0.0], [0.0], [0.0]
+    distance_error, normal_error, way_error, depth_error = [0.0], [0.0], [0.0], [0.0]
     unproved = far & (np.abs(bounds) > PROOF * extent)
-    some = rng.choice(n, min(programs, n), replace=False)
+    some = rng.choice(n, min(exactly, n), replace=False)
     for k in np.union1d(some, np.flatnonzero(unproved)):
-        differences = np.unique((b[k][:, None] - a[k][None]).reshape(-1, 3), axis=0)
         if far[k]:
-            point = program(differences, extent[k])
-            length = np.linalg.norm(point)
-            # The program errs itself where corners nearly coincide. It is believed if it proves its
-            # distance by the separation along its own direction, or if nothing else proves ours.
-            sure = length - (differences @ point).min() / length < PROOF * extent[k]
-            if sure or unproved[k]:
-                distance_error.append(abs(length - separation[k]) / extent[k])
-            if separation[k] > 1e-4 * extent[k]:
-                normal_error.append(np.abs(point / length - normal[k]).max())
+            length, right = shortest(a[k], corner[2 * k + 1], away[k])
+            distance_error.append(abs(length - separation[k]) / extent[k])
+            turned = float(np.linalg.norm(right - normal[k]))
+            if length > CLEAR * extent[k]:
+                normal_error.append(turned)
+            else:
+                way_error.append(turned * length / extent[k])
         elif separation[k] < 0.0:
+            differences = np.unique((b[k][:, None] - a[k][None]).reshape(-1, 3), axis=0)
             depth_error.append(abs(depth(differences, dim) - separation[k]) / extent[k])
     return Errors(
         np.abs(np.linalg.norm(normal, axis=1) - 1.0).max(),
@@ -207,6 +205,7 @@ def trial(family: tuple[int, bool, bool], n: int, seed: int, programs: int) -> E
         (np.abs(swapped - gap) / extent).max(),
         max(distance_error),
         max(normal_error),
+        max(way_error),
         float(np.nanmax(depth_error)),
     )
 
@@ -217,7 +216,7 @@ def main(pairs: int) -> NDArray[np.float64]:
     print(f"{'dim degenerate close':22}" + "".join(f"{name:>10}" for name in Errors._fields))
     for k, family in enumerate(FAMILIES):
         for seed, start in enumerate(range(0, pairs, AT_ONCE)):
-            found = trial(family, min(AT_ONCE, pairs - start), seed, 200)
+            found = trial(family, min(AT_ONCE, pairs - start), seed, EXACTLY)
             worst[k] = np.maximum(worst[k], found)
         print(f"{family!s:22}" + "".join(f"{error:10.1e}" for error in worst[k]), flush=True)
     return worst

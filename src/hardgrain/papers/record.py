@@ -50,8 +50,16 @@ def read(folder: Path) -> dict[str, Record]:
 
 # ---------------------------------------------------------------------- keep
 def keep(results: Path, target: Path) -> Path:
-    """Take a full reproduction into ``target``/PAPER; returns the page that shows it."""
+    """Take a full reproduction into ``target``/PAPER; returns the page that shows it.
+
+    Experiments that were not done stay as the record has them.
+    """
     whole = json.loads((results / "claims.json").read_text(encoding="utf-8"))
+    folder: Path = target / whole["paper"]
+    before = read(folder) if (folder / "claims.json").exists() else {}
+    whole["experiments"] = [
+        r if r["done"] else before.get(r["name"], r) for r in whole["experiments"]
+    ]
     for r in whole["experiments"]:
         if not r["done"] or r["quick"]:
             state = "quick" if r["done"] else "not done"
@@ -59,20 +67,25 @@ def keep(results: Path, target: Path) -> Path:
                 f"{r['name']} in {results} is {state}; a record is made of full reproductions only:"
                 f" hardgrain reproduce {whole['paper']} --only {r['name']}"
             )
-    folder: Path = target / whole["paper"]
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    pictures: dict[str, bytes] = {}
     for r in whole["experiments"]:
+        if r is before.get(r["name"]):
+            pictures |= {name: (folder / name).read_bytes() for name in r["figures"]}
+            continue
         r.pop("tables")  # too large to keep, and made again by any run
         kept = []
         for path in r["figures"]:
             name = path.replace("/", "-") if Path(path).stem != r["name"] else Path(path).name
-            shutil.copyfile(results / path, folder / name)
+            pictures[name] = (results / path).read_bytes()
             kept.append(name)
         r["figures"] = kept
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, picture in pictures.items():
+        (folder / name).write_bytes(picture)
     commits = _commits({r["source"] for r in whole["experiments"]})
     for r in whole["experiments"]:
-        r["commit"] = commits.get(r["source"], "")
+        r["commit"] = commits.get(r["source"], r.get("commit", ""))
     text = json_text(whole, indent=1) + "\n"
     write_whole(folder / "claims.json", text)
     page = folder / "index.md"

@@ -36,6 +36,10 @@ SAME = 1.0 + 4e-15
 NOTHING = 1e-15
 # Volume of a simplex, relative to that of a box with its edges, that is rounding.
 FLAT = 1e-15
+# The nearest point of a simplex is corrected where its square is below that of a corner by so much,
+# or the squared sine of the angle of two sides is below this. With more, points are corrected in
+# vain. With less, their directions are wrong by 1e-16/√CLOSE, or they miss by as much.
+CLOSE = 1e-6
 
 
 @cache
@@ -68,6 +72,19 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
     # With p the newest corner and e, f the sides from there to two others, the origin projects to
     # p + s e + t f, with N = e × f, s = ((−p) × f)·N/N², t = (e × (−p))·N/N². The distance of that
     # point is never below that of the cores; p·N/|N| could be, where the triangle is a sliver.
+    #
+    # The point is small beside p where cores nearly touch, and has the rounding errors of p. Their
+    # part along the sides would tilt v against the simplex, by more than its distance: the corners
+    # would then be at different heights, and one of them be found farthest though another one is.
+    # In a sliver s and t are wrong by 1e-16/sine besides. The same formula with the point in the
+    # place of p is what must be added.
+    @jit
+    def shares(px, py, pz, ex, ey, ez, fx, fy, fz, nx, ny, nz, nn):
+        """s and t above."""
+        gx, gy, gz = cross(fx, fy, fz, px, py, pz)
+        hx, hy, hz = cross(px, py, pz, ex, ey, ez)
+        return (gx * nx + gy * ny + gz * nz) / nn, (hx * nx + hy * ny + hz * nz) / nn
+
     @jit
     def nearest(room, m, old):
         """Reduce a simplex of m corners to the part that is nearest to the origin.
@@ -77,7 +94,8 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
         """
         w, p = room.simplex, m - 1
         px, py, pz = w[p, 0], w[p, 1], w[p, 2]
-        best, vx, vy, vz = px * px + py * py + pz * pz, px, py, pz
+        pp = px * px + py * py + pz * pz
+        best, vx, vy, vz = pp, px, py, pz
         bi, bj, s, t = -1, -1, 0.0, 0.0
         for i in range(p):
             ex, ey, ez = w[i, 0] - px, w[i, 1] - py, w[i, 2] - pz
@@ -86,6 +104,10 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
                 u = -pe / ee
                 qx, qy, qz = px + u * ex, py + u * ey, pz + u * ez
                 d = qx * qx + qy * qy + qz * qz
+                if d < CLOSE * pp:
+                    du = -(qx * ex + qy * ey + qz * ez) / ee
+                    u, qx, qy, qz = u + du, qx + du * ex, qy + du * ey, qz + du * ez
+                    d = qx * qx + qy * qy + qz * qz
                 if d < best:
                     best, vx, vy, vz, bi, bj, s = d, qx, qy, qz, i, -1, u
             for j in range(i + 1, p):
@@ -94,14 +116,16 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
                 nn = nx * nx + ny * ny + nz * nz
                 ff = fx * fx + fy * fy + fz * fz
                 if nn > FLAT * FLAT * ee * ff:
-                    gx, gy, gz = cross(fx, fy, fz, px, py, pz)
-                    hx, hy, hz = cross(px, py, pz, ex, ey, ez)
-                    u = (gx * nx + gy * ny + gz * nz) / nn
-                    r = (hx * nx + hy * ny + hz * nz) / nn
+                    u, r = shares(px, py, pz, ex, ey, ez, fx, fy, fz, nx, ny, nz, nn)
                     if u > 0.0 and r > 0.0 and u + r < 1.0:
                         qx, qy = px + u * ex + r * fx, py + u * ey + r * fy
                         qz = pz + u * ez + r * fz
                         d = qx * qx + qy * qy + qz * qz
+                        if d < CLOSE * pp or nn < CLOSE * ee * ff:
+                            du, dr = shares(qx, qy, qz, ex, ey, ez, fx, fy, fz, nx, ny, nz, nn)
+                            u, qx, qy = u + du, qx + du * ex + dr * fx, qy + du * ey + dr * fy
+                            r, qz = r + dr, qz + du * ez + dr * fz
+                            d = qx * qx + qy * qy + qz * qz
                         if d < best:
                             best, vx, vy, vz = d, qx, qy, qz
                             bi, bj, s, t = i, j, u, r

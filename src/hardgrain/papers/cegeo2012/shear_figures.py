@@ -19,7 +19,7 @@ def strength(table: dict[str, Any], others: dict[int, float]) -> Any:
     panels = (
         ([("sine", 1, "measured")], r"$\sin\phi^*$"),
         ([("density", 1, "")], "packing fraction"),
-        ([("pairs", 2, "neighbours"), ("points", 1, "contact points")], "of a grain"),
+        ([("pairs", 2, "neighbours"), ("points", 1, "contact points")], "number of a grain"),
     )
     for panel, (series, label) in zip(axes, panels):
         for field, colour, words in series:
@@ -33,7 +33,9 @@ def strength(table: dict[str, Any], others: dict[int, float]) -> Any:
         label="Krengel et al. (2023)",
     )  # fmt: skip
     axes[0].axhspan(0.25, 0.55, color=GREY, alpha=0.15, lw=0.0, label="range of the paper's Fig. 4")
-    axes[0].set_ylim(0.03, 0.65)
+    # room for the legend below, and for the whole of the highest bar above
+    highest = max(value + error for value, error in zip(table["sine"], table["sine_error"]))
+    axes[0].set_ylim(0.03, max(0.6, highest + 0.02))
     axes[0].legend(loc="lower right")
     axes[2].legend(loc="center right")
     return figure
