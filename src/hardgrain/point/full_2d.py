@@ -24,7 +24,7 @@ import numpy as np
 from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import make_coupled
 from hardgrain.law.rolling import make_rolling
-from hardgrain.point.full_3d import ANY, PLAIN, RESISTED
+from hardgrain.point.row_3d import ANY, PLAIN, RESISTED
 
 
 class Full2D(NamedTuple):
@@ -51,6 +51,7 @@ COH = 21
 BT = 22  # bias along t
 WNN, WNT, WTT = 23, 24, 25
 INN, INS, LOCK = 26, 27, 28  # what `law.coupled.inverses` says of W
+
 
 @cache
 def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
