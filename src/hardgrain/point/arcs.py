@@ -38,7 +38,6 @@ def make_arcs(jit: Callable[..., Any]) -> SimpleNamespace:
             return -1, -1
         return i, j
 
-    # All products are made before any is judged, since a processor cannot guess their signs.
     @jit
     def arcs_cross(cores, one, two, px, py, pz):
         """Whether the arcs of two edges cross: 1, 0, or −1: unknown.
@@ -53,10 +52,12 @@ def make_arcs(jit: Callable[..., Any]) -> SimpleNamespace:
             return -1
         c = -(n[k, 0] * px + n[k, 1] * py + n[k, 2] * pz)
         d = -(n[l, 0] * px + n[l, 1] * py + n[l, 2] * pz)
+        if c * d >= 0.0:
+            return 0
         qx, qy, qz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
         s = n[i, 0] * qx + n[i, 1] * qy + n[i, 2] * qz
         t = n[j, 0] * qx + n[j, 1] * qy + n[j, 2] * qz
-        return 1 if (c * d < 0.0) & (s * t < 0.0) & (c * t > 0.0) else 0
+        return 1 if s * t < 0.0 and c * t > 0.0 else 0
 
     # With N = e × f the separation is N·r/|N|, no better than `best` if N·r < (best − tie) |N|,
     # rounding included, unless the edges are nearly parallel. So most pairs need no unit vector.

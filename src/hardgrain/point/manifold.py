@@ -214,15 +214,6 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
             room.label[0, k, 1] = c - part.corner
         return count
 
-    @jit
-    def highest_over(cores, now, count, plane):
-        """Height over a plane of the highest corner of the polygon in room ``now``."""
-        polygon, (mx, my, mz, level, _), most = cores.room.polygon, plane, -math.inf
-        for k in range(count):
-            h = polygon[now, k, 0] * mx + polygon[now, k, 1] * my + polygon[now, k, 2] * mz - level
-            most = max(most, h)
-        return most
-
     # A corner that is cut off leaves two new ones, where the outline leaves the plane and where it
     # comes back; the side between them lies on the plane. When a later plane cuts that side, the
     # new corner is one of the reference face.
@@ -289,10 +280,7 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
             slack = OUTSIDE * cores.extent * math.sqrt(mx * mx + my * my + mz * mz)
             side = i - part.corner
             names = (first, side, opening if k + 1 == end else side)
-            plane = (mx, my, mz, level, slack)
-            if highest_over(cores, now, count, plane) <= slack:
-                continue
-            count = cut(cores, now, count, plane, names)
+            count = cut(cores, now, count, (mx, my, mz, level, slack), names)
             now = 1 - now
             if count == 0:
                 return 0
