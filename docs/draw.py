@@ -82,6 +82,15 @@ def _scaling(folder: Path) -> dict[str, Path]:
     return {"rigid-scaling.png": folder / "rigid-scaling.png"}
 
 
+def _how_big(folder: Path) -> dict[str, Path]:
+    """From what was measured last: `docs/how-big.json`."""
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.how_big import draw
+
+    draw(folder / "how-big.png")
+    return {"how-big.png": folder / "how-big.png"}
+
+
 def _viewer(folder: Path) -> dict[str, Path]:
     """A screenshot of the viewer in a real browser, headless."""
     from playwright.sync_api import sync_playwright
@@ -121,6 +130,7 @@ SOURCES = {
         ("benchmarks/scaling.py", "benchmarks/rigid_packings.py"),
         _scaling,
     ),
+    "how-big": Source("python -m benchmarks how-big", ("benchmarks/how_big.py",), _how_big),
     "viewer": Source("hardgrain view biaxial.h5", (), _viewer),
     "quick_start": _example("quick_start"),
     "is_it_rigid": _example("is_it_rigid"),

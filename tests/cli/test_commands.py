@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.cuda.present import usable
 
 from ..until import LAST, started, until
 
@@ -112,6 +113,29 @@ def test_resume_makes_a_run_longer_with_the_same_bits(hardgrain, scenario):
         assert a[-1].step == b[-1].step == 50
         np.testing.assert_array_equal(a[-1].position, b[-1].position)
         np.testing.assert_array_equal(a[-1].velocity, b[-1].velocity)
+
+
+@pytest.mark.skipif(usable() is None, reason="there is a GPU here")
+def test_every_command_that_makes_steps_knows_devices(hardgrain, scenario):
+    """cpu and auto mean the same where there is no GPU; cuda is refused in one sentence."""
+    tiles = ["--set", "solver.order=tiles"]
+    assert hardgrain("run", scenario, *tiles, "-o", "a.h5", "--device", "auto").code == 0
+    done = hardgrain("resume", "a.h5", "--steps", 40, "--device", "cpu")
+    assert done.code == 0
+    assert "steps up to 30 were made with device = 'auto', those after it with" in done.out
+    hardgrain("run", scenario, *tiles, "--set", "stop.steps=40", "-o", "b.h5")
+    with hg.RunFile("a.h5") as a, hg.RunFile("b.h5") as b:
+        np.testing.assert_array_equal(a[-1].velocity, b[-1].velocity)
+    for command in (
+        ["run", scenario, *tiles, "-o", "c.h5"], ["resume", "a.h5", "--steps", 50],
+        ["advise", scenario, *tiles],
+    ):  # fmt: skip
+        refused = hardgrain(*command, "--device", "cuda")
+        assert refused.code == 2
+        (said,) = (line for line in refused.err.splitlines() if line.startswith("error:"))
+        assert said.endswith("(--device cpu)")
+        assert "cpu" in hardgrain(*command, "--device", "tpu").err
+    assert not Path("c.h5").exists()
 
 
 def test_set_changes_fields(hardgrain, scenario):

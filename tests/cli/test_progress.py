@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ import hardgrain as hg
 from hardgrain import parallel
 from hardgrain.cli import starter, warmup
 from hardgrain.kernels import cache_folder
+from hardgrain.run.computing import throughput
 from hardgrain.run.progress import PERIOD, Progress, duration, span
 
 from ..warm import warmed
@@ -54,6 +56,20 @@ def test_line_tells_the_state_and_the_time_left(sim):
         "overlap",
     ):
         assert part in line
+
+
+def test_line_tells_how_many_cores_share_the_work(scenario):
+    loaded = hg.load(scenario, {"solver.order": "tiles", "solver.threads": 1})
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        solver = loaded.solver.model_copy(update={"threads": threads})
+        sim = hg.Simulation(loaded.model_copy(update={"solver": solver}))
+        assert not throughput(sim)  # before the first step
+        while not sim.updates:
+            sim.step()
+        assert throughput(sim).endswith(f"on {threads} core{'s' * (threads > 1)}")
+        assert throughput(sim) in Progress().line(sim, sim.report)
+    sim.engine.gpu = "NVIDIA H200"
+    assert throughput(sim).endswith("on NVIDIA H200")
 
 
 def test_at_rest_has_no_time_left_or_at_most_one(sim):
@@ -181,9 +197,22 @@ def test_warmup_leaves_nothing_to_compile(tmp_path):
 
 def test_warmup_says_when_it_is_done(hardgrain, monkeypatch):
     """With one small run in place of all, and no other processes."""
-    one = next(warmup._small_runs())
-    monkeypatch.setattr(warmup, "_small_runs", lambda: iter([one]))
+    one, asked = next(warmup._small_runs()), []
+
+    def small_runs(orders):
+        asked.append(orders)
+        return iter([one])
+
+    monkeypatch.setattr(warmup, "_small_runs", small_runs)
     monkeypatch.setattr(parallel, "cores", lambda: 1)
-    result = hardgrain("warmup")
-    assert result.code == 0
-    assert f"all kernels are ready, in {cache_folder()} (" in result.out
+    for options in ([], ["--tiles"]):
+        result = hardgrain("warmup", *options)
+        assert result.code == 0
+        assert f"all kernels are ready, in {cache_folder()} (" in result.out
+        assert ("tiles" in asked[-1]) == bool(options)
+
+
+def test_warmup_knows_tiles_if_asked():
+    names = [name for name, _, _ in warmup._small_runs((*warmup.ORDERS, "tiles"))]
+    assert sum(name.endswith("tiles order") for name in names) == 4  # 2D and 3D, plain and all laws
+    assert not any(name.endswith("tiles order") for name, _, _ in warmup._small_runs())

@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import hardgrain as hg
 from hardgrain.cuda.api import SIMULATED
+from hardgrain.cuda.room import BYTES
+from hardgrain.cuda.stepper import SPARE, Stepper
 from hardgrain.run.simulation import Simulation
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.step.contact_dynamics import ContactDynamics
@@ -77,10 +82,52 @@ def differences(which: str) -> dict[str, float]:
     }
 
 
+def grain_bytes() -> float:
+    """Memory of the arrays of a stepper, for each of 4096 disks with 2.2 contacts [byte]."""
+    x, y = np.meshgrid(*[np.arange(64.0)] * 2)
+    place = hg.At(positions=np.c_[x.ravel(), y.ravel()].tolist())
+    model, _ = hg.Scene(dimension=2, gravity=[0, 0], grains=[hg.Grains(place=place)]).build(0)
+    own = Stepper(model, 0.01, np.zeros(model.n), np.zeros(2), np.zeros(model.n, bool))
+    rows = int(SPARE * 2.2 * model.n)
+    own.held, own.old, own.spare = (own._make_held(rows) for _ in range(3))
+    own.problem, number = own._make_problem(rows, 0), np.zeros(rows, np.int32)
+    own.tiles = own.tiles._replace(stored=number, left=number.copy())
+    found: dict[int, int] = {}
+
+    def take(x: Any) -> None:
+        if isinstance(x, np.ndarray):
+            found[id(x)] = x.nbytes
+        elif isinstance(x, tuple):
+            [take(y) for y in x]
+
+    take(tuple(vars(own).values()))
+    return sum(found.values()) / model.n
+
+
+def resumed() -> dict[str, float]:
+    """A run that a processor began and the device goes on with, against one on the processor."""
+    solver = GaussSeidel(order="tiles", sweeps=300, stop="residual", tolerance=TOLERANCE)
+    made = hg.Scenario(scene=scene("box"), dt=0.02, seed=1, solver=solver)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a.h5", "b.h5"):
+            Simulation(made).run(40, output=Path(folder, name), progress=False)
+        here, _ = Simulation.resume(Path(folder, "a.h5"), until=42, progress=False)
+        there, summary = Simulation.resume(
+            Path(folder, "b.h5"), until=42, device="cuda", progress=False
+        )
+    return {
+        "tolerance": TOLERANCE,
+        "place": float(abs(here.state.position - there.state.position).max()),
+        "told": float(any("not those of a run on one device" in w for w in summary.warnings)),
+        "room": grain_bytes() / BYTES[True, 2],
+    }
+
+
 if __name__ == "__main__":
     from hardgrain.cuda.present import usable
 
     if usable() is not None:
         print("no GPU here", file=sys.stderr)
         sys.exit(1)
-    print(json.dumps({name: differences(name) for name in sys.argv[1:]}))
+    made = {name: resumed() if name == "resume" else differences(name) for name in sys.argv[1:]}
+    print(json.dumps(made))

@@ -259,6 +259,16 @@ def test_a_full_reproduction_is_kept(fake: types.ModuleType, tmp_path: Path) -> 
     assert all(r["source"] == source_digest() for r in kept.values())
     # in a checkout whose source is committed the commit is known
     assert (kept["good"]["commit"] or source_digest()) in text
+    # one experiment done again in a folder of its own: the other stays as it was recorded
+    again = tmp_path / "again"
+    reproduce("fake", again, only=["bad"], tell=silent)
+    with pytest.raises(InputError, match=r"good in .* is not done"):
+        keep(again, tmp_path / "elsewhere")
+    assert keep(again, target) == page
+    renewed = read(page.parent)
+    assert renewed["good"] == kept["good"]
+    assert renewed["bad"]["claims"] == kept["bad"]["claims"]
+    assert (page.parent / "good-picture.png").exists()
 
 
 def test_two_measurements_of_one_number_agree_or_not() -> None:

@@ -7,12 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.cuda import api, present, room
 from hardgrain.cuda.present import usable
-from hardgrain.errors import InputError
+from hardgrain.errors import InputError, RunError
 from hardgrain.run.simulation import Simulation
 
 SCRIPT = Path(__file__).with_name("steps_on_cuda.py")
@@ -83,3 +87,82 @@ def test_what_a_gpu_does_not_carry_is_named() -> None:
     )
     with pytest.raises(InputError, match=r"solver.order = 'sequential'.*tiles is valid"):
         Simulation(asked)
+
+
+# ---------------------------------------------------------------------- what is lacking, and room
+class Fake:
+    """What `present` asks of a package of CUDA."""
+
+    def __init__(self, error: str = "", version: tuple[int, ...] = (13, 0), compiles: bool = True):
+        self.error, self.compiles = error, compiles
+        driver = SimpleNamespace(get_version=lambda: version)
+        self.cudadrv = SimpleNamespace(driver=SimpleNamespace(driver=driver))
+
+    def get_current_device(self) -> Any:
+        if self.error:
+            raise OSError(self.error)
+        return SimpleNamespace(name=b"NVIDIA H200")
+
+    def is_available(self) -> bool:
+        return self.compiles
+
+
+@pytest.mark.parametrize(
+    ("cuda", "xp", "sentence"),
+    [
+        (Fake("CUDA driver library cannot be found.\nIf"), True, "no driver of an NVIDIA GPU was"),
+        (Fake("Call to cuInit results in CUDA_ERROR_NO_DEVICE"), True, "finds no NVIDIA GPU here"),
+        (Fake("unknown error" + 99 * " x"), True, "does not work (unknown error x"),
+        (Fake(version=(12, 4)), True, "knows CUDA up to 12.4 and not 13, install NVIDIA's driver"),
+        (Fake(compiles=False), True, "the compiler of CUDA is not installed, install it with pip"),
+        (Fake(), False, "CuPy is not installed, install it with pip install 'hardgrain[cuda]'"),
+        (Fake(), True, None),
+    ],
+)
+def test_what_is_lacking_is_said_with_what_to_install(
+    cuda: Fake, xp: bool, sentence: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "cuda", cuda)
+    monkeypatch.setattr(api, "xp", np if xp else None)
+    monkeypatch.setattr(api, "SIMULATED", False)
+    found = usable.__wrapped__()
+    if sentence is None:
+        assert found is None
+        assert present.name() == "NVIDIA H200"
+    else:
+        assert sentence in found
+        assert "\n" not in found
+        assert len(found) < 300
+        assert "install" in found or "no NVIDIA GPU" in found
+
+
+class FromCuda(Exception):
+    """Numba tells of a full memory by a number in the text of an error of its own."""
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("Out of memory allocating 9"), FromCuda("[2] CUDA_ERROR_OUT_OF_MEMORY")]
+)
+def test_a_full_memory_is_one_sentence_with_what_would_fit(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "name", lambda: "NVIDIA T4")
+    monkeypatch.setattr(room, "free_memory", lambda: (0, 16 * 2**30))
+    model: Any = SimpleNamespace(n=9_000_000, lean=True, dim=3)
+    said = r"\(NVIDIA T4, 14 GiB .* of 16 in all\) does not hold 9000000 grains; about 3700000 like"
+    with pytest.raises(RunError, match=said), room.roomy(model, 14 * 2**30, RunError):
+        raise error
+    few: Any = SimpleNamespace(n=1000, lean=True, dim=3)  # others had taken the memory meanwhile
+    with pytest.raises(InputError, match="about 900 like"), room.roomy(few, 2**30, InputError):
+        raise error
+    with pytest.raises(ValueError, match="else"), room.roomy(few, 0, InputError):
+        raise ValueError("something else")
+
+
+def test_a_run_goes_on_where_another_device_stopped() -> None:
+    """In the simulator: what a processor began ends as it would have, within the tolerance."""
+    (row,) = numbers(run("resume", simulate=True)).values()
+    assert row["place"] <= CLOSE * row["tolerance"]
+    assert row["told"] == 1.0  # that bits are not those of one device
+    # of what `room` counts for a grain, which has larger tiles on a GPU, and pairs besides
+    assert 0.5 < row["room"] < 1.0

@@ -15,6 +15,7 @@ from hardgrain.cli.measure import measure
 from hardgrain.cli.movie import movie
 from hardgrain.cli.options import (
     Changes,
+    Device,
     LastFrame,
     Overwrite,
     RunFileArgument,
@@ -89,6 +90,7 @@ app.command()(resume)
 def advise(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")],
     changes: Changes = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say before a run whether it converges and is rigid, whether its step fits, how long it takes.
@@ -105,7 +107,7 @@ def advise(
     """
     from hardgrain.kernels import announce
     from hardgrain.run.advise import advise as judge
-    from hardgrain.run.scenario import load
+    from hardgrain.run.scenario import load, with_device
 
     def compiling(name: str, count: int) -> None:
         if count == 1:
@@ -113,7 +115,7 @@ def advise(
             typer.echo(words, err=True)
 
     with announce(compiling):
-        advice = judge(load(scenario, changes_of(changes)))
+        advice = judge(with_device(load(scenario, changes_of(changes)), device))
     print(json_text(advice.as_dict()) if as_json else advice)
 
 
@@ -230,16 +232,24 @@ def show_help(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    tiles: Annotated[
+        bool,
+        typer.Option(
+            "--tiles", help="Those of order = 'tiles' as well, which take a minute or two more."
+        ),
+    ] = False,
+) -> None:
     """Compile all kernels now, so that no run has to wait for it.
 
     \b
-    Example:
+    Examples:
       hardgrain warmup
+      hardgrain warmup --tiles
     """
     from hardgrain.cli.warmup import compile_all
 
-    compile_all()
+    compile_all(tiles)
 
 
 app.add_typer(fclib, name="fclib")

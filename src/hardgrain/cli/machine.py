@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 
-from hardgrain.cuda.present import usable
+from hardgrain.cuda.present import describe, usable
 
 __all__ = ["machine_facts"]
 
@@ -18,7 +18,7 @@ def machine_facts() -> dict[str, str]:
         "processor": platform.processor() or platform.machine(),
         "cores": f"{cores}; the orders tiles and coloured use all of them",
         "memory": _memory(),
-        "gpu": _gpu() if lacking is None else f"none that can be used: {lacking}",
+        "gpu": describe() if lacking is None else f"none that can be used: {lacking}",
         "auto": "cpu"
         if lacking is not None
         else "cuda for round grains with solver.order = 'tiles', else cpu",
@@ -31,14 +31,3 @@ def _memory() -> str:
     except (AttributeError, ValueError, OSError):  # not a Unix
         return "unknown"
     return f"{size / 2**30:.0f} GiB"
-
-
-def _gpu() -> str:
-    from hardgrain.cuda.api import SIMULATED, cuda
-
-    if SIMULATED:
-        return "Numba's simulator, for tests"
-    name = cuda.get_current_device().name
-    memory = cuda.current_context().get_memory_info()
-    name = name.decode() if isinstance(name, bytes) else name
-    return f"{name}, {memory.free / 2**30:.0f} of {memory.total / 2**30:.0f} GiB free"

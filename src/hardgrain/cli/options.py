@@ -13,9 +13,9 @@ import typer
 from hardgrain.errors import InputError
 
 __all__ = [
-    "Bins", "Changes", "Colour", "Frames", "GridOption", "LastFrame", "Overwrite", "Quiet",
-    "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of", "frames_of",
-    "one_of", "own", "told",
+    "Bins", "Changes", "Colour", "Device", "Frames", "GridOption", "LastFrame", "Overwrite",
+    "Quiet", "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of",
+    "frames_of", "one_of", "own", "told",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -72,6 +72,15 @@ Changes = Annotated[
         metavar="FIELD=VALUE",
         help="Change a field of the scenario, such as scene.contacts.0.friction=0.3; may be given"
         " again.",
+    ),
+]
+
+
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEVICE",
+        help="What makes the steps: cpu, cuda (an NVIDIA GPU) or auto, in place of engine.device.",
     ),
 ]
 

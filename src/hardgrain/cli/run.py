@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hardgrain.cli.options import Changes, Overwrite, Quiet, RunFileArgument, changes_of
+from hardgrain.cli.options import (
+    Changes,
+    Device,
+    Overwrite,
+    Quiet,
+    RunFileArgument,
+    changes_of,
+)
 from hardgrain.errors import InputError
 from hardgrain.io.json_text import json_text
 
@@ -25,14 +32,6 @@ Threads = Annotated[
         min=1,
         metavar="N",
         help="Cores for the orders tiles and coloured; no result depends on it. Default: all.",
-    ),
-]
-
-Device = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DEVICE",
-        help="What makes the steps: cpu, cuda (an NVIDIA GPU) or auto, in place of engine.device.",
     ),
 ]
 
@@ -61,10 +60,9 @@ def run(
       hardgrain run silo.toml -o silo-a.h5
       hardgrain run silo.toml --set scene.contacts.0.friction=0.3 --set seed=7 -o silo-b.h5
     """
-    from hardgrain.run.scenario import load
+    from hardgrain.run.scenario import load, with_device
 
-    asked = [*(changes or []), *([f"engine.device={device}"] if device else [])]
-    loaded = load(scenario, changes_of(asked))
+    loaded = with_device(load(scenario, changes_of(changes)), device)
     path = output or Path(loaded.output.file or f"{scenario.stem}.h5")
     if path.is_file() and not overwrite:
         raise InputError(
@@ -88,16 +86,20 @@ def resume(
     ] = None,
     quiet: Quiet = False,
     threads: Threads = None,
+    device: Device = None,
 ) -> None:
     """Go on with a run that was stopped or killed, or make a finished one longer.
 
     The result has the same bits as if the run had never stopped. --steps and --time replace the
-    stop conditions that the file holds.
+    stop conditions that the file holds. --device lets a GPU go on with what a processor began, or
+    the other way round. Impulses then agree within what the solver leaves, and not bit by bit: each
+    has its own order of sweeps. The file keeps the engine.device it began with.
 
     \b
     Examples:
       hardgrain resume silo.h5
       hardgrain resume silo.h5 --time 200
+      hardgrain resume silo.h5 --device cuda
     """
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.progress import Progress
@@ -123,7 +125,7 @@ def resume(
     _set_threads(threads)
     with Progress(until, quiet, command=True) as progress:
         progress.tell(f"going on with {file}")
-        _, summary = Simulation.resume(file, until, progress=progress)
+        _, summary = Simulation.resume(file, until, device=device, progress=progress)
     _close(summary, file, quiet)
 
 

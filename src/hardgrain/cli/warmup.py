@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from hardgrain.errors import ImplausibleRunWarning
@@ -30,6 +31,10 @@ from hardgrain.step.engine import SoftParticles
 __all__ = ["compile_all"]
 
 
+# Sequential, drawn and symmetric sweeps share the kernels of random ones.
+ORDERS = ("random", "coloured")
+
+
 class _AllStages(RigidSolver):
     """A rigid solver that runs all its stages, and also solves the problem given as matrices."""
 
@@ -52,7 +57,7 @@ class _AllStages(RigidSolver):
         return super()._solve(problem, seed, step)
 
 
-def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
+def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, dict[str, Any]]]:
     """Small runs that need every kind of kernel: dimension, laws, order of sweeps, engine."""
     for dim in (2, 3):
         for name, law in (("plain laws", ContactLaw()), ("all laws", ContactLaw(rolling=0.1))):
@@ -65,8 +70,8 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
                 grains=[Grains(count=4, place=place(min=low, max=high))],
                 walls=[Box(min=list(low), max=list(high))],
             )
-            for order in ("random", "coloured"):
-                solver = GaussSeidel(order=order, sweeps=2)
+            for order in orders:
+                solver = GaussSeidel(order=order, sweeps=2)  # type: ignore[arg-type]
                 yield f"{dim}D, {name}, {order} order", scene, {"solver": solver}
             yield f"{dim}D, {name}, parallel order", scene, {"solver": Jacobi(sweeps=2)}
             if name == "plain laws":
@@ -83,28 +88,30 @@ def _small_runs() -> Iterator[tuple[str, Scene, dict[str, Any]]]:
                 )
 
 
-def compile_all() -> None:
+def compile_all(tiles: bool = False) -> None:
     """Take some steps of small scenes that together use every kernel.
 
     The kernels that all of them share come first. The rest is in two shares that have nothing in
     common and take about as long, sweeps and all others, each on a core of its own. Meshes are left
     out: few scenes have one, and what knows them takes as long to compile as all other shapes do.
+    So are tiles unless asked for: their kernels take as long as all other sweeps.
     """
     begin = time.perf_counter()
-    names = [name for name, _, _ in _small_runs()]
+    orders = (*ORDERS, "tiles") if tiles else ORDERS
+    names = [name for name, _, _ in _small_runs(orders)]
     sweeps = [k for k, name in enumerate(names) if name.endswith("order")]
     others = [k for k in range(len(names)) if k not in sweeps]
     with Progress() as progress:
         progress.show("what all runs share")
-        _compile(sweeps[:1])
+        _compile(sweeps[:1], orders)
         progress.show("sweeps, the rigid solver, soft particles and shapes")
-        pmap(_compile, [sweeps[1:], others])
+        pmap(partial(_compile, orders=orders), [sweeps[1:], others])
     print(f"all kernels are ready, in {cache_folder()} ({duration(time.perf_counter() - begin)})")
 
 
-def _compile(share: list[int]) -> None:
+def _compile(share: list[int], orders: tuple[str, ...] = ORDERS) -> None:
     """Make some of the small runs, given by number."""
-    runs = list(_small_runs())
+    runs = list(_small_runs(orders))
     for k in share:
         _, scene, how = runs[k]
         with warnings.catch_warnings():  # steps are coarse, so that few of them see contacts

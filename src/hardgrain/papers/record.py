@@ -69,7 +69,7 @@ def keep(results: Path, target: Path) -> Path:
             )
     pictures: dict[str, bytes] = {}
     for r in whole["experiments"]:
-        if r is before.get(r["name"]):
+        if "tables" not in r:  # it is the record's own
             pictures |= {name: (folder / name).read_bytes() for name in r["figures"]}
             continue
         r.pop("tables")  # too large to keep, and made again by any run

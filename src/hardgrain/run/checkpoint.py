@@ -17,7 +17,7 @@ from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
 from hardgrain.run.history import columns
 from hardgrain.run.monitor import LATER, SCALARS, Monitor
-from hardgrain.run.scenario import stored_scenario
+from hardgrain.run.scenario import stored_scenario, with_device
 from hardgrain.run.start import grains_of, refuse_odd_numbers
 from hardgrain.run.summary import Totals
 from hardgrain.scene.scene import Scene
@@ -42,13 +42,23 @@ def refuse_stopped(path: str | Path) -> None:
 
 
 def from_checkpoint(
-    kind: type[Simulation], checkpoint: Checkpoint, scene: Scene | None, path: str | Path
+    kind: type[Simulation],
+    checkpoint: Checkpoint,
+    scene: Scene | None,
+    path: str | Path,
+    device: str | None = None,
 ) -> Simulation:
-    """A simulation as it was when a frame was written; ``scene`` replaces the one in the file."""
+    """A simulation as it was when a frame was written.
+
+    ``scene`` and ``device`` replace those in the file.
+    """
     sim = kind.__new__(kind)
     scenario = stored_scenario(checkpoint.header, path)
     if scene is not None:
         scenario = scenario.model_copy(update={"scene": scene})
+    before = getattr(scenario.engine, "device", "cpu")
+    if device is not None:
+        scenario = with_device(scenario, device)
     frame, rows = checkpoint.record, checkpoint.contacts
     if not set(SCALARS) - LATER <= set(frame.scalars):
         raise _kept_less(path, checkpoint)
@@ -65,6 +75,11 @@ def from_checkpoint(
     state = State(frame.step, frame.time, *bodies, rows)
     refuse_odd_numbers(everyone, state, f"{path} gives")
     sim._set_up(everyone, state, frame.status, frame.order)
+    if device not in (None, before):
+        sim.moved = (
+            f"steps up to {frame.step} were made with device = {before!r}, those after it with"
+            f" {device!r}; their bits are not those of a run on one device"
+        )
     sim.totals = Totals(
         **{f.name: frame.scalars[f.name] for f in fields(Totals) if f.name in frame.scalars}
     )

@@ -16,6 +16,7 @@ from hardgrain.scene.place import At
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.spec import Box, Grains
 from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.step.engine import RigidGrains
 
 __all__ = ["SURE", "run_seconds"]
 
@@ -80,7 +81,8 @@ def _probe(scenario: Scenario, model: Model) -> tuple[float, float]:
     )
     given = GaussSeidel() if scenario.solver.at_once else scenario.solver
     solver = given.model_copy(update={"stop": "sweeps", "sweeps": 50})
-    probe = Simulation(scene, dt=0.01, solver=solver)
+    on = RigidGrains(device=getattr(scenario.engine, "device", "cpu"))
+    probe = Simulation(scene, dt=0.01, solver=solver, engine=on)
     probe.step()  # the first step compiles the kernels
     before = dict(probe.engine.seconds)
     updates, start = 0.0, time.perf_counter()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from hardgrain.run.computing import throughput
 from hardgrain.run.stop import Condition, Steps, Time
 from hardgrain.step.report import StepReport
 
@@ -151,6 +152,7 @@ class Progress(StatusLine):
             (4, f"{report.sweeps} sweeps" if sweeps else ""),
             (2, f"time {report.time:.4g}"),
             (6, f"kinetic {report.kinetic:.2e}"),
+            (9, throughput(sim)),
             (7, f"overlap {sim.totals.deepest:.0e} d"),
             (8, str(sim.monitor.found) if report.sweeps else ""),
         ]

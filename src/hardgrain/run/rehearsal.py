@@ -82,7 +82,10 @@ class Rehearsal:
 
 def rehearse(scenario: Scenario, seconds: float) -> Rehearsal:
     """Run a scenario ahead for about so many seconds at most, and measure on the way."""
-    rough = scenario.model_copy(update={"solver": GaussSeidel(sweeps=ROUGH)})
+    # Tiles stay tiles: a GPU knows no other order.
+    tiles = getattr(scenario.solver, "order", "") == "tiles"
+    few = GaussSeidel(sweeps=ROUGH, order="tiles" if tiles else "random")
+    rough = scenario.model_copy(update={"solver": few})
     sim = Simulation(rough)
     conditions = [] if scenario.stop is None else sim.conditions()
     limit = _limit(scenario)

@@ -19,9 +19,9 @@ from hardgrain.scene.spec import MeshWall
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
-from hardgrain.step.engine import Engine, RigidGrains
+from hardgrain.step.engine import DEVICES, Engine, RigidGrains, SoftParticles
 
-__all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario"]
+__all__ = ["Output", "Scenario", "Start", "load", "parse", "stored_scenario", "with_device"]
 
 
 def _by_name(solver: Any, info: ValidationInfo) -> Any:
@@ -168,6 +168,18 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario
     for field, value in (changes or {}).items():
         _change(data, field, value)
     return parse(data)
+
+
+def with_device(scenario: Scenario, device: str | None) -> Scenario:
+    """The same scenario with another ``engine.device``, if one is given."""
+    if device is None:
+        return scenario
+    if isinstance(scenario.engine, SoftParticles):
+        raise InputError(f"device is {device!r}, but soft particles know the processor alone")
+    if device not in DEVICES:
+        raise InputError(f"device is {device!r}; valid are {', '.join(DEVICES)}")
+    engine = scenario.engine.model_copy(update={"device": device})
+    return scenario.model_copy(update={"engine": engine})
 
 
 def _change(data: dict[str, Any], field: str, value: Any) -> None:

@@ -133,6 +133,7 @@ class Simulation:
         self.report: StepReport | None = None
         self.compiled = compile_seconds()  # before this simulation [s]
         self.updates = 0.0  # of contacts in this process
+        self.moved = ""  # words on a device that made the steps before, see `resume`
         self.implausible: str | None = None  # why the run cannot be believed, see run.plausible
         self.deepest = 0.0  # overlap at the end of the last step, once looked for
 
@@ -140,8 +141,7 @@ class Simulation:
         """An engine for the grains that are there now; it goes on where the last one was."""
         s, last = self.scenario, self.engine
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
-        self.engine.seconds = last.seconds
-        self.engine.softness = last.softness
+        self.engine.seconds, self.engine.softness = last.seconds, last.softness
         self.engine.wall_force, self.engine.wall_torque = last.wall_force, last.wall_torque
         self.speeds.weigh(self.model)
 
@@ -291,16 +291,18 @@ class Simulation:
         until: Until | None = None,
         *,
         scene: Scene | None = None,
+        device: str | None = None,
         progress: Observer | bool = True,
     ) -> tuple[Simulation, Summary]:
         """Go on with a run from its file; it ends with the same bits as if never stopped.
 
-        ``scene`` is needed only where the original one held Python functions.
+        ``scene`` is needed only where the original one held Python functions; ``device`` replaces
+        ``engine.device`` for the steps to come, whose bits are then those of that device.
         """
         refuse_stopped(path)
         writer, checkpoint = RunWriter.resume(path)
         with writer:
-            sim = from_checkpoint(cls, checkpoint, scene, path)
+            sim = from_checkpoint(cls, checkpoint, scene, path, device)
             recall(sim, checkpoint, path)
             conditions = sim.conditions(until)
             with attended(conditions, progress) as (observer, interrupt):

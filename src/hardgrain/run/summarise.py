@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hardgrain.kernels import compile_seconds
 from hardgrain.measure.outline import equivalent_radius
 from hardgrain.measure.rigidity import Rigidity
+from hardgrain.run.computing import computes_on
 from hardgrain.run.exchange import FLOWS, Flow
 from hardgrain.run.monitor import CLOSING, SHARE
 from hardgrain.run.plausible import may_create
@@ -68,6 +69,7 @@ def summarise(
         seconds=dict(sim.engine.seconds),
         compile_seconds=compile_seconds() - sim.compiled,
         updates=sim.updates,
+        computed_on=computes_on(sim),
         output=path,
         softness=sim.engine.softness,
         unique=unique,
@@ -89,6 +91,8 @@ def _at_rest(sim: Simulation, conditions: list[Condition]) -> bool:
 
 def _warnings(sim: Simulation, found: Rigidity | None) -> Iterator[str]:
     t = sim.totals
+    if sim.moved:
+        yield sim.moved
     if sim.monitor.soft_at and found is not None and found.rigid:
         yield f"the run was soft at step {sim.monitor.soft_at}, before it was rigid again"
     scale = t.kinetic_start + abs(t.work_external) + abs(t.work_driven) + t.kinetic_inserted

@@ -98,6 +98,7 @@ class Summary:
     seconds: dict[str, float] = field(default_factory=dict)
     compile_seconds: float = 0.0
     updates: float = 0.0  # contact updates, or explicit steps of all grains, made by this process
+    computed_on: str = ""  # what made the steps of this process: cores, or the name of a GPU
     output: str | None = None
     softness: Softness | None = None  # None for rigid grains
     unique: Uniqueness | None = None  # None if the run is not at rest or has no contacts
@@ -190,6 +191,7 @@ class Summary:
             carried = ""
         total = sum(self.seconds.values())
         phases = ", ".join(f"{name} {t:.3g} s" for name, t in self.seconds.items())
+        on = f" on {self.computed_on}" if self.computed_on else ""
         lines = [
             ("ended", f"{self.ended} after {self.steps} steps, time {self.time:.6g}"),
             ("grains", f"{self.grains}, with {self.contacts} contacts that bear a force"),
@@ -214,7 +216,7 @@ class Summary:
                 (
                     "time spent",
                     f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million"
-                    f" {updates} a second; compiling {self.compile_seconds:.3g} s",
+                    f" {updates} a second{on}; compiling {self.compile_seconds:.3g} s",
                 )
             )
         if self.unique is not None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hardgrain.core.model import SPIN, VELOCITY, Contacts, Model, State
-from hardgrain.cuda.present import usable
+from hardgrain.cuda.present import free_memory, name, usable
+from hardgrain.cuda.room import roomy
 from hardgrain.errors import InputError, RunError
 from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
@@ -65,7 +66,9 @@ def refuse_on_device(model: Model, solver: Solver, settings: RigidGrains) -> Non
         )
     lacking = usable()
     if lacking is not None:
-        raise InputError(f"engine.device is 'cuda' but {lacking}; device = 'cpu' is valid here")
+        raise InputError(
+            f"engine.device is 'cuda' but {lacking}; device = 'cpu' is valid here (--device cpu)"
+        )
 
 
 class DeviceDynamics(ContactDynamics):
@@ -84,12 +87,19 @@ class DeviceDynamics(ContactDynamics):
         super().__init__(model, solver, dt, seed, settings)
         refuse_on_device(model, solver, self.settings)
         margin = self.detector.shapes.margin
-        self._stepper = Stepper(model, dt, margin, farthest(model), self._pushed)
+        self.gpu = name()
+        self._memory = free_memory()[0]
+        with roomy(model, self._memory, InputError):
+            self._stepper = Stepper(model, dt, margin, farthest(model), self._pushed)
         self._last: Contacts | None = None  # that the device knows
         self._steady = False  # whether it knows the loads, which never change
 
     def march(self, state: State, pause: Pause) -> Stride:
         """Make steps until there is a reason to pause, at least one."""
+        with roomy(self.model, self._memory, RunError):
+            return self._marched(state, pause)
+
+    def _marched(self, state: State, pause: Pause) -> Stride:
         from hardgrain.cuda import ledger
 
         state.make_plain()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hardgrain.step.contact_dynamics import ContactDynamics
     from hardgrain.step.soft_particles import SoftParticleDynamics
 
-__all__ = ["MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
+__all__ = ["DEVICES", "MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
 
 # No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
 MOST_SUBSTEPS = 1_000_000
@@ -48,6 +48,9 @@ class RigidGrains(Spec):
             ):
                 raise ValueError(f"{name} goes with geometry = 'end'")
         return self
+
+
+DEVICES: tuple[str, ...] = get_args(RigidGrains.model_fields["device"].annotation)
 
 
 class SoftParticles(Spec):
