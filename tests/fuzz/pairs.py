@@ -167,7 +167,7 @@ def trial(family: tuple[int, bool, bool], n: int, seed: int, exactly: int) -> Er
     rows = np.minimum(np.arange(count.max()), count[:, None] - 1) + stand.corner_start[:-1, None]
     corner = stand.corner[rows]
     rows = np.arange(faces.max()) % np.maximum(faces[:, None], 1) + stand.face_start[:-1, None]
-    face = stand.normal[np.minimum(rows, len(stand.normal) - 1)]
+    face = stand.normal[np.minimum(rows, len(stand.normal) - 1), :3]
     away = np.zeros((n, 3))
     away[:, :dim] = x[1::2] - x[::2]
     extent = bound + np.linalg.norm(away, axis=1) + 1e-9

@@ -281,7 +281,7 @@ class Backend:
             second[ghost] = nb + np.arange(ghosts, dtype=np.uint32)
         kind, columns, body = {
             "lean 2D": (Lean2D, 9, 5), "lean 3D": (Lean3D, 12, 8),
-            "full 2D": (Full2D, 24, 6), "full 3D": (Full3D, 40, 16),
+            "full 2D": (Full2D, 32, 6), "full 3D": (Full3D, 48, 16),
         }[name]  # fmt: skip
         # zeros, as on the CPU: one column of a full row in 3D is there to fill a line of memory
         c, b = np.zeros((m, columns)), np.zeros((nb + ghosts, body))
