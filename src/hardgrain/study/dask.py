@@ -105,7 +105,6 @@ def _client(address: str, workers: int | None, points: int) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     settings = {
-        "distributed.worker.daemon": False,
         "distributed.scheduler.allowed-failures": LOSSES,
         "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS": 1,
         "distributed.comm.timeouts.connect": TIMEOUT,
