@@ -61,6 +61,7 @@ TOGETHER = {f"mcnamara2004-{name}" for name in (
 LONG = (
     "tests/examples/test_examples.py",
     "tests/determinism/test_resume.py",
+    "tests/determinism/test_study.py",
     "tests/browser/test_view.py",
     "tests/unit/test_tiles.py",
     "tests/determinism/test_processes.py",

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hardgrain.errors import SoftRunWarning
 
-__all__ = ["cores", "pmap", "workers"]
+__all__ = ["as_worker", "cores", "pmap", "shared_out", "workers"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -23,6 +23,7 @@ B = TypeVar("B")
 _in_worker = False
 _open = False  # within `workers`
 _pool: ProcessPoolExecutor | None = None
+_elsewhere: Callable[..., list[Any]] | None = None  # maps in place of processes here, see below
 
 
 def cores() -> int:
@@ -56,6 +57,27 @@ def workers() -> Iterator[None]:
         _open, _pool = False, None
 
 
+@contextmanager
+def shared_out(by: Callable[..., list[Any]]) -> Iterator[None]:
+    """Let ``by(f, items)`` do what `pmap` does within, such as by the workers of a cluster."""
+    global _elsewhere
+    before, _elsewhere = _elsewhere, by
+    try:
+        yield
+    finally:
+        _elsewhere = before
+
+
+def as_worker(f: Callable[[A], B], item: A) -> B:
+    """f(item) by a process that is itself one of many: it asks for no others."""
+    global _in_worker
+    before, _in_worker = _in_worker, True
+    try:
+        return f(item)
+    finally:
+        _in_worker = before
+
+
 def pmap(f: Callable[[A], B], items: Iterable[A], processes: int | None = None) -> list[B]:
     """The list [f(x) for x in items], on all cores, or in this process alone if ``processes`` is 1.
 
@@ -63,6 +85,8 @@ def pmap(f: Callable[[A], B], items: Iterable[A], processes: int | None = None) 
     """
     global _pool
     items = list(items)
+    if _elsewhere is not None and not _in_worker and processes != 1 and len(items) > 1:
+        return _elsewhere(f, items)
     if _in_worker or min(processes or cores(), cores()) == 1 or len(items) < 2:
         return [f(x) for x in items]
     with workers():

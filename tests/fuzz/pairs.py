@@ -21,6 +21,11 @@ that their nearest points could lie anywhere along them. Elsewhere n changes by 
 1e-12 at d = 1e-4 L: normals of pairs that are farther apart are asked for to 1e-10 (`normal`). Of
 closer ones the shortest way d n is asked for instead (`way`), whose bound is √(2δd): 1e-10 at
 d = 1e-4 L. Below 2e-10 L the separation is by features, and the normal one of theirs.
+
+As last run, 10⁶ pairs of each family: gaps err by 1e-14 where they were computed exactly, bounds
+prove all others to 3e-11, normals err by 4e-13 and ways by 1.5e-11. Swapping both bodies changes
+gaps by up to 7.7e-11, in one pair 2e-9 L apart: the differences of corners are themselves rounded,
+which tilts so short a way by 1e-8 and so hides which of two far corners is nearer.
 """
 
 from __future__ import annotations
@@ -167,7 +172,7 @@ def trial(family: tuple[int, bool, bool], n: int, seed: int, exactly: int) -> Er
     rows = np.minimum(np.arange(count.max()), count[:, None] - 1) + stand.corner_start[:-1, None]
     corner = stand.corner[rows]
     rows = np.arange(faces.max()) % np.maximum(faces[:, None], 1) + stand.face_start[:-1, None]
-    face = stand.normal[np.minimum(rows, len(stand.normal) - 1)]
+    face = stand.normal[np.minimum(rows, len(stand.normal) - 1), :3]
     away = np.zeros((n, 3))
     away[:, :dim] = x[1::2] - x[::2]
     extent = bound + np.linalg.norm(away, axis=1) + 1e-9

@@ -36,6 +36,7 @@ from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, Until, make_stoppi
 from hardgrain.point.tiles import make_tiles
 from hardgrain.point.turning import make_turning
 from hardgrain.point.wall_motion import make_wall_motion
+from hardgrain.point.widths import WIDTHS
 
 KINDS = {
     "lean 2D": make_lean_2d,
@@ -279,10 +280,8 @@ class Backend:
             r, turning, ghosts = levers(given.rows, given.motion)
             ghost = turning[given.rows.second[order]]
             second[ghost] = nb + np.arange(ghosts, dtype=np.uint32)
-        kind, columns, body = {
-            "lean 2D": (Lean2D, 9, 5), "lean 3D": (Lean3D, 12, 8),
-            "full 2D": (Full2D, 24, 6), "full 3D": (Full3D, 40, 16),
-        }[name]  # fmt: skip
+        kind = {"lean 2D": Lean2D, "lean 3D": Lean3D, "full 2D": Full2D, "full 3D": Full3D}[name]
+        columns, body, _ = WIDTHS[kind]
         # zeros, as on the CPU: one column of a full row in 3D is there to fill a line of memory
         c, b = np.zeros((m, columns)), np.zeros((nb + ghosts, body))
         p: Any = kind(first.astype(np.uint32), second, c, b, *([r] if lean else []))

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.parallel import as_worker, pmap, shared_out
 from hardgrain.study.collect import collect, rows, write_table
 from hardgrain.study.folder import Folder
 from hardgrain.study.plot import draw_study, read_table
@@ -288,7 +289,10 @@ def test_a_study_may_grow_but_not_change(tmp_path: Path) -> None:
     path = tmp_path / "study"
     first = Folder.begin(path, plan(seeds=2), Path())
     key, *_ = first.points
+    first.of(key).mkdir()
+    (first.of(key) / ".1f.part.json").touch()  # as a worker leaves that was killed
     work(first, first.points[key])
+    assert {p.name for p in first.of(key).iterdir()} == {"run.h5", "scenario.toml", "summary.json"}
     assert Folder.begin(path, plan(seeds=2, title="another name"), Path()).status().done == 1
     more = Folder.begin(path, plan(seeds=3), Path())
     assert (more.status().points, more.status().done, len(more.to_do())) == (9, 1, 8)
@@ -439,6 +443,24 @@ def test_drawn_points_lie_along_one_axis(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------- for schedulers
+def nested(x: int) -> list[int]:
+    """Asks for others in turn, which a worker does not get."""
+    return pmap(abs, [x, -x])
+
+
+def test_what_is_mapped_may_be_shared_out_to_others() -> None:
+    asked = []
+
+    def by(f: Any, items: list[int]) -> list[Any]:
+        asked.append(len(items))
+        return [as_worker(f, item) for item in items]
+
+    with shared_out(by):
+        assert pmap(nested, [1, 2, 3]) == [[1, 1], [2, 2], [3, 3]]
+        assert pmap(abs, [-4, -5], processes=1) == [4, 5]
+    assert asked == [3]
+
+
 def test_shares_are_all_points_once(finished: Folder) -> None:
     shares = [share_of(finished, f"{k}/4") for k in range(4)]
     assert sorted(key for share in shares for key in share) == sorted(finished.points)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,13 @@ def reproduce(
             metavar="FOLDER", help="Keep claims and pictures of a full run as a page, FOLDER/PAPER."
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of a Dask scheduler run it, such as tcp://host:8786, or local.",
+        ),
+    ] = None,
     show: Annotated[
         bool, typer.Option("--list", help="List the papers, or the experiments of one.")
     ] = False,
@@ -52,6 +60,7 @@ def reproduce(
       hardgrain reproduce unger2002 --list
       hardgrain reproduce unger2002 --only fig4 --only pulse -o my-folder
       hardgrain reproduce unger2002 --record docs/reproductions
+      hardgrain reproduce unger2002 --dask tcp://10.0.0.1:8786
     """
     from hardgrain.papers import PAPERS
 
@@ -76,7 +85,8 @@ def reproduce(
     folder = output or Path("results") / paper
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # handled like Ctrl-C
     try:
-        claims = run(paper, folder, quick=quick, only=only, tell=_tell)
+        with _shared_out(dask):
+            claims = run(paper, folder, quick=quick, only=only, tell=_tell)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; what is done is in {folder / 'index.html'}", err=True)
         raise typer.Exit(130) from None
@@ -91,6 +101,15 @@ def reproduce(
     if surprises := [c.surprise for c in claims if c.surprise]:
         print("\nnot as expected:", *surprises, sep="\n  ")
         raise typer.Exit(1)
+
+
+def _shared_out(dask: str | None) -> AbstractContextManager[None]:
+    """Runs by the processes of this machine, or by a cluster."""
+    if dask is None:
+        return nullcontext()
+    from hardgrain.study.dask import pmap_on_dask
+
+    return pmap_on_dask(dask)
 
 
 def _tell(line: str) -> None:

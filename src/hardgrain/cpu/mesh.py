@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.geometry import make_min_image
 from hardgrain.core.wall_kinds import MESH
-from hardgrain.cpu.placing import room_for
+from hardgrain.cpu.placing import height_of, room_for
 from hardgrain.cpu.point_rows import PointRows, longer, rows_for, write
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.manifold import make_manifold
@@ -200,6 +200,8 @@ def place_triangle(bodies, frame, j, t):
     x, y, z = to_space(frame, meshes.normal[t], False)
     placed.normal[f, 0], placed.normal[f, 1], placed.normal[f, 2] = x, y, z
     placed.normal[f + 1, 0], placed.normal[f + 1, 1], placed.normal[f + 1, 2] = -x, -y, -z
+    placed.normal[f, 3] = height_of(placed.normal, f, placed.corner, c)
+    placed.normal[f + 1, 3] = -placed.normal[f, 3]
     placed.bound[j] = math.sqrt(bound)
 
 

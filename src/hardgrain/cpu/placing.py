@@ -175,6 +175,12 @@ def turn(axes, size, vectors, k, to, row):
     to[row, 2] = c * x + f * y + i * z
 
 
+@scalar
+def height_of(normal, f, corner, c):
+    """How far a corner is along the normal of a face."""
+    return normal[f, 0] * corner[c, 0] + normal[f, 1] * corner[c, 1] + normal[f, 2] * corner[c, 2]
+
+
 # The core of a wall is given by its corners about the middle of their box. A cylinder's axis is as
 # long as the largest grain on either side of the point beside the grain, which is found anew for
 # each grain: there no grain can reach its ends.
@@ -210,6 +216,8 @@ def place_wall(walls, w, at, body, longest):
     r = 1.0 / math.sqrt(x * x + y * y + z * z)
     normal[f, 0], normal[f, 1], normal[f, 2] = x * r, y * r, z * r
     normal[f + 1, 0], normal[f + 1, 1], normal[f + 1, 2] = -x * r, -y * r, -z * r
+    normal[f, 3] = height_of(normal, f, corner, c)
+    normal[f + 1, 3] = -normal[f, 3]
     bound = 0.0
     for k in range(c, c + corners):
         bound = max(bound, math.sqrt(corner[k, 0] ** 2 + corner[k, 1] ** 2 + corner[k, 2] ** 2))
@@ -225,7 +233,7 @@ def placed(solids, orientation, walls):
     shape, corner_start, face_start = rows_of(solids, walls)
     n, bodies = solids.shape.size, shape.size
     size, bound = np.ones(bodies), np.zeros(bodies)
-    corner, normal = np.zeros((corner_start[-1], 3)), np.zeros((face_start[-1], 3))
+    corner, normal = np.zeros((corner_start[-1], 3)), np.zeros((face_start[-1], 4))
     centre = np.zeros((bodies - n, 3))
     longest = 0.0
     for i in range(n):
@@ -237,9 +245,11 @@ def placed(solids, orientation, walls):
         shift = solids.corner_start[p] - corner_start[i]
         for c in range(corner_start[i], corner_start[i + 1]):
             turn(axes, size[i], solids.corner, c + shift, corner, c)
-        shift = solids.face_start[p] - face_start[i]
+        to_corner, shift = -shift, solids.face_start[p] - face_start[i]
         for f in range(face_start[i], face_start[i + 1]):
             turn(axes, 1.0, solids.face_normal, f + shift, normal, f)
+            c = solids.rim[solids.rim_start[f + shift]] + to_corner
+            normal[f, 3] = height_of(normal, f, corner, c)
     for i in range(n, bodies):
         if shape[i] >= 0 and walls.kind[i - n] != MESH:
             at, body = (corner_start[i], face_start[i]), (corner, normal, centre)

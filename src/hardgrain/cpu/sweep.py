@@ -16,9 +16,10 @@ from hardgrain.point.residual import NOTHING, make_residual, make_speed
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, make_stopping
 
 BLOCK = 4096  # contacts per partial sum: fixed, so that sums do not depend on the threads
-LINE = 64  # bytes that memory gives at a time; the rows that matter span two at most
+LINE = 64  # bytes that memory gives at a time
+WIDE = 32  # columns of a contact beyond which it has three lines that matter, and its bodies two
 AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
-BIG = 20_000  # contacts beyond which the rows outgrow the cache and asking ahead pays
+BIG = 240_000  # numbers in rows beyond which they outgrow the cache and asking ahead pays
 SMALL = BLOCK  # contacts below which waking other threads costs more than they give; same bits
 
 _residual = make_residual(scalar, ANY)
@@ -62,18 +63,23 @@ def sweep_ahead(p, order):
             k = order[s + 2 * AHEAD]
             prefetch(p.c, k, 0)
             prefetch(p.c, k, LINE)
+            if p.c.shape[1] > WIDE:
+                prefetch(p.c, k, 2 * LINE)
             prefetch(p.first, k, 0)
             prefetch(p.second, k, 0)
             k = order[s + AHEAD]
             prefetch(p.b, p.first[k], 0)
             prefetch(p.b, p.second[k], 0)
+            if p.c.shape[1] > WIDE:
+                prefetch(p.b, p.first[k], LINE)
+                prefetch(p.b, p.second[k], LINE)
         relax_contact(p, order[s])
 
 
 @scalar
 def sweep_once(p, order):
     """One sweep over all contacts in the given order."""
-    if order.size > BIG:
+    if order.size * p.c.shape[1] > BIG:
         sweep_ahead(p, order)
     else:
         for s in range(order.size):

@@ -16,7 +16,12 @@ left for α:
 When sticking fails, h(0) > κ; h(∞) = 0 < κ: a root exists, for any µ and W. In 2D it is linear:
 P_t keeps the sign of b and P_n = −U_n/(W_nn + s µ W_nt). In 3D, in the eigenframe of S, it is the
 secular equation of trust-region methods: 1/h is nearly linear in α, so Newton's method on 1/h,
-fenced in by bisection, reaches rounding in a few iterations.
+fenced in by bisection, reaches rounding in a few iterations; a step of the share 10⁻⁹ leaves an
+error of about its square. With p' = −(S + α 1)⁻¹ p the angle of p and p' has a cosine of
+2 √(λ₁ λ₂)/(λ₁ + λ₂) at least, up to its sign. If µ |W_nt|/W_nn is below it, h falls with α and
+there is one root. The search then begins with the α that a number in the place of S would give,
+the mean of its eigenvalues over the direction of b, which is the root where α is large; else with
+α = 0.
 
 W may be singular: two bodies that are locked or driven along x and do not turn can be moved apart
 along y alone, W = w wᵀ and S = 0. Then P and P + λ (W_tt, −W_nt) move them alike. Where the cone of
@@ -133,24 +138,30 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
     ) -> float:
         """The root α ≥ 0 of h(α) = κ in the eigenframe of S (eigenvalues l1, l2 > 0)."""
         low = 0.0
-        b = math.sqrt(c1 * c1 + c2 * c2)
-        high = (1.0 + ratio * math.sqrt(g1 * g1 + g2 * g2)) * b / kappa
-        alpha = 0.0
+        i_k, bb, pull = 1.0 / kappa, c1 * c1 + c2 * c2, ratio * math.sqrt(g1 * g1 + g2 * g2)
+        b = math.sqrt(bb)
+        alpha, high = 0.0, (1.0 + pull) * b * i_k
+        if (pull * (l1 + l2)) ** 2 < 4.0 * l1 * l2:
+            far = (b + ratio * (g1 * c1 + g2 * c2) / b) * i_k - (c1 * c1 * l1 + c2 * c2 * l2) / bb
+            alpha = far if 0.0 < far < high else 0.0
         for _ in range(100):
-            p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
+            i1, i2 = 1.0 / (l1 + alpha), 1.0 / (l2 + alpha)
+            p1, p2 = c1 * i1, c2 * i2
             length = math.sqrt(p1 * p1 + p2 * p2) + 1e-300  # squares may underflow
             h = length + ratio * (g1 * p1 + g2 * p2)
             if h > kappa:
                 low = alpha
             else:
                 high = alpha
-            d1, d2 = -p1 / (l1 + alpha), -p2 / (l2 + alpha)
+            d1, d2 = -p1 * i1, -p2 * i2
             dh = (p1 * d1 + p2 * d2) / length + ratio * (g1 * d1 + g2 * d2)
             # Newton on 1/h − 1/κ: α − h (h/κ − 1) / h'
-            new = alpha - h * (h / kappa - 1.0) / dh if dh < 0.0 and h > 0.0 else -1.0
+            new = alpha - h * (h * i_k - 1.0) / dh if dh < 0.0 and h > 0.0 else -1.0
+            if low <= new <= high and abs(new - alpha) <= 1e-9 * (alpha + l2):
+                return new
             if not (low < new < high):
                 new = 0.5 * (low + high)
-            if abs(new - alpha) <= 4e-16 * (alpha + l2) or high - low <= 4e-16 * high:
+            if high - low <= 4e-16 * high:
                 return new
             alpha = new
         return alpha
@@ -176,6 +187,32 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
             if half < 0.0:
                 x, y = abs(y), math.copysign(x, s_12)
         return x, y, mean + root, mean - root, floor
+
+    @jit
+    def slid_3d(
+        push: float,
+        c: tuple[float, float],
+        g: tuple[float, float],
+        s: tuple[float, float],
+        i_nn: float,
+        mu: float,
+    ) -> Vector:
+        """The impulse of a contact that slides, in the eigenframe of S.
+
+        push: U_n/W_nn, at most zero; c: b; g: W_nt; s: the eigenvalues of S; i_nn: 1/W_nn.
+        """
+        (c1, c2), (g1, g2), (l1, l2) = c, g, s
+        kappa = -mu * push
+        if kappa <= 0.0:  # frictionless, or no push at all
+            p1, p2 = 0.0, 0.0
+        elif l1 == l2:  # P_t lies along b whatever α: as in 2D
+            b = math.sqrt(c1 * c1 + c2 * c2)
+            share = kappa / (b + mu * i_nn * (g1 * c1 + g2 * c2))
+            p1, p2 = share * c1, share * c2
+        else:
+            alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu * i_nn, kappa)
+            p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
+        return -(push + (g1 * p1 + g2 * p2) * i_nn), p1, p2
 
     @jit
     def decoupled_3d(
@@ -212,17 +249,7 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
                 p1, p2 = (side * p_n * g1 / g, side * p_n * g2 / g) if g > 0.0 else (0.0, 0.0)
                 return p_n - cohesion, p1, p2
         if p_n < 0.0 or p1 * p1 + p2 * p2 > mu_s * mu_s * p_n * p_n:
-            kappa = -mu_d * push
-            if kappa <= 0.0:  # frictionless, or no push at all
-                p1, p2 = 0.0, 0.0
-            elif l1 == l2:  # P_t lies along b whatever α: as in 2D
-                b = math.sqrt(c1 * c1 + c2 * c2)
-                share = kappa / (b + mu_d * i_nn * (g1 * c1 + g2 * c2))
-                p1, p2 = share * c1, share * c2
-            else:
-                alpha = slip_rate(c1, c2, g1, g2, l1, l2, mu_d * i_nn, kappa)
-                p1, p2 = c1 / (l1 + alpha), c2 / (l2 + alpha)
-            p_n = -(push + (g1 * p1 + g2 * p2) * i_nn)
+            p_n, p1, p2 = slid_3d(push, (c1, c2), (g1, g2), (l1, l2), i_nn, mu_d)
         return p_n - cohesion, p1, p2
 
     @jit
@@ -244,6 +271,5 @@ def make_coupled(jit: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         coupled_2d=coupled_2d, coupled_3d=coupled_3d, decoupled_2d=decoupled_2d,
-        decoupled_3d=decoupled_3d, inverses=inverses,
-        eigenframe=eigenframe,
+        decoupled_3d=decoupled_3d, slid_3d=slid_3d, inverses=inverses, eigenframe=eigenframe,
     )  # fmt: skip

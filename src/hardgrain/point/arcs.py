@@ -17,6 +17,9 @@ from hardgrain.point.frame import make_frame
 # Cosine of the angle of two normals above which their arc is nearly half a circle, so that rounding
 # decides where it runs.
 OPPOSITE = -0.999999
+# Squared sine of the angle of two edges above which their separation is known to `BETTER` without
+# any care. With less, rounding would decide which pairs are left out; with more, fewer are.
+APART = 1e-4
 
 
 @cache
@@ -56,4 +59,26 @@ def make_arcs(jit: Callable[..., Any]) -> SimpleNamespace:
         t = n[j, 0] * qx + n[j, 1] * qy + n[j, 2] * qz
         return 1 if s * t < 0.0 and c * t > 0.0 else 0
 
-    return SimpleNamespace(arc_of=arc_of, arcs_cross=arcs_cross)
+    # With N = e × f the separation is N·r/|N|, no better than `best` if N·r < (best − tie) |N|,
+    # rounding included, unless the edges are nearly parallel. So most pairs need no unit vector.
+    @jit
+    def worse(e, f, r, out, best, tie):
+        """Whether two edges that span a face of the difference clearly separate less than ``best``.
+
+        e, f: along the edges; r: from a point of the first to one of the second; out: a direction
+        along which the normal of their face points.
+        """
+        x, y, z = cross(e[0], e[1], e[2], f[0], f[1], f[2])
+        square = x * x + y * y + z * z
+        ee, ff = e[0] ** 2 + e[1] ** 2 + e[2] ** 2, f[0] ** 2 + f[1] ** 2 + f[2] ** 2
+        if square < APART * ee * ff:
+            return False
+        s = x * r[0] + y * r[1] + z * r[2]
+        if x * out[0] + y * out[1] + z * out[2] < 0.0:
+            s = -s
+        least = best - tie
+        if least >= 0.0:
+            return s < 0.0 or s * s < least * least * square
+        return s < 0.0 and s * s > least * least * square
+
+    return SimpleNamespace(arc_of=arc_of, arcs_cross=arcs_cross, worse=worse)

@@ -57,7 +57,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the search for the normal with ``jit``."""
     cross, tangent = make_frame(jit).cross, make_frame(jit).tangent
     highest, arcs = make_distance(jit).highest, make_arcs(jit)
-    arc_of, arcs_cross, faces = arcs.arc_of, arcs.arcs_cross, make_faces(jit)
+    arc_of, arcs_cross, worse = arcs.arc_of, arcs.arcs_cross, arcs.worse
+    faces = make_faces(jit)
 
     @jit
     def separation(cores, x, y, z):
@@ -83,8 +84,14 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def facing(cores, part, x, y, z):
         """Like `flattest`, among the faces that reach as far along (x, y, z) as the part does."""
+        best, most = flattest(cores.normal, part.face, part.face_end, x, y, z)
+        return at_the_top(cores, part, (best, most), x, y, z)
+
+    @jit
+    def at_the_top(cores, part, found, x, y, z):
+        """The same, given what `flattest` found."""
         c, n, rim, start = cores.corner, cores.normal, cores.outline.rim, cores.outline.rim_start
-        best, most = flattest(n, part.face, part.face_end, x, y, z)
+        best, most = found
         if best < 0:
             return best, most
         i = highest(c, part.corner, part.corner_end, x, y, z)
@@ -250,8 +257,10 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                 continue
             ex, ey, ez, p = edge_of(cores, a, e)
             one, px, py, pz = arc_of(cores, a, e), 0.0, 0.0, 0.0
+            mid = (0.0, 0.0, 0.0)
             if one[0] >= 0:
                 k, l = one
+                mid = (n[k, 0] + n[l, 0], n[k, 1] + n[l, 1], n[k, 2] + n[l, 2])
                 px, py, pz = cross(n[l, 0], n[l, 1], n[l, 2], n[k, 0], n[k, 1], n[k, 2])
             for g in range(count):
                 crosses = arcs_cross(cores, one, (near[g, 1], near[g, 2]), px, py, pz)
@@ -259,16 +268,17 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
                     continue
                 f = near[g, 0]
                 fx, fy, fz, q = edge_of(cores, b, f)
+                rx, ry, rz = c[q, 0] + dx - c[p, 0], c[q, 1] + dy - c[p, 1], c[q, 2] + dz - c[p, 2]
+                if crosses == 1 and worse((ex, ey, ez), (fx, fy, fz), (rx, ry, rz), mid, best, tie):
+                    continue
                 x, y, z, sine = across(ex, ey, ez, fx, fy, fz)
                 if sine <= PARALLEL:
                     continue
                 if crosses == 1 and sine > SLANT:
-                    k, l = one
-                    u, v, w = n[k, 0] + n[l, 0], n[k, 1] + n[l, 1], n[k, 2] + n[l, 2]
+                    u, v, w = mid
                     if x * u + y * v + z * w < 0.0:
                         x, y, z = -x, -y, -z
-                    s = x * (c[q, 0] + dx - c[p, 0]) + y * (c[q, 1] + dy - c[p, 1])
-                    s += z * (c[q, 2] + dz - c[p, 2])
+                    s = x * rx + y * ry + z * rz
                 else:
                     u, v, w, s = x, y, z, -math.inf
                     for _ in range(2):
@@ -370,7 +380,8 @@ def make_axes(jit: Callable[..., Any]) -> SimpleNamespace:
         return 1.0, 0.0, 0.0
 
     return SimpleNamespace(
-        separation=separation, flattest=flattest, facing=facing, made_exact=made_exact,
-        face_axis=faces.face_axis, above_face=faces.above_face, edge_axis=edge_axis,
+        separation=separation, flattest=flattest, facing=facing, at_the_top=at_the_top,
+        made_exact=made_exact, face_axis=faces.face_axis, above_face=faces.above_face,
+        edge_axis=edge_axis,
         any_normal=any_normal, nearest_of_lines=nearest_of_lines, edge_of=edge_of, proved=proved,
     )  # fmt: skip

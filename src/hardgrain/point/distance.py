@@ -79,8 +79,9 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
     # In a sliver s and t are wrong by 1e-16/sine besides. The same formula with the point in the
     # place of p is what must be added.
     @jit
-    def shares(px, py, pz, ex, ey, ez, fx, fy, fz, nx, ny, nz, nn):
+    def shares(p, e, f, n, nn):
         """s and t above."""
+        (px, py, pz), (ex, ey, ez), (fx, fy, fz), (nx, ny, nz) = p, e, f, n
         gx, gy, gz = cross(fx, fy, fz, px, py, pz)
         hx, hy, hz = cross(px, py, pz, ex, ey, ez)
         return (gx * nx + gy * ny + gz * nz) / nn, (hx * nx + hy * ny + hz * nz) / nn
@@ -116,13 +117,14 @@ def make_distance(jit: Callable[..., Any]) -> SimpleNamespace:
                 nn = nx * nx + ny * ny + nz * nz
                 ff = fx * fx + fy * fy + fz * fz
                 if nn > FLAT * FLAT * ee * ff:
-                    u, r = shares(px, py, pz, ex, ey, ez, fx, fy, fz, nx, ny, nz, nn)
+                    e, f, n = (ex, ey, ez), (fx, fy, fz), (nx, ny, nz)
+                    u, r = shares((px, py, pz), e, f, n, nn)
                     if u > 0.0 and r > 0.0 and u + r < 1.0:
                         qx, qy = px + u * ex + r * fx, py + u * ey + r * fy
                         qz = pz + u * ez + r * fz
                         d = qx * qx + qy * qy + qz * qz
                         if d < CLOSE * pp or nn < CLOSE * ee * ff:
-                            du, dr = shares(qx, qy, qz, ex, ey, ez, fx, fy, fz, nx, ny, nz, nn)
+                            du, dr = shares((qx, qy, qz), e, f, n, nn)
                             u, qx, qy = u + du, qx + du * ex + dr * fx, qy + du * ey + dr * fy
                             r, qz = r + dr, qz + du * ez + dr * fz
                             d = qx * qx + qy * qy + qz * qz

@@ -67,28 +67,29 @@ def make_faces(jit: Callable[..., Any]) -> SimpleNamespace:
             s = along / length + length
             if s >= limit:  # rounding may say otherwise than the squares
                 return s, dx / length, dy / length, dz / length, 0, -1
+        px, py, pz = c[near, 0] + dx, c[near, 1] + dy, c[near, 2] + dz
         for f in range(a.face, a.face_end):
-            x, y, z = n[f, 0], n[f, 1], n[f, 2]
-            i = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner
-            low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z - (dx * x + dy * y + dz * z)
-            if c[near, 0] * x + c[near, 1] * y + c[near, 2] * z - low <= best + tie:
+            x, y, z, low = n[f, 0], n[f, 1], n[f, 2], n[f, 3]
+            if px * x + py * y + pz * z - low <= best + tie:
                 continue
             j = highest(c, b.corner, b.corner_end, -x, -y, -z)
-            s = c[j, 0] * x + c[j, 1] * y + c[j, 2] * z - low
+            s = c[j, 0] * x + c[j, 1] * y + c[j, 2] * z - (low - (dx * x + dy * y + dz * z))
             if s > best + tie:
-                best, bx, by, bz, whose, face, near, own = s, x, y, z, 1, f, j, i
+                best, bx, by, bz, whose, face = s, x, y, z, 1, f
+                px, py, pz = c[j, 0] + dx, c[j, 1] + dy, c[j, 2] + dz
+                own = cores.outline.rim[cores.outline.rim_start[f - a.to_face]] + a.to_corner
                 if best >= limit:
                     return best, bx, by, bz, whose, face
+        px, py, pz = c[own, 0] - dx, c[own, 1] - dy, c[own, 2] - dz
         for f in range(b.face, b.face_end):
-            x, y, z = -n[f, 0], -n[f, 1], -n[f, 2]
-            i = cores.outline.rim[cores.outline.rim_start[f - b.to_face]] + b.to_corner
-            low = c[i, 0] * x + c[i, 1] * y + c[i, 2] * z + (dx * x + dy * y + dz * z)
-            if low - (c[own, 0] * x + c[own, 1] * y + c[own, 2] * z) <= best + tie:
+            x, y, z, low = n[f, 0], n[f, 1], n[f, 2], n[f, 3]
+            if px * x + py * y + pz * z - low <= best + tie:
                 continue
-            j = highest(c, a.corner, a.corner_end, x, y, z)
-            s = low - (c[j, 0] * x + c[j, 1] * y + c[j, 2] * z)
+            j = highest(c, a.corner, a.corner_end, -x, -y, -z)
+            s = c[j, 0] * x + c[j, 1] * y + c[j, 2] * z - (low + (dx * x + dy * y + dz * z))
             if s > best + tie:
-                best, bx, by, bz, whose, face, own = s, x, y, z, 2, f, j
+                best, bx, by, bz, whose, face = s, -x, -y, -z, 2, f
+                px, py, pz = c[j, 0] - dx, c[j, 1] - dy, c[j, 2] - dz
                 if best >= limit:
                     return best, bx, by, bz, whose, face
         return best, bx, by, bz, whose, face

@@ -1,17 +1,19 @@
 """Contacts with a full effective-mass matrix and every law, in 2D: locked axes, rolling, ….
 
-A contact lives in its own frame, the normal n and the tangents (t in 2D, t and s = n × t in 3D).
-For each body and direction e the row holds the lever l × e, so that the contact velocity is
-e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i and an impulse along e turns the body by I⁻¹ (l × e).
-W = H^T M⁻¹ H (eq. 15) follows from the same levers.
+As in `full_3d` most contacts are updated from P* = P − K (V + b n), the impulse with which they
+would stick, with K = W⁻¹: open if (W n)·P* < 0, sticking if P* lies in the cone of friction. Else
+they slide with P = P_n (n ± µ t), the sign being that of P*_t, and V_n = 0 asks for
 
-The biases shift the velocity on which the law acts: the gap speed and the rebounds. Rolling and
-torsion impulses follow the fresh normal impulse, with the largest inverse inertia as their scale:
-the fixed point does not depend on it.
+    P_n = (W n)·P* / (W_nn ± µ W_nt).
+
+The other contacts have their impulses in the frame of n and t = ẑ × n for an update (`any_force`).
+The bias b is the gap speed and the rebound. Rolling impulses follow the fresh normal impulse, with
+the inverse inertia as their scale: the fixed point does not depend on it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
@@ -22,6 +24,7 @@ import numpy as np
 from hardgrain.law.contact import make_contact
 from hardgrain.law.coupled import make_coupled
 from hardgrain.law.rolling import make_rolling
+from hardgrain.point.row_3d import ANY, PLAIN, RESISTED
 
 
 class Full2D(NamedTuple):
@@ -29,15 +32,25 @@ class Full2D(NamedTuple):
 
     first: np.ndarray  # (m,) uint32
     second: np.ndarray  # (m,) uint32
-    c: np.ndarray  # (m, 24): see the columns below, and one to fill three lines
+    c: np.ndarray  # (m, 32): see the columns below, and some to fill four lines
     b: np.ndarray  # (bodies, 6): v_x v_y ω  1/m_x 1/m_y 1/I
 
 
-# columns: normal, impulses, levers of first and second along n and t, W, biases, laws, and last
-# what `law.coupled.inverses` says of W
-NX, NY, PN, PT, LR, A1N, A1T, A2N, A2T = range(9)
-WNN, WNT, WTT, BN, BT, MUS, MUD, COH, ROLL, ARM, MR = range(9, 20)
-INN, INS, LOCK = range(20, 23)
+# Columns. Vectors and K are those in space. What most updates read comes first, in two cache lines.
+P, N = 0, 2  # impulse and normal
+ARM1, ARM2 = 4, 6  # from both bodies to the contact
+K = 8  # xx yy xy
+WN = 11  # W n
+B = 13  # bias along n
+MUS = 14
+KIND = 15  # what the law asks of an update
+MUD = 16
+LR, ROLL, MR = 17, 18, 19  # torque impulse; its limit and scale
+LEVER = 20  # of rolling, for the residual alone
+COH = 21
+BT = 22  # bias along t
+WNN, WNT, WTT = 23, 24, 25
+INN, INS, LOCK = 26, 27, 28  # what `law.coupled.inverses` says of W
 
 
 @cache
@@ -53,74 +66,143 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     cohesion, resistance, resist = law_of.cohesion, law_of.resistance, make_rolling(jit).resist
 
     @jit
-    def contact_velocity(p, k, dx, dy, wi, wj):
-        """Normal and tangential part, given v_j − v_i and the spins."""
-        nx, ny = p.c[k, NX], p.c[k, NY]
-        u_n = nx * dx + ny * dy + p.c[k, A2N] * wj - p.c[k, A1N] * wi
-        u_t = nx * dy - ny * dx + p.c[k, A2T] * wj - p.c[k, A1T] * wi
-        return u_n, u_t
+    def velocity(p, k):
+        """The contact velocity, a vector in space."""
+        i, j = p.first[k], p.second[k]
+        wi, wj = p.b[i, 2], p.b[j, 2]
+        return (
+            (p.b[j, 0] - wj * p.c[k, ARM2 + 1]) - (p.b[i, 0] - wi * p.c[k, ARM1 + 1]),
+            (p.b[j, 1] + wj * p.c[k, ARM2]) - (p.b[i, 1] + wi * p.c[k, ARM1]),
+        )
 
     @jit
-    def velocity(p, k):
-        """Velocity of contact k as its bodies move now."""
-        i, j = p.first[k], p.second[k]
-        dx, dy = p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1]
-        return contact_velocity(p, k, dx, dy, p.b[i, 2], p.b[j, 2])
+    def velocity_before(p, k, motion):
+        """The contact velocity that it had at the start of the step."""
+        i, j, v = p.first[k], p.second[k], motion.velocity_before
+        wi, wj = motion.spin_before[i, 0], motion.spin_before[j, 0]
+        return (
+            (v[j, 0] - wj * p.c[k, ARM2 + 1]) - (v[i, 0] - wi * p.c[k, ARM1 + 1]),
+            (v[j, 1] + wj * p.c[k, ARM2]) - (v[i, 1] + wi * p.c[k, ARM1]),
+        )
+
+    @jit
+    def in_frame(p, k, x, y):
+        """Components of a vector along n and t."""
+        return p.c[k, N] * x + p.c[k, N + 1] * y, p.c[k, N] * y - p.c[k, N + 1] * x
+
+    @jit
+    def in_space(p, k, n, t):
+        """The vector with given components along n and t."""
+        return p.c[k, N] * n - p.c[k, N + 1] * t, p.c[k, N + 1] * n + p.c[k, N] * t
+
+    @jit
+    def dry(p, k):
+        """The impulse that dry friction would have now, a vector in space."""
+        u, v = velocity(p, k)
+        u, v = u + p.c[k, B] * p.c[k, N], v + p.c[k, B] * p.c[k, N + 1]
+        x = p.c[k, P] - (p.c[k, K] * u + p.c[k, K + 2] * v)
+        y = p.c[k, P + 1] - (p.c[k, K + 2] * u + p.c[k, K + 1] * v)
+        pull = p.c[k, WN] * x + p.c[k, WN + 1] * y
+        if pull < 0.0:
+            return 0.0, 0.0
+        p_n, p_t = in_frame(p, k, x, y)
+        if abs(p_t) <= p.c[k, MUS] * p_n:
+            return x, y
+        side = math.copysign(p.c[k, MUD], p_t)
+        p_n = pull / (p.c[k, WNN] + side * p.c[k, WNT])
+        return in_space(p, k, p_n, side * p_n)
+
+    @jit
+    def any_force(p, k):
+        """The impulse that any law would have now, a vector in space."""
+        q_n, q_t = in_frame(p, k, p.c[k, P], p.c[k, P + 1])
+        u, v = velocity(p, k)
+        u_n, u_t = in_frame(p, k, u, v)
+        w_nn, w_nt, w_tt = p.c[k, WNN], p.c[k, WNT], p.c[k, WTT]
+        u_n += p.c[k, B] - w_nn * q_n - w_nt * q_t
+        u_t += p.c[k, BT] - w_nt * q_n - w_tt * q_t
+        inverse, mu = (p.c[k, INN], p.c[k, INS], p.c[k, LOCK]), (p.c[k, MUS], p.c[k, MUD])
+        p_n, p_t = decoupled_2d((u_n, u_t), (w_nn, w_nt), inverse, mu, p.c[k, COH])
+        return in_space(p, k, p_n, p_t)
+
+    @jit
+    def resistance_to(p, k, p_n):
+        """The torque impulse that goes with a normal impulse."""
+        spin = p.b[p.second[k], 2] - p.b[p.first[k], 2]
+        return resist(p.c[k, LR], p.c[k, MR], spin, p.c[k, ROLL] * (p_n + p.c[k, COH]))
+
+    @jit
+    def force(p, k):
+        """The impulse that the law would have now, a vector in space."""
+        if p.c[k, KIND] != ANY:
+            return dry(p, k)
+        return any_force(p, k)
 
     @jit
     def wanted(p, k):
         """The impulse that the law would have now, padded to seven components."""
-        u_n, u_t = velocity(p, k)
-        w_nn, w_nt, w_tt = p.c[k, WNN], p.c[k, WNT], p.c[k, WTT]
-        q_n, q_t = p.c[k, PN], p.c[k, PT]
-        u_n += p.c[k, BN] - w_nn * q_n - w_nt * q_t
-        u_t += p.c[k, BT] - w_nt * q_n - w_tt * q_t
-        pull = p.c[k, COH]
-        inverse = p.c[k, INN], p.c[k, INS], p.c[k, LOCK]
-        mu = p.c[k, MUS], p.c[k, MUD]
-        p_n, p_t = decoupled_2d((u_n, u_t), (w_nn, w_nt), inverse, mu, pull)
-        spin = p.b[p.second[k], 2] - p.b[p.first[k], 2]
-        torque = resist(p.c[k, LR], p.c[k, MR], spin, p.c[k, ROLL] * (p_n + pull))
-        return p_n, p_t, torque, 0.0, 0.0, 0.0, 0.0
+        x, y = force(p, k)
+        p_n, p_t = in_frame(p, k, x, y)
+        return p_n, p_t, resistance_to(p, k, p_n), 0.0, 0.0, 0.0, 0.0
 
     @jit
     def present(p, k):
         """The impulse that contact k has, padded to seven components."""
-        return p.c[k, PN], p.c[k, PT], p.c[k, LR], 0.0, 0.0, 0.0, 0.0
+        p_n, p_t = in_frame(p, k, p.c[k, P], p.c[k, P + 1])
+        return p_n, p_t, p.c[k, LR], 0.0, 0.0, 0.0, 0.0
+
+    # All is read before anything is written: a compiler cannot know that these are different rows.
+    @jit
+    def apply(p, k, x, y, turn):
+        """Give an impulse, a vector in space, and a torque impulse to the bodies of contact k."""
+        i, j = p.first[k], p.second[k]
+        a = p.c[k, ARM1] * y - p.c[k, ARM1 + 1] * x + turn
+        b = p.c[k, ARM2] * y - p.c[k, ARM2 + 1] * x + turn
+        u, v, w = p.b[i, 0] - p.b[i, 3] * x, p.b[i, 1] - p.b[i, 4] * y, p.b[i, 2] - p.b[i, 5] * a
+        x, y, a = p.b[j, 0] + p.b[j, 3] * x, p.b[j, 1] + p.b[j, 4] * y, p.b[j, 2] + p.b[j, 5] * b
+        p.b[i, 0], p.b[i, 1], p.b[i, 2] = u, v, w
+        p.b[j, 0], p.b[j, 1], p.b[j, 2] = x, y, a
 
     @jit
-    def apply(p, k, d_n, d_t, d_r):
-        """Give an impulse and a torque impulse to the two bodies of contact k."""
-        i, j = p.first[k], p.second[k]
-        nx, ny = p.c[k, NX], p.c[k, NY]
-        px, py = d_n * nx - d_t * ny, d_n * ny + d_t * nx
-        p.b[i, 0] -= p.b[i, 3] * px
-        p.b[i, 1] -= p.b[i, 4] * py
-        p.b[i, 2] -= p.b[i, 5] * (p.c[k, A1N] * d_n + p.c[k, A1T] * d_t + d_r)
-        p.b[j, 0] += p.b[j, 3] * px
-        p.b[j, 1] += p.b[j, 4] * py
-        p.b[j, 2] += p.b[j, 5] * (p.c[k, A2N] * d_n + p.c[k, A2T] * d_t + d_r)
+    def give(p, k, x, y, turn):
+        """Give contact k an impulse and a torque impulse, and its bodies the difference."""
+        apply(p, k, x - p.c[k, P], y - p.c[k, P + 1], turn - p.c[k, LR])
+        p.c[k, P], p.c[k, P + 1], p.c[k, LR] = x, y, turn
 
     @jit
     def set_impulse(p, k, q):
         """Give contact k the impulse q, and its bodies the difference."""
-        d_n, d_t, d_r = q[0] - p.c[k, PN], q[1] - p.c[k, PT], q[2] - p.c[k, LR]
-        if d_n == 0.0 and d_t == 0.0 and d_r == 0.0:  # open, as before
-            return
-        p.c[k, PN], p.c[k, PT], p.c[k, LR] = q[0], q[1], q[2]
-        apply(p, k, d_n, d_t, d_r)
+        x, y = in_space(p, k, q[0], q[1])
+        give(p, k, x, y, q[2])
+
+    # That a contact has no impulse is known before its velocity is.
+    @jit
+    def stays_open(p, k):
+        """Whether contact k has no impulse and opens: then U = V + b n."""
+        if p.c[k, P] != 0.0 or p.c[k, P + 1] != 0.0:
+            return False
+        x, y = velocity(p, k)
+        return p.c[k, N] * x + p.c[k, N + 1] * y + p.c[k, B] > 0.0
 
     @jit
     def relax_contact(p, k):
         """One contact update: find the impulse its law asks for, and give it to the two bodies."""
-        set_impulse(p, k, wanted(p, k))
+        if p.c[k, KIND] == PLAIN:
+            if stays_open(p, k):
+                return
+            x, y = dry(p, k)
+            apply(p, k, x - p.c[k, P], y - p.c[k, P + 1], 0.0)
+            p.c[k, P], p.c[k, P + 1] = x, y
+        else:
+            x, y = force(p, k)
+            give(p, k, x, y, resistance_to(p, k, p.c[k, N] * x + p.c[k, N + 1] * y))
 
     @jit
     def speed_squared(p, k, q):
         """|W_αα q|²: square of the velocity that an impulse q gives to the contact."""
         a = p.c[k, WNN] * q[0] + p.c[k, WNT] * q[1]
         b = p.c[k, WNT] * q[0] + p.c[k, WTT] * q[1]
-        r = p.c[k, ARM] * q[2] / p.c[k, MR] if p.c[k, MR] > 0.0 else 0.0
+        r = p.c[k, LEVER] * q[2] / p.c[k, MR] if p.c[k, MR] > 0.0 else 0.0
         return a * a + b * b + r * r
 
     @jit
@@ -132,53 +214,59 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
         p.b[i, 5] = motion.inv_inertia[i, 0]
 
     @jit
-    def pack_levers(p, s, k, rows):
-        """Write the normal, the levers and W of row s, whose bodies are known."""
+    def pack_frame(p, s, k, rows):
+        """Write the normal, the arms, W and K of row s, whose bodies are known."""
         i, j = p.first[s], p.second[s]
         nx, ny = rows.normal[k, 0], rows.normal[k, 1]
-        p.c[s, NX], p.c[s, NY] = nx, ny
-        lx, ly = rows.arm_first[k, 0], rows.arm_first[k, 1]
-        p.c[s, A1N], p.c[s, A1T] = lx * ny - ly * nx, lx * nx + ly * ny
-        lx, ly = rows.arm_second[k, 0], rows.arm_second[k, 1]
-        p.c[s, A2N], p.c[s, A2T] = lx * ny - ly * nx, lx * nx + ly * ny
+        p.c[s, N], p.c[s, N + 1] = nx, ny
+        p.c[s, ARM1], p.c[s, ARM1 + 1] = rows.arm_first[k, 0], rows.arm_first[k, 1]
+        p.c[s, ARM2], p.c[s, ARM2 + 1] = rows.arm_second[k, 0], rows.arm_second[k, 1]
+        # l × n and l × t of both bodies, with which impulses turn them
+        l_t, l_n = in_frame(p, s, p.c[s, ARM1], p.c[s, ARM1 + 1])
+        r_t, r_n = in_frame(p, s, p.c[s, ARM2], p.c[s, ARM2 + 1])
         mx, my = p.b[i, 3] + p.b[j, 3], p.b[i, 4] + p.b[j, 4]
         ii, ij = p.b[i, 5], p.b[j, 5]
-        p.c[s, WNN] = mx * nx * nx + my * ny * ny
-        p.c[s, WNN] += ii * p.c[s, A1N] ** 2 + ij * p.c[s, A2N] ** 2
-        p.c[s, WNT] = (my - mx) * nx * ny
-        p.c[s, WNT] += ii * p.c[s, A1N] * p.c[s, A1T] + ij * p.c[s, A2N] * p.c[s, A2T]
-        p.c[s, WTT] = mx * ny * ny + my * nx * nx
-        p.c[s, WTT] += ii * p.c[s, A1T] ** 2 + ij * p.c[s, A2T] ** 2
-        p.c[s, INN], p.c[s, INS], p.c[s, LOCK] = inverses(p.c[s, WNN], p.c[s, WNT], p.c[s, WTT])
+        nn = mx * nx * nx + my * ny * ny + ii * l_n * l_n + ij * r_n * r_n
+        nt = (my - mx) * nx * ny - ii * l_n * l_t - ij * r_n * r_t
+        tt = mx * ny * ny + my * nx * nx + ii * l_t * l_t + ij * r_t * r_t
+        i_nn, i_s, locked = inverses(nn, nt, tt)
+        p.c[s, WNN], p.c[s, WNT], p.c[s, WTT] = nn, nt, tt
+        p.c[s, INN], p.c[s, INS], p.c[s, LOCK] = i_nn, i_s, locked
+        p.c[s, WN], p.c[s, WN + 1] = in_space(p, s, nn, nt)
+        # K = n nᵀ/W_nn + y yᵀ/S with y = t − n W_nt/W_nn
+        x, y = in_space(p, s, -nt * i_nn, 1.0)
+        p.c[s, K], p.c[s, K + 1] = i_nn * nx * nx + i_s * x * x, i_nn * ny * ny + i_s * y * y
+        p.c[s, K + 2] = i_nn * nx * ny + i_s * x * y
+        p.c[s, KIND] = PLAIN if i_nn > 0.0 and locked == 0.0 else ANY
 
     @jit
     def pack_contact(p, s, k, rows, motion, laws, dt, remove_overlaps):
         """Fill row s, whose bodies are known, from contact k."""
-        pack_levers(p, s, k, rows)
-        i, j = p.first[s], p.second[s]
-        free_n, _ = velocity(p, s)
-        dx = motion.velocity_before[j, 0] - motion.velocity_before[i, 0]
-        dy = motion.velocity_before[j, 1] - motion.velocity_before[i, 1]
-        wi, wj = motion.spin_before[i, 0], motion.spin_before[j, 0]
-        before_n, before_t = contact_velocity(p, s, dx, dy, wi, wj)
+        pack_frame(p, s, k, rows)
+        u, v = velocity(p, s)
+        free = p.c[s, N] * u + p.c[s, N + 1] * v
+        u, v = velocity_before(p, s, motion)
+        before_n, before_t = in_frame(p, s, u, v)
         law, gap = laws[rows.law[k]], rows.gap[k]
-        p.c[s, BN] = normal_shift(law, gap, free_n, before_n, dt, remove_overlaps)
+        p.c[s, B] = normal_shift(law, gap, free, before_n, dt, remove_overlaps)
         p.c[s, BT] = tangent_shift(law, before_t)
         p.c[s, MUS], p.c[s, MUD] = friction(law)
         p.c[s, COH] = cohesion(law, gap, dt)
-        p.c[s, ARM] = rows.roll[k]
+        p.c[s, LEVER] = rows.roll[k]
         p.c[s, ROLL], _ = resistance(law, rows.roll[k])
-        w_r = p.b[i, 5] + p.b[j, 5]
+        w_r = p.b[p.first[s], 5] + p.b[p.second[s], 5]
         p.c[s, MR] = 1.0 / w_r if w_r > 0.0 and p.c[s, ROLL] > 0.0 else 0.0
-        nx, ny = p.c[s, NX], p.c[s, NY]
-        p.c[s, PN] = rows.impulse[k, 0] * nx + rows.impulse[k, 1] * ny
-        p.c[s, PT] = rows.impulse[k, 1] * nx - rows.impulse[k, 0] * ny
+        p.c[s, P], p.c[s, P + 1] = rows.impulse[k, 0], rows.impulse[k, 1]
         p.c[s, LR] = rows.torque[k, 0]
+        if p.c[s, COH] != 0.0 or p.c[s, BT] != 0.0:
+            p.c[s, KIND] = ANY
+        elif p.c[s, KIND] == PLAIN and (p.c[s, ROLL] > 0.0 or p.c[s, LR] != 0.0):
+            p.c[s, KIND] = RESISTED
 
     @jit
     def start(p, s):
         """Give the bodies the impulse that row s was packed with."""
-        apply(p, s, p.c[s, PN], p.c[s, PT], p.c[s, LR])
+        apply(p, s, p.c[s, P], p.c[s, P + 1], p.c[s, LR])
 
     @jit
     def unpack_body(p, i, velocity, spin):
@@ -188,9 +276,7 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def unpack_contact(p, s, k, impulse, torque):
         """Write the impulse and the torque impulse of row s to contact k."""
-        nx, ny = p.c[s, NX], p.c[s, NY]
-        impulse[k, 0] = p.c[s, PN] * nx - p.c[s, PT] * ny
-        impulse[k, 1] = p.c[s, PN] * ny + p.c[s, PT] * nx
+        impulse[k, 0], impulse[k, 1] = p.c[s, P], p.c[s, P + 1]
         torque[k, 0] = p.c[s, LR]
 
     return SimpleNamespace(

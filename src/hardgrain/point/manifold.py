@@ -44,7 +44,7 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the contact points of two parts with ``jit``."""
     cross = make_frame(jit).cross
     axes = make_axes(jit)
-    flattest, facing, edge_of = axes.flattest, axes.facing, axes.edge_of
+    flattest, at_the_top, edge_of = axes.flattest, axes.at_the_top, axes.edge_of
 
     @jit
     def corner_name(cores, first, row):
@@ -312,12 +312,11 @@ def make_manifold(jit: Callable[..., Any]) -> SimpleNamespace:
     def points_3d(cores, n, limit, edges):
         """Points of two parts in 3D; none if they meet in one. edges: see `edge_points`."""
         a, b, normal, (x, y, z) = cores.a, cores.b, cores.normal, n
-        _, flat = flattest(normal, a.face, a.face_end, x, y, z)
-        _, other = flattest(normal, b.face, b.face_end, -x, -y, -z)
-        f = g = -1
+        f, flat = flattest(normal, a.face, a.face_end, x, y, z)
+        g, other = flattest(normal, b.face, b.face_end, -x, -y, -z)
         if max(flat, other) >= FLUSH:
-            f, flat = facing(cores, a, x, y, z)
-            g, other = facing(cores, b, -x, -y, -z)
+            f, flat = at_the_top(cores, a, (f, flat), x, y, z)
+            g, other = at_the_top(cores, b, (g, other), -x, -y, -z)
         if max(flat, other) < FLUSH:
             return edge_points(cores, n, limit, edges)
         first = other <= flat + BIASED

@@ -34,7 +34,7 @@ class Placed(NamedTuple):
     corner_start: Ints  # (nb + 1,) where the corners of each body begin
     face_start: Ints  # (nb + 1,)
     corner: Floats  # (C, 3) relative to the centre of the body [length]
-    normal: Floats  # (F, 3) unit vectors outwards
+    normal: Floats  # (F, 4) unit vectors outwards, and how far the face is along them [length]
     ball_start: Ints  # (nb + 1,) where the parts of each body begin
     ball: Floats  # (P, 4) around each part: its centre, relative to the body's, and radius [length]
     centre: Floats  # (w, 3) of the cores of walls; for a solid cylinder a point of its axis

@@ -23,6 +23,6 @@ class Widths(NamedTuple):
 WIDTHS: dict[Any, Widths] = {
     Lean2D: Widths(9, 5, 3),
     Lean3D: Widths(12, 8, 6),
-    Full2D: Widths(24, 6, 3),
-    Full3D: Widths(40, 16, 6),
+    Full2D: Widths(32, 6, 3),
+    Full3D: Widths(48, 16, 6),
 }

@@ -146,8 +146,7 @@ class Simulation:
         """An engine for the grains that are there now; it goes on where the last one was."""
         s, last = self.scenario, self.engine
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
-        self.engine.seconds = last.seconds
-        self.engine.softness = last.softness
+        self.engine.seconds, self.engine.softness = last.seconds, last.softness
         self.engine.wall_force, self.engine.wall_torque = last.wall_force, last.wall_torque
         self.speeds.weigh(self.model)
 
@@ -302,8 +301,8 @@ class Simulation:
     ) -> tuple[Simulation, Summary]:
         """Go on with a run from its file; it ends with the same bits as if never stopped.
 
-        ``scene`` is needed only where the original one held Python functions. ``device`` makes the
-        steps to come, in place of ``engine.device``; these have not the bits of another device.
+        ``scene`` is needed only where the original one held Python functions; ``device`` replaces
+        ``engine.device`` for the steps to come, whose bits are then those of that device.
         """
         with opened(path) as (writer, checkpoint):
             sim = from_checkpoint(cls, checkpoint, scene, path, device)

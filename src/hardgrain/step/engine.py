@@ -21,9 +21,6 @@ __all__ = ["DEVICES", "MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles",
 # No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
 MOST_SUBSTEPS = 1_000_000
 
-Device = Literal["cpu", "cuda", "auto"]
-DEVICES: tuple[str, ...] = get_args(Device)
-
 
 class RigidGrains(Spec):
     """Contact dynamics, the default: the solver finds impulses that obey every contact's law.
@@ -36,7 +33,7 @@ class RigidGrains(Spec):
     kind: Literal["contact-dynamics"] = "contact-dynamics"
     # what makes the steps: the processor, an NVIDIA GPU, or the GPU where there is one that carries
     # the scene
-    device: Device = "cpu"
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
     # where normals, gaps and arms are taken: at the start of a step, or at its end
     geometry: Literal["start", "end"] = "start"
     # by how much bodies may still move when the geometry at the end counts as found [smallest
@@ -53,6 +50,9 @@ class RigidGrains(Spec):
             ):
                 raise ValueError(f"{name} goes with geometry = 'end'")
         return self
+
+
+DEVICES: tuple[str, ...] = get_args(RigidGrains.model_fields["device"].annotation)
 
 
 class SoftParticles(Spec):

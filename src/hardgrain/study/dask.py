@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from hardgrain.errors import InputError, RunError
 from hardgrain.extras import needed
-from hardgrain.parallel import cores
+from hardgrain.parallel import as_worker, cores, shared_out
 from hardgrain.study.event import Event
 from hardgrain.study.folder import Folder
 from hardgrain.study.local import LOSSES
 
-__all__ = ["LOCAL", "run_on_dask"]
+__all__ = ["LOCAL", "pmap_on_dask", "run_on_dask"]
 
 LOCAL = "local"  # in place of an address: a cluster of processes on this machine
 # [1] Points handed out for each worker. One would leave it idle while the answer is on its way.
@@ -79,12 +80,31 @@ def run_with(client: Any, folder: Folder, keys: Sequence[str], retry: bool) -> I
 
 
 @contextmanager
+def pmap_on_dask(address: str) -> Iterator[None]:
+    """Let the workers of a cluster do what `hardgrain.parallel.pmap` asks for within."""
+    needed("distributed")
+    from distributed.scheduler import KilledWorker
+
+    with _client(address, None, cores()) as client:
+
+        def by(f: Any, items: list[Any]) -> list[Any]:
+            try:
+                futures = client.map(partial(as_worker, f), items, pure=False)
+                found: list[Any] = client.gather(futures)
+            except KilledWorker as error:
+                raise RunError(f"workers of Dask died with the same item: {error}") from None
+            return found
+
+        with shared_out(by):
+            yield
+
+
+@contextmanager
 def _client(address: str, workers: int | None, points: int) -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
     settings = {
-        "distributed.worker.daemon": False,
         "distributed.scheduler.allowed-failures": LOSSES,
         "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS": 1,
         "distributed.comm.timeouts.connect": TIMEOUT,

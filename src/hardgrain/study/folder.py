@@ -180,6 +180,11 @@ class Folder:
         except (OSError, ValueError, LookupError):
             return ("begun" if (folder / "run.h5").is_file() else "new"), ""
 
+    def tidy(self, key: str) -> None:
+        """Remove the half files of workers that were killed; only for who has claimed the point."""
+        for part in self.of(key).glob(".*.part*"):
+            part.unlink(missing_ok=True)
+
     def finish(self, key: str, facts: dict[str, Any], failed: bool = False) -> None:
         """Keep the outcome of a point, whole or not at all."""
         name = "failed.json" if failed else "summary.json"

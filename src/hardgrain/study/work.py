@@ -91,6 +91,7 @@ def work(
             folder.note(point.key, "failed", why=why)
             return Outcome(point.key, "failed", time.monotonic() - begin, why)
         seconds = time.monotonic() - begin
+        folder.tidy(point.key)
         folder.finish(point.key, facts)
         (folder.of(point.key) / "failed.json").unlink(missing_ok=True)
         folder.note(point.key, "done", seconds=round(seconds, 3))

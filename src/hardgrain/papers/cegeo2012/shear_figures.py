@@ -33,9 +33,10 @@ def strength(table: dict[str, Any], others: dict[int, float]) -> Any:
         label="Krengel et al. (2023)",
     )  # fmt: skip
     axes[0].axhspan(0.25, 0.55, color=GREY, alpha=0.15, lw=0.0, label="range of the paper's Fig. 4")
-    # room for the legend below, and for the whole of the highest bar above
-    highest = max(value + error for value, error in zip(table["sine"], table["sine_error"]))
-    axes[0].set_ylim(0.03, max(0.6, highest + 0.02))
+    # room for the legend below, and for the whole of every bar
+    bars = list(zip(table["sine"], table["sine_error"]))
+    low, high = min(v - e for v, e in bars), max(v + e for v, e in bars)
+    axes[0].set_ylim(min(0.03, low - 0.02), max(0.6, high + 0.02))
     axes[0].legend(loc="lower right")
     axes[2].legend(loc="center right")
     return figure
