@@ -31,6 +31,7 @@ from hardgrain.cpu.tiles import Plan, planned, too_light, weighings
 from hardgrain.point.given import Given
 from hardgrain.point.lean_2d import Lean2D
 from hardgrain.point.lean_3d import Lean3D
+from hardgrain.point.widths import WIDTHS
 from hardgrain.processes import Processes
 
 __all__ = ["Bodies", "RelaxingApart", "chosen", "gathered_up", "renamed", "spread"]
@@ -128,7 +129,7 @@ class RelaxingApart(Relaxing):
         self._pack(LAYOUTS[key], plan, first, second)
         if not here.leads:  # those of no tile are judged by one process
             self.counted = int(plan.starts[-2])
-        self.parts = 6 if self.packed.c.shape[1] in (12, 40) else 3
+        self.parts = WIDTHS[type(self.packed)].moving
         self._learn_copies()
         self._learn_rest()
         self._begin()
