@@ -202,7 +202,10 @@ class RelaxingApart(Relaxing):
     # ------------------------------------------------------------------ sweeps
     def sweep(self, done: int, more: int) -> None:
         """Some more sweeps, after so many."""
+        import numba
+
         plan, b = self.plan, self.packed.b[:, : self.parts]
+        self._threads = numba.get_num_threads()
         for sweep in range(done, done + more):
             order, rank = colour_orders(self.visits, sweep, 1, plan.colours)
             orders = Orders(self.visits.seed, self.visits.step, sweep, order, rank, self.contacts)
@@ -219,10 +222,8 @@ class RelaxingApart(Relaxing):
                 self._stage(orders, REST, np.array([plan.colours - 1], np.int32))
 
     def _stage(self, orders: Orders, stage: int, some: NDArray[np.int32]) -> None:
-        import numba
-
         if some.size:
-            threads = min(numba.get_num_threads(), some.size)
+            threads = min(self._threads, some.size)
             now = orders._replace(stage=stage, some=some)
             sweep_tiles(self.packed, self.plan, now, self.sums, threads)
 
