@@ -25,11 +25,11 @@ def plan(quick: bool) -> dict[str, object]:
         tables["set"] = {
             "scene.grains.0.count": 10,
             "scene.grains.0.place.max": [10, 0],
-            "scene.grains.1.count": 60,
+            "scene.grains.1.count": 40,
             "scene.grains.1.place.max": [10, 16],
             "scene.walls.1.start": [10, -1],
             "scene.walls.1.end": [10, 20],
-            "stop.time": 12,
+            "stop.time": 9,
         }
     return tables
 

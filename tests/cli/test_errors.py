@@ -19,7 +19,7 @@ import pytest
 import hardgrain as hg
 from hardgrain.cli import starter
 from hardgrain.io.layout import _keep, _text
-from hardgrain.run.scenario import _change, parse
+from hardgrain.run.scenario import change, parse
 
 BASE = tomllib.loads((Path(__file__).parent / "scenario.toml").read_text())
 NAN = float("nan")
@@ -158,7 +158,7 @@ def test_no_number_may_be_a_text_or_a_truth(name):
         texts = () if DRIVEN.intersection(way) else ("x", str(value))
         for junk in (1 if isinstance(value, bool) else True, *texts):
             bad = copy.deepcopy(data)
-            _change(bad, ".".join(map(str, way)), junk)
+            change(bad, ".".join(map(str, way)), junk)
             with pytest.raises(hg.InputError):
                 parse(bad)
 

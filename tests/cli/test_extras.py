@@ -51,7 +51,14 @@ kind = "box"
 min = [0, 0]
 max = [8, 8]
 """
-CORE = ["run a.toml --quiet", "info a.h5", "plot a.h5", "measure --list", "export a.h5 -o a.xyz"]
+CORE = [
+    "run a.toml --quiet",
+    "info a.h5",
+    "plot a.h5",
+    "measure --list",
+    "export a.h5 -o a.xyz",
+    "sweep b.toml -o study --row",
+]
 NEED = {
     "measure a.h5 coordination": "measure",
     "report a.h5": "measure",

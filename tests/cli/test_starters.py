@@ -15,15 +15,13 @@ WANTED = {
     "arch", "ballast", "biaxial", "demo", "dominoes", "drum", "incline", "piston",
     "polygon-biaxial", "repose-study", "settling-box", "silo",
 }  # fmt: skip
-SCENARIOS = [name for name in starter.names() if starter.command(name) == "run"]
-STUDIES = [name for name in starter.names() if starter.command(name) == "sweep"]
 
 
 def test_all_are_there():
-    assert set(starter.names()) >= WANTED
+    assert set(starter.everything()) >= WANTED
 
 
-@pytest.mark.parametrize("name", starter.names())
+@pytest.mark.parametrize("name", starter.everything())
 def test_starter_is_readable(name):
     text = starter.text(name)
     assert text.startswith("# ")
@@ -31,13 +29,13 @@ def test_starter_is_readable(name):
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", starter.studies())
 def test_study_is_one(name):
     plan = read_plan(tomllib.loads(starter.text(name)))
     assert {point.number for point in points_of(plan)} == set(range(plan.seeds))
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", starter.names())
 def test_starter_runs(name, tmp_path):
     from hardgrain.show.network import draw_network
 

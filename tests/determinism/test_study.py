@@ -76,12 +76,12 @@ def test_a_sweep_that_is_killed_leaves_no_workers_and_goes_on(tmp_path: Path, ca
 def test_dask_workers_killed_at_random(tmp_path: Path, calm: Folder) -> None:
     """A real cluster of several processes, whose nannies replace those that are killed."""
     pytest.importorskip("distributed")
-    from hardgrain.study.dask import _client, run_with
+    from hardgrain.study.dask import connected, run_with
 
     folder = begun(tmp_path / "study", VALUES, SEEDS)
     states, keys, chance = Counter[str](), folder.to_do(), random.Random(1)
     kills = chance.sample(range(1, len(keys) - 3), KILLS)
-    with _client("local", 2, len(keys)) as client:
+    with connected("local", 2, len(keys)) as client:
         for event in run_with(client, folder, keys, retry=False):
             states[event.state] += 1
             if event.state == "done" and states["done"] in kills:

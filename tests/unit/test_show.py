@@ -6,12 +6,12 @@ import sys
 import tomllib
 from base64 import b64decode
 from dataclasses import replace
-from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import hardgrain as hg
+from hardgrain.cli import starter
 from hardgrain.core.model import Contacts
 from hardgrain.io.whole import whole
 from hardgrain.measure.catalogue import quantities
@@ -502,8 +502,7 @@ def test_the_closing_word_is_that_of_the_run(tmp_path) -> None:
 
 
 def test_scenario_text_runs_again(run) -> None:
-    starters = files("hardgrain.cli") / "starters"
-    known = [hg.load(p) for p in starters.iterdir() if p.name.endswith(".toml")]
+    known = [parse(tomllib.loads(starter.text(name))) for name in starter.names()]
     for scenario in [*known, stored_scenario(run.header, run.path)]:
         text = scenario_text(scenario)
         assert parse(tomllib.loads(text)) == scenario

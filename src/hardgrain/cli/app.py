@@ -141,8 +141,8 @@ def new(
     from hardgrain.cli import starter
 
     if show or name is None:
-        width = max(map(len, starter.names()))
-        for known in starter.names():
+        width = max(map(len, starter.everything()))
+        for known in starter.everything():
             print(f"{known:<{width}}  {starter.title(known)}")
         return
     path = output or Path(f"{name}.toml")

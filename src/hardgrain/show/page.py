@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import html
+import io
 import math
 import re
+from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hardgrain.io.whole import whole
+from hardgrain.show.style import INK, style
 
-__all__ = ["BASE", "as_html", "number", "write_whole"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["BASE", "anchor", "as_html", "number", "svg", "template", "write_whole"]
 
 # Colours of text have a contrast of 4.5 at least, on light and on dark ground.
 BASE = """
@@ -55,3 +62,28 @@ def write_whole(path: Path, text: str) -> None:
     """Write text to a file, whole or not at all."""
     with whole(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def anchor(name: str) -> str:
+    """The place of a section within its page."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+def template(name: str) -> str:
+    """A file that pages are made with."""
+    return (files("hardgrain.show") / "templates" / name).read_text(encoding="utf-8")
+
+
+def svg(figure: Figure, words: str) -> str:
+    """A figure as SVG for a page: text has the colour of the page, and ids are unique."""
+    file = io.StringIO()
+    with style():
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = text.replace(INK, "currentColor").replace("#000000", "currentColor")
+    mark = anchor(words)[:12]
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{mark}-", text)
+    head = f'<svg role="img" aria-label="{html.escape(words)}"'
+    return re.sub(r"<svg", head, text, count=1)

@@ -6,12 +6,10 @@ import html
 import io
 import json
 import math
-import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +25,10 @@ from hardgrain.run.scenario import Scenario, stored_scenario
 from hardgrain.show import series
 from hardgrain.show.distributions import draw_forces
 from hardgrain.show.network import draw_network
-from hardgrain.show.page import BASE, as_html, number, write_whole
+from hardgrain.show.page import BASE, anchor, as_html, number, svg, template, write_whole
 from hardgrain.show.player import film_data
 from hardgrain.show.series import draw_panels
-from hardgrain.show.style import INK, label, style, symbols
+from hardgrain.show.style import label, style, symbols
 from hardgrain.show.toml import scenario_text
 
 if TYPE_CHECKING:
@@ -72,12 +70,12 @@ def _page(run: RunFile) -> str:
         "What was simulated": _input(run, scenario),
         "Run it again": _again(run, scenario),
     }
-    links = "".join(f'<a href="#{_anchor(name)}">{e(name)}</a> ' for name in parts)
+    links = "".join(f'<a href="#{anchor(name)}">{e(name)}</a> ' for name in parts)
     sections = "\n".join(
-        f'<section aria-labelledby="{_anchor(name)}"><h2 id="{_anchor(name)}">{e(name)}</h2>\n{body}</section>'  # noqa: E501
+        f'<section aria-labelledby="{anchor(name)}"><h2 id="{anchor(name)}">{e(name)}</h2>\n{body}</section>'  # noqa: E501
         for name, body in parts.items()
     )
-    css = BASE + _template("report.css")
+    css = BASE + template("report.css")
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{e(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -91,14 +89,6 @@ def _page(run: RunFile) -> str:
 <footer><p>Written by hardgrain {e(hardgrain.__version__)} from {e(run.path.name)}.</p></footer>
 </body></html>
 """
-
-
-def _anchor(name: str) -> str:
-    return re.sub(r"\W+", "-", name.lower()).strip("-")
-
-
-def _template(name: str) -> str:
-    return (files("hardgrain.show") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _opening(run: RunFile, scenario: Scenario) -> str:
@@ -171,7 +161,7 @@ def _film(run: RunFile, title: str) -> str:
 <figcaption id="film-scale"></figcaption>
 <noscript><img src="{still}" alt="{html.escape(words)}"></noscript></figure>
 <script id="film-data" type="application/json">{data}</script>
-<script>{_template("player.js")}</script>
+<script>{template("player.js")}</script>
 """
 
 
@@ -239,7 +229,7 @@ def _plots(run: RunFile, scenario: Scenario) -> str:
 def _figure(draw: Any, run: RunFile, what: Any, words: str) -> str:
     """An inline SVG with its caption, or a sentence that says why it cannot be drawn."""
     try:
-        drawn = _svg(draw(run, what), words)
+        drawn = svg(draw(run, what), words)
     except InputError as refused:
         return f'<p class="soft">{html.escape(words)}: {_said(run, refused)}.</p>'
     return f"<figure>{drawn}<figcaption>{html.escape(words)}</figcaption></figure>"
@@ -248,21 +238,6 @@ def _figure(draw: Any, run: RunFile, what: Any, words: str) -> str:
 def _said(run: RunFile, refused: HardgrainError) -> str:
     """The text of an error, with the name of the file but not its folder."""
     return html.escape(str(refused).replace(str(run.path), run.path.name).rstrip("."))
-
-
-def _svg(figure: Figure, words: str) -> str:
-    """A figure as SVG for a page: text has the colour of the page, and ids are unique."""
-    file = io.StringIO()
-    with style():
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    text = file.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = text.replace(INK, "currentColor").replace("#000000", "currentColor")
-    mark = _anchor(words)[:12]
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{mark}-", text)
-    head = f'<svg role="img" aria-label="{html.escape(words)}"'
-    return re.sub(r"<svg", head, text, count=1)
 
 
 # ---------------------------------------------------------------------- input

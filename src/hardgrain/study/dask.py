@@ -19,7 +19,7 @@ from hardgrain.study.event import Event
 from hardgrain.study.folder import Folder
 from hardgrain.study.local import LOSSES
 
-__all__ = ["LOCAL", "pmap_on_dask", "run_on_dask"]
+__all__ = ["LOCAL", "connected", "pmap_on_dask", "run_on_dask", "run_with"]
 
 LOCAL = "local"  # in place of an address: a cluster of processes on this machine
 # [1] Points handed out for each worker. One would leave it idle while the answer is on its way.
@@ -36,7 +36,7 @@ def run_on_dask(
 ) -> Iterator[Event]:
     """Run points, and tell what happens to each."""
     needed("distributed")  # it says how to install it
-    with _client(address, workers, len(keys)) as client:
+    with connected(address, workers, len(keys)) as client:
         yield from run_with(client, folder, keys, retry)
 
 
@@ -85,7 +85,7 @@ def pmap_on_dask(address: str) -> Iterator[None]:
     needed("distributed")
     from distributed.scheduler import KilledWorker
 
-    with _client(address, None, cores()) as client:
+    with connected(address, None, cores()) as client:
 
         def by(f: Any, items: list[Any]) -> list[Any]:
             try:
@@ -100,7 +100,8 @@ def pmap_on_dask(address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _client(address: str, workers: int | None, points: int) -> Iterator[Any]:
+def connected(address: str, workers: int | None, points: int) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of a new cluster here that ends with it."""
     import dask
     from distributed import Client, LocalCluster
 

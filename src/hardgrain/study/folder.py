@@ -32,7 +32,7 @@ import hardgrain
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.json_text import json_text
 from hardgrain.io.lock import alone, is_locked, try_claim
-from hardgrain.io.whole import whole
+from hardgrain.show.page import write_whole
 from hardgrain.show.toml import tables_text
 from hardgrain.study.points import Point, canonical, points_of
 from hardgrain.study.spec import Plan
@@ -137,12 +137,14 @@ class Folder:
     def _write(self, text: str | None) -> None:
         plan = self.plan.model_dump(mode="json", exclude_none=True)
         scenario = plan["scenario"]
-        _put(self.path / "scenario.toml", tables_text(scenario))
-        _put(self.path / "study.toml", text or tables_text(plan | {"scenario": "scenario.toml"}))
+        write_whole(self.path / "scenario.toml", tables_text(scenario))
+        write_whole(
+            self.path / "study.toml", text or tables_text(plan | {"scenario": "scenario.toml"})
+        )
         facts = {"format": FORMAT, "hardgrain": hardgrain.__version__, "at": str(self.at)}
         facts |= {"points": len(self.points), "plan": plan}
         # the last one: a folder with it is whole
-        _put(self.path / "study.json", json_text(facts, indent=1) + "\n")
+        write_whole(self.path / "study.json", json_text(facts, indent=1) + "\n")
 
     @cached_property
     def points(self) -> dict[str, Point]:
@@ -188,7 +190,7 @@ class Folder:
     def finish(self, key: str, facts: dict[str, Any], failed: bool = False) -> None:
         """Keep the outcome of a point, whole or not at all."""
         name = "failed.json" if failed else "summary.json"
-        _put(self.of(key) / name, json_text(facts, indent=1) + "\n")
+        write_whole(self.of(key) / name, json_text(facts, indent=1) + "\n")
 
     # ------------------------------------------------------------------ the index
     @property
@@ -262,11 +264,6 @@ class Folder:
         with alone(self.index) as file:
             file.truncate(0)
             file.write("".join(f"\n{line}" for line in lines).encode())
-
-
-def _put(path: Path, text: str) -> None:
-    with whole(path) as part:
-        part.write_text(text, encoding="utf-8")
 
 
 # ---------------------------------------------------------------------- what was edited

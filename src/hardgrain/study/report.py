@@ -11,8 +11,7 @@ from hardgrain.errors import HardgrainError, InputError
 from hardgrain.io.whole import check_target
 from hardgrain.run.progress import duration
 from hardgrain.run.summary import CONVERGED
-from hardgrain.show.page import BASE, as_html, write_whole
-from hardgrain.show.report import _anchor, _svg, _template
+from hardgrain.show.page import BASE, anchor, as_html, svg, template, write_whole
 from hardgrain.show.toml import tables_text
 from hardgrain.study.collect import SUMMARY, collect, rows
 from hardgrain.study.folder import Folder
@@ -51,9 +50,9 @@ def _page(folder: Folder) -> str:
         "Run it again": _again(folder),
     }
     parts = {name: body for name, body in parts.items() if body}
-    links = "".join(f'<a href="#{_anchor(name)}">{e(name)}</a> ' for name in parts)
+    links = "".join(f'<a href="#{anchor(name)}">{e(name)}</a> ' for name in parts)
     sections = "\n".join(
-        f'<section aria-labelledby="{_anchor(name)}"><h2 id="{_anchor(name)}">{e(name)}</h2>\n'
+        f'<section aria-labelledby="{anchor(name)}"><h2 id="{anchor(name)}">{e(name)}</h2>\n'
         f"{body}</section>"
         for name, body in parts.items()
     )
@@ -63,7 +62,7 @@ def _page(folder: Folder) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>{e(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<style>{BASE}{_template("report.css")}</style></head><body>
+<style>{BASE}{template("report.css")}</style></head><body>
 <header><h1>{e(title)}</h1><p>{e(_words(folder))}.</p>
 <p class="soft">{e(str(status))}{e(mean)}.</p></header>
 <nav aria-label="Contents">{links}</nav>
@@ -98,7 +97,7 @@ def _found(folder: Folder) -> str:
     try:
         words = "Mean over the seeds, with the error of the mean"
         figure = (
-            f"<figure>{_svg(draw_study(table), words)}<figcaption>{words}.</figcaption></figure>"
+            f"<figure>{svg(draw_study(table), words)}<figcaption>{words}.</figcaption></figure>"
         )
     except HardgrainError as refused:
         figure = f'<p class="soft">{html.escape(str(refused))}.</p>'

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hardgrain.errors import RunError
 from hardgrain.io.json_text import json_text
-from hardgrain.io.whole import whole
+from hardgrain.show.page import write_whole
 from hardgrain.show.toml import value_text
 from hardgrain.study.folder import Folder
 
@@ -44,12 +44,9 @@ def write_workflow(folder: Folder, walltime: str = "01:00:00") -> Path:
             raise RunError(f"{folder.of(key)} cannot be made a folder: {error.strerror}") from None
         value = folder.of(key) / "point.json"
         if not value.is_file():
-            with whole(value) as part:
-                part.write_text(json_text({**point.values, "seed": point.number}) + "\n")
+            write_whole(value, json_text({**point.values, "seed": point.number}) + "\n")
     python, home = (shlex.quote(str(p)) for p in (sys.executable, folder.path.absolute()))
     command = f"{python} -m hardgrain.cli sweep {home} --point {{directory}}"
     path = folder.path / "workflow.toml"
-    with whole(path) as part:
-        text = _WORKFLOW.format(command=value_text(command), walltime=walltime)
-        part.write_text(text, encoding="utf-8")
+    write_whole(path, _WORKFLOW.format(command=value_text(command), walltime=walltime))
     return path

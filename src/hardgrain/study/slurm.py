@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hardgrain.errors import InputError, RunError
-from hardgrain.io.whole import whole
+from hardgrain.show.page import write_whole
 from hardgrain.study.event import Event
 from hardgrain.study.folder import Folder
 
@@ -54,8 +54,7 @@ def write_script(folder: Folder, tasks: int | None = None, options: Sequence[str
         f'    --share "$SLURM_ARRAY_TASK_ID/{n}"',
     ]
     path = folder.path / "slurm.sh"
-    with whole(path) as part:
-        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(lines) + "\n")
     path.chmod(0o755)
     return path
 

@@ -23,8 +23,9 @@ from hardgrain.run.closing import closing_word
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Scenario, parse, stored_scenario
 from hardgrain.run.simulation import Simulation
+from hardgrain.show.page import write_whole
 from hardgrain.show.toml import tables_text
-from hardgrain.study.folder import Folder, _put
+from hardgrain.study.folder import Folder
 from hardgrain.study.points import Point
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _run(
     scenario = parse(tables)
     assert scenario.stop is not None
     path = folder.of(point.key) / "run.h5"
-    _put(folder.of(point.key) / "scenario.toml", f"# {point}\n\n{tables_text(tables)}")
+    write_whole(folder.of(point.key) / "scenario.toml", f"# {point}\n\n{tables_text(tables)}")
     with Told(scenario.stop.conditions(), tell) as progress:
         if not _resumed(path, progress, retry):
             Simulation(scenario).run(output=path, overwrite=True, progress=progress)
