@@ -3,13 +3,13 @@
 All numbers are means over the second half of the test, where stress and density no longer change
 by more than they fluctuate. sin φ = (σ₁ − σ₂)/(σ₁ + σ₂) is that of the mean stresses.
 
-Octagons and hexagons have parallel sides. A column of eight of them, side on side from the bottom to
-the top, is straight, no friction need hold it, and it cannot be shortened: the top, which is driven,
-then has no way to move that all contact laws agree to. The solver says so (its residual stays above
-10⁻⁴ after 50,000 sweeps), forces grow to 10⁵ pressures, and what gives way throws the side wall out.
-Whether that happens in a test of 80 grains is a matter of chance: none of the recorded ones met such
-a column, three out of four octagon packings of a later run did. Tests of more grains, or a top whose
-force is bounded, would avoid it.
+Octagons and hexagons have parallel sides. A column of eight of them, side on side from the bottom
+to the top, is straight, no friction need hold it, and it cannot be shortened: the top, which is
+driven, then has no way to move that all contact laws agree to. The solver says so (its residual
+stays above 10⁻⁴ after 50,000 sweeps), forces grow to 10⁵ pressures, and what gives way throws the
+side wall out. Whether that happens in a test of 80 grains is a matter of chance: none of the
+recorded ones met such a column, three out of four octagon packings of a later run did. Tests of
+more grains, or a top whose force is bounded, would avoid it.
 """
 
 from __future__ import annotations
