@@ -122,7 +122,21 @@ def inputs(law: Law, rng: np.random.Generator) -> Floats:
         names = [name for name in law.arguments if name.startswith(("w_", "s_", "inverse_"))]
         for name, column in zip(names, w.T, strict=True):
             of[name][:] = column
+    if law.name == "slid_3d":
+        x[:] = [slipping(row, w.tolist()) for row, w in zip(x, mobilities(3, rng))]
     return x
+
+
+def slipping(x: Floats, w: list[float]) -> Floats:
+    """What `slid_3d` is asked for: a contact that is pushed, and too smooth to stick."""
+    w_nn, g1, g2, l1, l2, *_ = of_axes([w[0] or 1.0, *w[1:]])
+    push, c1, c2, *_ = x
+    push = -abs(push)
+    p_n = -(push + (g1 * c1 / l1 + g2 * c2 / l2) / w_nn)
+    friction = abs(x[-1])
+    if p_n > 0.0:
+        friction = min(friction, 0.5 * float(np.hypot(c1 / l1, c2 / l2)) / p_n)
+    return np.array([push, c1, c2, g1, g2, l1, l2, 1.0 / w_nn, friction])
 
 
 def mobilities(dim: int, rng: np.random.Generator) -> Floats:

@@ -26,6 +26,7 @@ from small_shapes import of_shapes, shapes_on_cpu
 
 import hardgrain.point
 from hardgrain import cpu
+from hardgrain.contact.shapes import Listed
 from hardgrain.cpu import packing, sweep
 from hardgrain.cpu.inertia import inverses_in_space, kicked
 from hardgrain.cpu.order import shuffle
@@ -100,7 +101,7 @@ def of_contacts(backend: Backend) -> Found:
 
 
 def of_places(backend: Backend, position: Any) -> Found:
-    """Which tile contacts belong to, and how walls and balls turn."""
+    """Which tile contacts belong to, how walls and balls turn, and how far bodies come."""
     tasks, (nb, dim) = make_tasks(backend.jit), position.shape
     tiling = Tiling(np.full(dim, 1.5), np.full(dim, 4), np.array([6.0] + [0.0] * (dim - 1)))
     shared, out = np.arange(nb) >= GRAINS, np.empty((nb, 3))
@@ -112,7 +113,15 @@ def of_places(backend: Backend, position: Any) -> Found:
     spin, kind = rng.normal(size=(nb, 1 if dim == 2 else 3)), np.arange(WALLS, dtype=np.int32) % 4
     walls = np.empty((WALLS, dim + 1))
     backend.launch(tasks.wall, 0, WALLS, position, angles, spin, kind, walls)
-    parts = out.ravel(), walls.ravel(), angles.ravel()
+    none = np.zeros(0, np.int32)
+    listed = Listed(
+        none, none, position + 0.3 * rng.normal(size=position.shape), rng.random(WALLS),
+        rng.uniform(0.5, 1.5, nb),
+    )  # fmt: skip
+    reach, velocity = np.empty((nb, 4)), rng.normal(size=position.shape)
+    velocity[0, 0] = np.nan
+    backend.launch(tasks.reach, 0, nb, listed, position, velocity, rng.random(GRAINS), reach)
+    parts = out.ravel(), walls.ravel(), angles.ravel(), np.nan_to_num(reach).ravel()
     return {f"places {dim}D": np.concatenate(parts)}
 
 

@@ -20,6 +20,7 @@ from numba import cuda
 
 from hardgrain.cpu.packing import levers
 from hardgrain.point.blocks import make_blocks_2d, make_blocks_3d
+from hardgrain.point.fit import make_fit
 from hardgrain.point.full_2d import Full2D, make_full_2d
 from hardgrain.point.full_3d import Full3D, make_full_3d
 from hardgrain.point.given import Given
@@ -30,6 +31,7 @@ from hardgrain.point.ledger import make_ledger
 from hardgrain.point.levers import make_levers
 from hardgrain.point.order import make_random
 from hardgrain.point.pair import make_pair
+from hardgrain.point.reach import make_reach
 from hardgrain.point.residual import NOTHING, make_residual, make_speed
 from hardgrain.point.row import make_row
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, Until, make_stopping
@@ -62,6 +64,8 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
     home, colours, walls = make_tiles(jit).home, make_tiles(jit).colours, make_wall_motion(jit)
     turned, stays_in_place, turn_body = walls.turned, walls.stays, make_turning(jit).turn_body
     sweep_key, below = make_random(jit).sweep_key, make_random(jit).below
+    rules, is_fit = make_reach(jit), make_fit(jit).is_fit
+    speed_of, travel, is_safe = rules.speed_of, rules.travel, rules.is_safe
 
     @jit
     def gap(k, sites, first, second, limit, out):
@@ -122,12 +126,20 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
         turn_body(orientation, spin, 0.1, n + k)
 
     @jit
+    def reach(k, listed, position, velocity, radius, out):
+        out[k, 0] = speed_of(velocity, listed.turned, k)
+        out[k, 1] = travel(listed.safety, out[:, 0], radius, 0.1, k)
+        out[k, 2] = 1.0 if is_safe(position, listed, out[k, 1], k) else 0.0
+        fit = is_fit(position, velocity, velocity, position, listed.safety, k)
+        out[k, 3] = 1.0 if fit else 0.0
+
+    @jit
     def draw(k, out):
         out[k] = below(k + 1, sweep_key(5, 7, 3), k)
 
     return SimpleNamespace(
         gap=gap, sizes=sizes, arms=arms, energy=energy, turn=turn, body=body, length=length,
-        inertia=inertia, draw=draw, tile=tile, wall=wall,
+        inertia=inertia, draw=draw, tile=tile, wall=wall, reach=reach,
     )  # fmt: skip
 
 

@@ -59,19 +59,20 @@ def random_given(dim: int, lean: bool) -> Given:
             inertia = tensors(rng, inertia)
     spin = rng.normal(size=(nb, ns))
     spin[GRAINS] = 0.0
-    laws = np.zeros((2, lawtable.N_PARAMETERS))
+    laws = np.zeros((3, lawtable.N_PARAMETERS))
     laws[:, [lawtable.MU_STATIC, lawtable.MU_DYNAMIC]] = 0.4
     laws[1, lawtable.E_NORMAL] = 0.5
-    if not lean:
-        laws[:, lawtable.MU_DYNAMIC] = 0.3
-        laws[:, [lawtable.ROLLING, lawtable.TORSION]] = 0.1, 0.2
-        laws[:, [lawtable.E_TANGENT, lawtable.COHESION, lawtable.COHESION_RANGE]] = 0.2, 0.5, 1.0
+    if not lean:  # dry friction, with resistance to rolling and torsion, and with all that there is
+        laws[1:, lawtable.MU_DYNAMIC] = 0.3
+        laws[1:, [lawtable.ROLLING, lawtable.TORSION]] = 0.1, 0.2
+        laws[2, [lawtable.E_TANGENT, lawtable.COHESION, lawtable.COHESION_RANGE]] = 0.2, 0.5, 1.0
     push = rng.uniform(0.0, 1.0, (CONTACTS, 1)) * n + 0.2 * rng.normal(size=n.shape)
     torque = np.zeros((CONTACTS, ns)) if lean else 0.1 * rng.normal(size=(CONTACTS, ns))
+    law = rng.integers(0, 3, CONTACTS).astype(np.int32)
+    torque[law == 0], push[:3] = 0.0, 0.0
     rows = ContactRows(
         first, second, n, rng.normal(0.0, 0.02, CONTACTS), arms[0], arms[1],
-        rng.uniform(1.0, 2.0, CONTACTS), rng.uniform(0.5, 1.0, CONTACTS),
-        rng.integers(0, 2, CONTACTS).astype(np.int32), push, torque,
+        rng.uniform(1.0, 2.0, CONTACTS), rng.uniform(0.5, 1.0, CONTACTS), law, push, torque,
     )  # fmt: skip
     velocity = rng.normal(size=(nb, dim))
     before = velocity + 0.1 * rng.normal(size=velocity.shape)

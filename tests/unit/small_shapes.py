@@ -216,7 +216,8 @@ def place_triangle(bodies: ShapedBodies, i: int, j: int) -> None:
     axes, there = np.array(frame_at(bodies, i)), bodies.placed
     c, f = there.corner_start[j], there.face_start[j]
     there.corner[c : c + 3] = bodies.meshes.corner @ axes[:3] + axes[3]
-    there.normal[f] = bodies.meshes.normal[0] @ axes[:3]
+    there.normal[f, :3] = bodies.meshes.normal[0] @ axes[:3]
+    there.normal[f, 3] = there.normal[f, :3] @ there.corner[c]  # the height of its plane
     there.normal[f + 1] = -there.normal[f]
     there.bound[j] = np.linalg.norm(there.corner[c : c + 3], axis=1).max()
 
