@@ -7,9 +7,14 @@ Octagons and hexagons have parallel sides. A column of eight of them, side on si
 to the top, is straight, no friction need hold it, and it cannot be shortened: the top, which is
 driven, then has no way to move that all contact laws agree to. The solver says so (its residual
 stays above 10⁻⁴ after 50,000 sweeps), forces grow to 10⁵ pressures, and what gives way throws the
-side wall out. Whether that happens in a test of 80 grains is a matter of chance: none of the
-recorded ones met such a column, three out of four octagon packings of a later run did. Tests of
-more grains, or a top whose force is bounded, would avoid it.
+side wall out. So it went, contact by contact, in the one lost packing of octagons that was looked
+into.
+
+How often packings are lost is not understood. None of the four recorded packings of octagons was,
+and five of seven were with later versions of the narrow phase, from the same seeds. That may be
+chance (p ≈ 0.05), for packings are chaotic, or normals that are now exact may make columns
+straighter. The record is that of the earlier version. Tests of more grains, or a top whose force
+is bounded, would avoid it.
 """
 
 from __future__ import annotations
