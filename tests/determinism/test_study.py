@@ -81,13 +81,17 @@ def test_dask_workers_killed_at_random(tmp_path: Path, calm: Folder) -> None:
     folder = begun(tmp_path / "study", VALUES, SEEDS)
     states, keys, chance = Counter[str](), folder.to_do(), random.Random(1)
     kills = chance.sample(range(1, len(keys) - 3), KILLS)
+    before = os.environ.get("NUMBA_NUM_THREADS")
     with connected("local", 2, len(keys)) as client:
+        assert set(client.run(os.getenv, "NUMBA_NUM_THREADS").values()) == {before or "1"}
         for event in run_with(client, folder, keys, retry=False):
             states[event.state] += 1
             if event.state == "done" and states["done"] in kills:
                 until(lambda: folder.status().running, "a point is running")
                 pids = sorted(client.run(os.getpid).values())
                 os.kill(chance.choice(pids), signal.SIGKILL)
+    # Numba refuses another number of threads in a process that has begun with one.
+    assert os.environ.get("NUMBA_NUM_THREADS") == before
     assert states["done"] == len(keys)
     assert folder.status().done == len(keys)
     assert not differ(folder, calm)

@@ -107,7 +107,8 @@ def connected(address: str, workers: int | None, points: int) -> Iterator[Any]:
 
     settings = {
         "distributed.scheduler.allowed-failures": LOSSES,
-        "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS": 1,
+        # set in the workers alone: what is set before they start stays set in this process too
+        "distributed.nanny.environ.NUMBA_NUM_THREADS": 1,
         "distributed.comm.timeouts.connect": TIMEOUT,
     }
     with ExitStack() as stack:
