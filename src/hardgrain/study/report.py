@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import hardgrain
@@ -109,13 +110,7 @@ def _found(folder: Folder) -> str:
 def _rows(heads: list[str], lines: list[list[str]]) -> str:
     if heads.count("runs") and len(heads) > 12:  # such as all figures of the summary
         heads, lines = [*heads[:11], heads[-1]], [[*row[:11], row[-1]] for row in lines]
-    head = "".join(f"<th class=n>{html.escape(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td class=n>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in lines[:MOST]
-    )
-    more = f"<p>… and {len(lines) - MOST} more rows.</p>" if len(lines) > MOST else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}\n"
+    return _table(heads, lines, " class=n", html.escape, "more rows")
 
 
 def _trust(folder: Folder) -> str:
@@ -159,12 +154,19 @@ def _failed(folder: Folder) -> str:
 
 
 def _plain_rows(heads: list[str], lines: list[list[str]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    return _table(heads, lines, "", as_html, "more")
+
+
+def _table(
+    heads: list[str], lines: list[list[str]], kind: str, shown: Callable[[str], str], left: str
+) -> str:
+    """A table of at most MOST lines; kind: of its cells, shown: a cell as HTML."""
+    head = "".join(f"<th{kind}>{html.escape(name)}</th>" for name in heads)
     body = "".join(
-        "<tr>" + "".join(f"<td>{as_html(cell)}</td>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<td{kind}>{shown(cell)}</td>" for cell in row) + "</tr>"
         for row in lines[:MOST]
     )
-    more = f"<p>… and {len(lines) - MOST} more.</p>" if len(lines) > MOST else ""
+    more = f"<p>… and {len(lines) - MOST} {left}.</p>" if len(lines) > MOST else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}\n"
 
 
