@@ -204,7 +204,7 @@ class ShapedRun:
         )
         self.scenario = hg.Scenario(title="Shapes", dt=snaps[0].dt, scene=scene)
         self.header = {"scenario": self.scenario.model_dump_json()}
-        self.wall_names: list[str] = []
+        self.wall_names = list(model.wall_names)
         self.history: dict[str, Any] = {"time": np.array([snap.time for snap in snaps])}
         self.step = np.array([snap.state.step for snap in snaps])
         self.time = np.array([snap.time for snap in snaps])
@@ -216,9 +216,10 @@ class ShapedRun:
 
     def __getitem__(self, k: int) -> Frame:
         s = self._snaps[k].state
-        none = np.zeros((0, s.position.shape[1])), np.zeros((0, s.spin.shape[1]))
+        w = len(self.wall_names)
+        none = np.zeros((w, s.position.shape[1])), np.zeros((w, s.spin.shape[1]))
         bodies = s.position, s.orientation, s.velocity, s.spin
-        return Frame(Record(s.step, s.time, *bodies, *none, {}), [])
+        return Frame(Record(s.step, s.time, *bodies, *none, {}, cell=s.cell), self.wall_names)
 
     def contacts(self, k: int) -> Contacts:
         return self._snaps[k].state.contacts
@@ -229,5 +230,5 @@ class ShapedRun:
 def run_of(snaps: list[Snapshot], patch: pytest.MonkeyPatch) -> Any:
     """A run of snapshots whose table of shapes was made by hand, and not from a scenario."""
     own = snaps[0].model.solids
-    patch.setattr("hardgrain.measure.snapshot.stored_solids", lambda *_: own)
+    patch.setattr("hardgrain.measure.stored.stored_solids", lambda *_: own)
     return ShapedRun(snaps)

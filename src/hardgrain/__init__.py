@@ -31,13 +31,16 @@ _PUBLIC = {
     "BallRegion": "scene.region",
     "BlockRegion": "scene.region",
     "AtRest": "run.stop",
+    "Biaxial": "scene.cell",
     "Bidisperse": "scene.sizes",
     "Candidates": "scene.contact_rule",
     "Box": "scene.spec",
     "Capsule": "scene.shapes",
     "Clump": "scene.shapes",
     "ContactLaw": "scene.spec",
+    "Control": "scene.cell",
     "Cuboid": "scene.shapes",
+    "CyclicShear": "scene.cell",
     "Cylinder": "scene.spec",
     "Deposit": "scene.place",
     "Disk": "scene.spec",
@@ -49,6 +52,7 @@ _PUBLIC = {
     "ImplausibleRunWarning": "errors",
     "InputError": "errors",
     "Insert": "scene.spec",
+    "Isotropic": "scene.cell",
     "Jacobi": "solve.jacobi",
     "RigidGrains": "step.engine",
     "RigidSolver": "solve.rigid",
@@ -57,7 +61,9 @@ _PUBLIC = {
     "Material": "scene.spec",
     "MeshShape": "scene.shapes",
     "MeshWall": "scene.spec",
+    "MixedControl": "scene.cell",
     "Normal": "scene.sizes",
+    "Oedometer": "scene.cell",
     "Piston": "scene.spec",
     "Plane": "scene.spec",
     "Polygon": "scene.shapes",
@@ -72,6 +78,7 @@ _PUBLIC = {
     "Rectangle": "scene.spec",
     "Segment": "scene.spec",
     "Sieve": "scene.sizes",
+    "SimpleShear": "scene.cell",
     "Simulation": "run.simulation",
     "SoftParticles": "step.engine",
     "SoftRunWarning": "errors",
@@ -123,6 +130,15 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.run.scenario import Scenario, load
     from hardgrain.run.simulation import Simulation
     from hardgrain.run.stop import AtRest, Steps, Stop, Time
+    from hardgrain.scene.cell import (
+        Biaxial,
+        Control,
+        CyclicShear,
+        Isotropic,
+        MixedControl,
+        Oedometer,
+        SimpleShear,
+    )
     from hardgrain.scene.contact_rule import Candidates
     from hardgrain.scene.place import At, Deposit, Grid, Loose, Voronoi
     from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion

@@ -46,14 +46,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ROOT = Path(__file__).resolve().parent
 _COMPILED = (
-    "kernels", "addresses", "scene/_deposit", "scene/obstacles", "core/geometry", "core/lawtable",
-    "core/contact_rows", "core/solids", "core/meshes", "core/wall_kinds", "law", "point", "cpu",
-    "contact", "solve", "step", "measure/contact_springs", "forces/edges", "forces/walk",
-    "papers/mcnamara2004/implicit",
+    "kernels", "addresses", "scene/_deposit", "scene/obstacles", "core/cell", "core/geometry",
+    "core/lawtable", "core/contact_rows", "core/solids", "core/meshes", "core/wall_kinds", "law",
+    "point", "cpu", "contact", "solve", "step", "measure/contact_springs", "forces/edges",
+    "forces/walk", "papers/mcnamara2004/implicit",
 )  # fmt: skip
 
 # Files among them that compile nothing.
-_PLAIN = {"cpu/tiled_apart", "step/domains", "step/part", "step/shared_dynamics"}
+_PLAIN = {
+    "cpu/tiled_apart", "step/cell_dynamics", "step/cell_loads", "step/domains", "step/part",
+    "step/shared_dynamics",
+}  # fmt: skip
 
 # [folders] So many folders of other versions of the sources are kept, for switching between
 # branches. If more are kept, disks fill up; if fewer, switching compiles everything anew.

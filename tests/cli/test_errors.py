@@ -145,7 +145,7 @@ def leaves(data: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ..
             yield (*way, key), value
 
 
-DRIVEN = {"spin", "force", "pressure", "velocity", "torque"}  # a text is a function of time
+DRIVEN = {"spin", "force", "pressure", "velocity", "torque", "stress"}  # a text: over time
 
 
 @pytest.mark.parametrize("name", starter.names())

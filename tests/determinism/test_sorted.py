@@ -17,6 +17,7 @@ import pytest
 
 import hardgrain as hg
 from hardgrain.cli.fclib_step import problem_of_step
+from hardgrain.core.cell import Cell
 from hardgrain.core.model import Contacts
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
@@ -268,7 +269,7 @@ def test_the_curve_keeps_neighbours_together() -> None:
     x = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     x = np.random.default_rng(1).permutation(x)
     for shift in (0.0, 96.0):  # three periods
-        along = x[along_curve(x + shift, np.array([32.0, 0.0]))]
+        along = x[along_curve(x + shift, Cell.straight(np.array([32.0, 0.0])))]
         for quarter in (256, 64, 16, 4):
             parts = along.reshape(-1, quarter, 2)
             assert np.ptp(parts, axis=1).max() == np.sqrt(quarter) - 1.0
@@ -279,7 +280,7 @@ def test_grains_are_sorted_along_a_curve_by_default() -> None:
     sim = hg.Simulation(scenario("hopper_2d"))
     sim.sort()
     there, x = sim.frame.id, sim.frame.position
-    order = there[along_curve(x, sim.model.periodic)].tolist()
+    order = there[along_curve(x, Cell.straight(sim.model.periodic))].tolist()
     assert sim.model.id.tolist() == order
     assert sim.exchange.order.tolist() == [*order, *range(there.size, sim.model.everyone)]
     sim.sort(shuffled(sim))

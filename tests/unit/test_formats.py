@@ -521,7 +521,12 @@ ATOMS = "ITEM: ATOMS id x y radius\n"
             HEAD.replace("0 9\n-", "9\n-"),
             "line 7: '9' stands for the two ends of the box",
         ),
-        ("a.dump", HEAD.replace("BOUNDS", "BOUNDS xy xz yz"), "line 5: the box is tilted"),
+        (
+            "a.dump",
+            HEAD.replace("BOUNDS", "BOUNDS xy xz yz"),
+            "line 6: '0 9' stands for the two ends of the box and its tilt",
+        ),
+        ("a.dump", HEAD.replace("BOUNDS", "BOUNDS abc origin"), "line 5: the box is turned"),
         ("a.xyz", "2\nplain\nH 0 0 0\nH 0 0 1\n", "line 2: there are no Properties"),
         ("a.xyz", "2\nProperties=pos:R\n0 0 0\n0 0 1\n", "line 2: Properties=pos:R is not a list"),
         (

@@ -85,11 +85,12 @@ def rounding(bodies: BodyResponse, r: Floats, compliance: float) -> float:
     """How far rounding may take a walk from the law of springs, as `mismatch` measures it.
 
     A contact velocity is a sum of body velocities v, right to ε v. A spring of compliance e (in
-    units of W) turns this into an impulse that is wrong by ε v/e, in units of velocity. That
-    impulse moves the bodies by as much, and the springs answer to it with ε v/e². The impulses p
-    that a velocity is computed from are themselves right to ε p, which the springs make ε p/e.
-    So many roundings add up, at worst: one for each of six contacts of a disk, after the solve and
-    after each of the changes of state that may follow before velocities are computed afresh.
+    units of W) turns this into an impulse that is wrong by ε v/e, in units of velocity. The six
+    contacts of a disk move it by six times as much, and the springs answer to it with 6 ε v/e². The
+    impulses p that a velocity is computed from are themselves right to ε p, and there are six of
+    them, which the springs make 6 ε p/e. So many roundings add up, at worst: one for each of six
+    contacts of a disk, after the solve and after each of the changes of state that may follow
+    before velocities are computed afresh.
     """
     v = bodies.free + bodies.momentum(r) / bodies.mass
     fastest = np.maximum(np.abs(bodies.free), np.abs(v))[bodies.body]
@@ -97,7 +98,7 @@ def rounding(bodies: BodyResponse, r: Floats, compliance: float) -> float:
     speed = np.einsum("kseA,ksA->ke", np.abs(bodies.lever), fastest).max()
     force = np.abs(bodies.weight[:, :1] * r).max()
     steps, epsilon = 6 * (piecewise.FEW + 1), np.finfo(float).eps
-    return float(steps * epsilon * (speed / force / compliance**2 + 1.0 / compliance))
+    return float(steps * epsilon * 6.0 * (speed / force / compliance**2 + 1.0 / compliance))
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.1, 0.5])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.wall_kinds import CELL
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import model_of
 from hardgrain.run.scenario import stored_scenario
@@ -23,7 +24,11 @@ def describe(path: Path) -> dict[str, Any]:
         frame, times = file[len(file) - 1], file.time
         verdict = file.verdict
         state = "finished" if file.finished else "running now" if file.live else "interrupted"
-        walls = {name: frame.wall_force[k].tolist() for k, name in enumerate(file.wall_names)}
+        walls = {
+            name: force.tolist()
+            for name, force, kind in zip(file.wall_names, frame.wall_force, model["wall_kind"])
+            if kind != CELL
+        }
         size, shapes = path.stat().st_size, _shapes(file)
     diameter = 2.0 * model["radius"]
     rigid = scenario.engine.kind == "contact-dynamics"  # soft particles have nothing to iterate

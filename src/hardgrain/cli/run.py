@@ -188,7 +188,8 @@ def _run(scenario: Scenario, path: Path, *, overwrite: bool, quiet: bool) -> Sum
 
 def _bodies(sim: Simulation) -> str:
     """Words on the number of grains and walls, where they come from, and who is still to come."""
-    n, walls, dim = sim.model.n, len(sim.model.wall_names), sim.model.dim
+    n, dim = sim.model.n, sim.model.dim
+    walls = len(sim.model.wall_names) - (sim.model.cell >= 0)
     start, more = sim.scenario.start, sim.exchange.everyone.n - n
     old = f" ({sim.from_start} from {start.file})" if start else ""
     late = f" and {more} more to come in" if more else ""

@@ -13,6 +13,7 @@ from hardgrain.kernels import cache_folder
 from hardgrain.parallel import pmap
 from hardgrain.run.progress import Progress, duration
 from hardgrain.run.simulation import Simulation
+from hardgrain.scene.cell import Control, MixedControl
 from hardgrain.scene.place import Deposit, Loose
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.shapes import Cuboid
@@ -74,6 +75,10 @@ def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, 
                 solver = GaussSeidel(order=order, sweeps=2)  # type: ignore[arg-type]
                 yield f"{dim}D, {name}, {order} order", scene, {"solver": solver}
             yield f"{dim}D, {name}, parallel order", scene, {"solver": Jacobi(sweeps=2)}
+            repeats = dict.fromkeys("xyz"[:dim], (0.0, 4.0))
+            shrinking = MixedControl(**dict.fromkeys("xyz"[:dim], Control(rate=-0.1)))
+            cell = scene.model_copy(update={"walls": [], "periodic": repeats, "cell": shrinking})
+            yield f"{dim}D, {name}, a cell in random order", cell, {"solver": GaussSeidel(sweeps=2)}
             if name == "plain laws":
                 yield f"{dim}D, rigid solver", scene, {"solver": _AllStages()}
                 yield f"{dim}D, soft particles", scene, {"engine": SoftParticles(stiffness=1.0)}

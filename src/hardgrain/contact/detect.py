@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.contact.arms import closing
 from hardgrain.contact.gaps import gaps
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, safe, wall_geometry
@@ -17,7 +18,7 @@ from hardgrain.contact.search import Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
 from hardgrain.contact.together import find_together, overlooked_together
 from hardgrain.core import lawtable
-from hardgrain.core.model import Contacts, Floats, Model, State
+from hardgrain.core.model import Contacts, Floats, Model, State, contact_key
 from hardgrain.cpu.contacts import candidates
 from hardgrain.cpu.mesh_inside import inside
 from hardgrain.errors import INTACT, InputError, RunError
@@ -31,6 +32,10 @@ __all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]
 # [width] Overlap that rounding may give to input that is meant to touch. If it is smaller, exact
 # lattices are refused; if it is larger, real overlaps are let in without a word.
 ALLOWED = 5e-10
+# [1] Reach that the deforming cell gives to a grain, over its radius and the strain of the step.
+# The branch of a contact is longer than both radii by its gap; with less than that, more steps are
+# solved a second time, and with more, sweeps visit more open contacts.
+STRETCHED = 1.2
 
 
 class Detector:
@@ -66,7 +71,8 @@ class Detector:
     def renew(self, state: State, reach: Floats) -> None:
         """Make the pair list anew, with room for twice the given reach (nb,)."""
         self.others.list_anew(reach)  # several processes do so together, and begin the step anew
-        self._pairs.make(state.position, wall_geometry(self.model, state), reach, 2.0 * reach)
+        walls = wall_geometry(self.model, state)
+        self._pairs.make(state.position, walls, reach, 2.0 * reach, state.cell)
         if not safe(state.position, self.listed, reach):
             raise RunError(
                 f"step {state.step + 1} begins with a place or a velocity that is not a number"
@@ -83,7 +89,8 @@ class Detector:
         while True:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
-            given = self.shapes, self.listed, place, old.rows, old.feature
+            shapes, listed = self._shapes(s, velocity, turning), self._pairs.listed_in(s)
+            given = shapes, listed, place, old.rows, old.feature
             if self.together and self.model.round:
                 found = find_together(*given, self.others)
             else:
@@ -110,7 +117,8 @@ class Detector:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
             known = self._found._replace(rows=contacts.rows, feature=contacts.feature)
-            given = self.shapes, self.listed, place, known, spread
+            shapes, listed = self._shapes(s, velocity, turning), self._pairs.listed_in(s)
+            given = shapes, listed, place, known, spread
             if self.together and self.model.round:
                 closes, found = overlooked_together(*given, self.others)
             else:
@@ -118,17 +126,43 @@ class Detector:
             if not found.stale:
                 break
             self.renew(state, found.reach)
-        if not closes:
+        if not closes and not (s.cell.size and self._close(contacts, found, velocity, turning)):
             return None
         self._found = found
         return self._contacts(state, found)
+
+    # Where the cell deforms by L, two grains that are l apart approach by up to |L| l dt besides.
+    def _shapes(self, state: State, velocity: Floats, spin: Floats) -> Shapes:
+        """What the search reads, in a state whose bodies move like this."""
+        if not state.cell.size:
+            return self.shapes
+        gradient = self.model.gradient_of(velocity, spin)
+        most = float(np.linalg.norm(gradient, 2))
+        return self.shapes._replace(
+            periodic=self.model.cell_in(state).numbers,
+            margin=self.shapes.margin + STRETCHED * self.dt * most * self.model.radius,
+        )
+
+    def _close(self, known: Contacts, found: Found, velocity: Floats, spin: Floats) -> bool:
+        """Whether a contact that was found and not known closes, by the cell too."""
+        rows, n = found.rows, self.model.n
+        seen = Contacts(**rows._asdict(), feature=found.feature)
+        gradient = self.model.gradient_of(velocity, spin)
+        branch = rows.arm_first - rows.arm_second + rows.gap[:, None] * rows.normal
+        by_cell = np.einsum("ka,ka->k", rows.normal, branch @ gradient.T)
+        speed = closing(seen, velocity, spin) + np.where(rows.second < n, by_cell, 0.0)
+        k = np.flatnonzero(rows.gap + self.dt * speed < 0.0)
+        close = contact_key(rows.first[k], rows.second[k], found.feature[k], self.model.bodies)
+        there = known.key(self.model.bodies)
+        at = np.minimum(np.searchsorted(there, close), max(there.size - 1, 0))
+        return bool(close.size and (not there.size or (there[at] != close).any()))
 
     def moved(self, state: State, contacts: Contacts) -> Contacts:
         """The same contacts with the normals, gaps and arms that they have in another state."""
         model, walls = self.model, wall_geometry(self.model, state)
         everywhere = np.full(model.bodies, np.inf)
         x = state.position
-        sites = Sites(x, model.radius, model.periodic, walls)
+        sites = Sites(x, model.radius, model.cell_in(state).numbers, walls)
         _, normal, gap = candidates(contacts.first, contacts.second, sites, everywhere)
         return complete(model, x, replace(contacts, normal=normal, gap=gap))
 
@@ -146,7 +180,7 @@ def deepest_overlap(model: Model, state: State) -> tuple[float, int, int]:
     """
     walls, none, n = wall_geometry(model, state), np.zeros(model.bodies), model.n
     pairs = PairList(model)
-    pairs.keep(state.position, walls, none, none)
+    pairs.make(state.position, walls, none, none, state.cell)
     index, gap = gaps(model, state, pairs.first, pairs.second, none)
     if not index.size:
         return 0.0, -1, -1
@@ -170,7 +204,8 @@ def refuse_overlaps(
     comes from an earlier run.
     """
     n, walls = model.n, wall_geometry(model, state)
-    x, r, period = state.position[:n], model.radius, model.periodic
+    x, r, cell = state.position[:n], model.radius, model.cell_in(state)
+    period = cell.numbers
     new = np.ones(model.bodies, dtype=bool)
     if new_grains is not None:
         new[:n] = new_grains
@@ -181,8 +216,8 @@ def refuse_overlaps(
     none = np.zeros(model.bodies)
     first, second = find_wall_pairs(x, r, period, walls, none[n:])
     free = model.carrier < n  # what is glued may be sunk in walls and in what is glued
-    if model.round and new[:n].all() and free[:n].all():
-        overlap, i, j = worst_overlap(x, r, period)
+    if model.round and new[:n].all() and free[:n].all() and not cell.tilted:
+        overlap, i, j = worst_overlap(x, r, model.periodic)
     elif new[:n].any():
         first, second = merge_pairs(*find_pairs(x, r, period), first, second)
     looked = (new[first] | new[second]) & (free[first] | free[second])

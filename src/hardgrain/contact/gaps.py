@@ -19,11 +19,11 @@ def gaps(
 
     first, second: shape (p,); reach: shape (nb,). Each contact point of a pair has its own.
     """
-    walls, x = wall_geometry(model, state), state.position
+    walls, x, cell = wall_geometry(model, state), state.position, model.cell_in(state).numbers
     if model.round:
-        sites = Sites(x, model.radius, model.periodic, walls)
+        sites = Sites(x, model.radius, cell, walls)
         index, _, gap = candidates(first, second, sites, reach)
         return index, gap
-    bodies = NarrowPhase.of(model).bodies(x, state.orientation, model.periodic, walls)
+    bodies = NarrowPhase.of(model).bodies(x, state.orientation, cell, walls)
     found = contact_points(first, second, bodies, reach)
     return found[0], found[3]

@@ -11,11 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.core.geometry import Floats, Ints, min_image, wall_gap
+from hardgrain.contact.lattice import Lattice, Vector, lattice_of, straightened
+from hardgrain.core.cell import make_images
+from hardgrain.core.geometry import Floats, Ints, wall_gap
 from hardgrain.core.wall_kinds import Walls
-from hardgrain.kernels import device, jit
+from hardgrain.kernels import device, jit, scalar
 
 Longs = NDArray[np.int64]
+
+nearest = make_images(scalar).nearest
 
 # [cells] Cell indices are held to ±FAR, which keeps them integers for any coordinate, NaN included.
 # Grains beyond share the outermost cells: that is slow if they are many, and never wrong. Above 2⁵²
@@ -45,6 +49,10 @@ GOLDEN, SILVER = (math.sqrt(5.0) - 1.0) / 2.0, math.sqrt(2.0) - 1.0
 #
 # Grains are sorted by (level, bucket), finest level first. A grain keeps only partners behind it in
 # this order: half of its own level and all of the coarser ones, so each pair is met once.
+#
+# Cells of the grid lie along the axes of the periodic cell. If that is tilted, a place has the
+# coordinates period × fraction along them (`straightened`), in which a distance r is up to r times
+# the ratio of a period to the distance of the two faces across it: the stretch of the axis.
 
 
 class CellGrid(NamedTuple):
@@ -61,6 +69,7 @@ class Sorted(NamedTuple):
     """Grains in the order of their buckets."""
 
     x: Floats  # (n, 3)
+    along: Floats  # (n, 3) the same places along the axes of the cell
     reach: Floats  # (n,)
     order: Ints  # (n,) number of the grain
     level: Ints  # (n,)
@@ -129,9 +138,14 @@ def find_levels(reach: Floats) -> tuple[Ints, Floats, Ints]:
 
 
 @jit
-def make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints) -> CellGrid:
-    """The cells for grains at these places, given the largest reach of each level and its count."""
-    levels, dim = largest.shape[0], position.shape[1]
+def make_grid(
+    position: Floats, dim: int, lattice: Lattice, largest: Floats, count: Ints
+) -> CellGrid:
+    """The cells for grains at these places, given the largest reach of each level and its count.
+
+    position: along the axes of the periodic cell, shape (n, 3).
+    """
+    levels, periodic = largest.shape[0], lattice.period
     per_length = np.zeros((levels, 3))
     cells = np.zeros((levels, 3), np.int64)
     stride = np.zeros((levels, 3), np.int64)
@@ -151,7 +165,8 @@ def make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints) 
         for a in range(dim):
             stride[k, a] = math.floor(min(volume, FAR))
             if periodic[a] > 0.0:
-                cells[k, a] = max(1, math.floor(min(periodic[a] / edge, FAR)))
+                wide = edge * lattice.stretch[a]
+                cells[k, a] = max(1, math.floor(min(periodic[a] / wide, FAR)))
                 per_length[k, a] = cells[k, a] / periodic[a]
                 volume *= cells[k, a]
             else:
@@ -165,10 +180,10 @@ def make_grid(position: Floats, periodic: Floats, largest: Floats, count: Ints) 
 
 
 @device
-def bucket_of(grid: CellGrid, k: int, position: Floats, periodic: Floats, i: int) -> int:
-    """The bucket of level k that grain i lies in."""
+def bucket_of(grid: CellGrid, k: int, position: Floats, periodic: Vector, i: int) -> int:
+    """The bucket of level k that grain i lies in; position: along the axes of the cell."""
     b = 0
-    for a in range(position.shape[1]):
+    for a in range(3):
         u = _wrap(position[i, a], periodic[a]) * grid.per_length[k, a]
         b += grid.stride[k, a] * _cell(u, grid.cells[k, a])
     return grid.base[k] + (b & (grid.base[k + 1] - grid.base[k] - 1))  # type: ignore[no-any-return]
@@ -194,7 +209,7 @@ def _counting_sort(key: Ints, keys: int) -> tuple[Ints, Ints]:
 def search(
     grains: Sorted,
     grid: CellGrid,
-    periodic: Floats,
+    lattice: Lattice,
     some: range,
     first: Ints,
     second: Ints,
@@ -206,22 +221,23 @@ def search(
     number of pairs; those for which there is no room are not written. Ends with the first grain
     after which there are more than ``most``.
     """
-    x, reach, order, level, start = grains
+    x, along, reach, order, level, start = grains
     largest, per_length, cells, stride, base = grid
-    lx, ly, lz = periodic[0], periodic[1], periodic[2] if periodic.shape[0] == 3 else 0.0
+    period, tilt, (sx, sy, sz) = lattice
+    lx, ly, lz = period
     m, room = 0, first.shape[0]
     for s in some:
         if m > most:
             break
-        px, py, pz = _wrap(x[s, 0], lx), _wrap(x[s, 1], ly), _wrap(x[s, 2], lz)
+        px, py, pz = _wrap(along[s, 0], lx), _wrap(along[s, 1], ly), _wrap(along[s, 2], lz)
         for k in range(level[s], largest.shape[0]):
             h = (reach[s] + largest[k]) * WIDER
             wx, wy, wz = per_length[k, 0], per_length[k, 1], per_length[k, 2]
             nx, ny, nz = cells[k, 0], cells[k, 1], cells[k, 2]
             mask = base[k + 1] - base[k] - 1
-            x0, x1 = _cell_range(px * wx, h * wx, nx)
-            y0, y1 = _cell_range(py * wy, h * wy, ny)
-            z0, z1 = _cell_range(pz * wz, h * wz, nz)
+            x0, x1 = _cell_range(px * wx, h * sx * wx, nx)
+            y0, y1 = _cell_range(py * wy, h * sy * wy, ny)
+            z0, z1 = _cell_range(pz * wz, h * sz * wz, nz)
             for cz in range(z0, z1 + 1):
                 bz = stride[k, 2] * _image(cz, nz)
                 for cy in range(y0, y1 + 1):
@@ -236,9 +252,13 @@ def search(
                         cx += more + 1
                         b += base[k]
                         for t in range(max(start[b], s + 1), start[b + more + 1]):
-                            dx = min_image(x[t, 0] - x[s, 0], lx)
-                            dy = min_image(x[t, 1] - x[s, 1], ly)
-                            dz = min_image(x[t, 2] - x[s, 2], lz)
+                            dx, dy, dz = nearest(
+                                x[t, 0] - x[s, 0],
+                                x[t, 1] - x[s, 1],
+                                x[t, 2] - x[s, 2],
+                                period,
+                                tilt,
+                            )
                             if dx * dx + dy * dy + dz * dz < (reach[s] + reach[t]) ** 2:
                                 if m < room:
                                     first[m] = min(order[s], order[t])
@@ -269,28 +289,30 @@ def find_pairs(
     """All pairs of grains i < j whose centres are closer than reach_i + reach_j.
 
     position: shape (n, dim) or longer [length]; reach: shape (n,) [length]; periodic: shape (dim,)
-    [length], zero along axes that are not periodic. Returns first and second, each of shape (m,),
-    sorted by (first, second). If more than ``most`` are met, the search is given up and what is
-    returned, of shape (most + 1,), means nothing.
+    [length], zero along axes that are not periodic, or with tilts (`core.cell`). Returns first and
+    second, each of shape (m,), sorted by (first, second). If more than ``most`` are met, the search
+    is given up and what is returned, of shape (most + 1,), means nothing.
     """
     n, dim = reach.shape[0], position.shape[1]
     level, largest, count = find_levels(reach)
-    grid = make_grid(position[:n], periodic, largest, count)
+    lattice = lattice_of(periodic, dim)
+    along = straightened(position, n, lattice)
+    grid = make_grid(along, dim, lattice, largest, count)
     bucket = np.empty(n, np.int32)
     for i in range(n):
-        bucket[i] = bucket_of(grid, level[i], position, periodic, i)
+        bucket[i] = bucket_of(grid, level[i], along, lattice.period, i)
     start, order = _counting_sort(bucket, grid.base[-1])
     x = np.zeros((n, 3))
     for s in range(n):
         for a in range(dim):
             x[s, a] = position[order[s], a]
-    grains = Sorted(x, reach[order], order, level[order], start)
+    grains = Sorted(x, along[order], reach[order], order, level[order], start)
 
     m, room = 8 * n, -1
     while m > room:  # a second time with the room the first was short of
         room = m
         first, second = np.empty(room, np.int32), np.empty(room, np.int32)
-        m = search(grains, grid, periodic, range(n), first, second, most)
+        m = search(grains, grid, lattice, range(n), first, second, most)
         if m > most:
             return np.empty(most + 1, np.int32), np.empty(most + 1, np.int32)
     return _sort_pairs(first[:m], second[:m], n)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hardgrain.contact.lattice import lattice_of, straightened
 from hardgrain.contact.neighbours import (
     CellGrid,
     Longs,
@@ -34,12 +35,12 @@ FEW = 64
 
 
 @pjit
-def sort_into_buckets(position, reach, periodic, level, grid):  # type: ignore[no-untyped-def]
+def sort_into_buckets(position, along, reach, lattice, level, grid):  # type: ignore[no-untyped-def]
     """Grains in the order of their buckets; within a bucket in any order."""
-    n, dim = reach.size, position.shape[1]
+    n, dim, period = reach.size, position.shape[1], lattice.period
     bucket, number = np.empty(n, np.int64), np.zeros(grid.base[-1], np.int64)
     for i in prange(n):
-        bucket[i] = bucket_of(grid, level[i], position, periodic, i)
+        bucket[i] = bucket_of(grid, level[i], along, period, i)
         claim(number, bucket[i], 1)
     start, total = np.empty(number.size + 1, np.int32), 0
     for b in range(number.size):
@@ -47,20 +48,23 @@ def sort_into_buckets(position, reach, periodic, level, grid):  # type: ignore[n
         total += number[b]
         number[b] = start[b]
     start[number.size] = total
-    x, reaches, order, levels = (
-        np.zeros((n, 3)), np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32),
+    x, there, reaches, order, levels = (
+        np.zeros((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.int32),
+        np.empty(n, np.int32),
     )  # fmt: skip
     for i in prange(n):
         s = claim(number, bucket[i], 1)
         order[s], reaches[s], levels[s] = i, reach[i], level[i]
         for a in range(dim):
             x[s, a] = position[i, a]
-    return Sorted(x, reaches, order, levels, start)
+        for a in range(3):
+            there[s, a] = along[i, a]
+    return Sorted(x, there, reaches, order, levels, start)
 
 
 @pjit
 def search_blocks(  # type: ignore[no-untyped-def]
-    grains, grid, periodic, begin, first, second, most
+    grains, grid, periodic, dim, begin, first, second, most
 ):
     """Number of pairs that each block finds, shape (blocks,).
 
@@ -71,7 +75,8 @@ def search_blocks(  # type: ignore[no-untyped-def]
     for b in prange(blocks):
         low, high = begin[b], begin[b + 1]
         some = range(b * BLOCK, min(n, (b + 1) * BLOCK))
-        found[b] = search(grains, grid, periodic, some, first[low:high], second[low:high], most)
+        lattice = lattice_of(periodic, dim)  # made here: threads are handed no nested tuples
+        found[b] = search(grains, grid, lattice, some, first[low:high], second[low:high], most)
     return found
 
 
@@ -172,13 +177,16 @@ def pairs_together(
     """
     n = reach.size
     level, largest, count = find_levels(reach)
-    grid: CellGrid = make_grid(position[:n], periodic, largest, count)
-    grains: Sorted = sort_into_buckets(position, reach, periodic, level, grid)
+    dim = position.shape[1]
+    lattice = lattice_of(periodic, dim)
+    along = straightened(position, n, lattice)
+    grid: CellGrid = make_grid(along, dim, lattice, largest, count)
+    grains: Sorted = sort_into_buckets(position, along, reach, lattice, level, grid)
     blocks = -(-n // BLOCK)
     begin: Longs = np.arange(blocks + 1, dtype=np.int64) * (ROOM * BLOCK)
     while True:
         pairs = np.empty(begin[-1], np.int32), np.empty(begin[-1], np.int32)
-        found = search_blocks(grains, grid, periodic, begin, *pairs, most)
+        found = search_blocks(grains, grid, periodic, dim, begin, *pairs, most)
         if found.sum() > most:
             return None
         if (found <= np.diff(begin)).all():

@@ -17,6 +17,7 @@ import numpy as np
 from hardgrain.contact.neighbours import list_pairs
 from hardgrain.contact.neighbours_together import pairs_together
 from hardgrain.contact.shapes import Listed
+from hardgrain.core.cell import Cell
 from hardgrain.core.geometry import Floats
 from hardgrain.core.model import Model, State
 from hardgrain.core.wall_kinds import MESH, Walls
@@ -134,11 +135,28 @@ class PairList:
         self.safety = np.full(model.bodies, -1.0)  # no list is safe before it is made
         self.origin = np.zeros((model.bodies, model.dim))
         self.turned = np.zeros(model.bodies - model.n)
+        self.cell = Cell.straight(model.periodic).matrix  # when the list was made
 
     @property
     def listed(self) -> Listed:
         """The list as compiled functions read it."""
         return Listed(self.first, self.second, self.origin, self.turned, self.safety)
+
+    # A cell that deforms by F since the list was made takes a pair that was r apart to F r and some
+    # way of each grain beyond that, and |F r| is at least the smallest stretch σ of F times |r|. So
+    # each grain has travelled |x − F x₀| + (1 − σ) (radius + safety).
+    def listed_in(self, state: State) -> Listed:
+        """The list in a state, as compiled functions read it."""
+        if not state.cell.size:
+            return self.listed
+        n, now = self.model.n, Cell(state.cell).matrix
+        still = np.diag(np.where(np.diag(now) > 0.0, 0.0, 1.0))
+        f = (now + still) @ np.linalg.inv(self.cell + still)
+        lost = max(1.0 - float(np.linalg.svd(f, compute_uv=False).min()), 0.0)
+        origin, safety = self.origin.copy(), self.safety.copy()
+        origin[:n] = self.origin[:n] @ f.T
+        safety[:n] -= lost * (self.model.radius + self.safety[:n])
+        return self.listed._replace(origin=origin, safety=safety)
 
     def keep(self, position: Floats, walls: Walls, reach: Floats, further: Floats) -> bool:
         """Make the list anew unless it holds every pair that bodies with this reach can close.
@@ -150,13 +168,24 @@ class PairList:
         self.make(position, walls, reach, further)
         return True
 
-    def make(self, position: Floats, walls: Walls, reach: Floats, further: Floats) -> None:
+    def make(
+        self,
+        position: Floats,
+        walls: Walls,
+        reach: Floats,
+        further: Floats,
+        cell: Floats | None = None,
+    ) -> None:
         """List every pair that bodies with this reach can close.
 
         position: shape (bodies, dim) [length]; reach, further: shape (bodies,) [length]. The list
-        has room for ``further`` and the usual safety distance.
+        has room for ``further`` and the usual safety distance. cell: `State.cell`, where the cell
+        deforms.
         """
         model, n, self._made = self.model, self.model.n, True
+        periodic = model.periodic
+        if cell is not None and cell.size:
+            self.cell, periodic = Cell(cell).matrix, Cell(cell).reduced().numbers
         self.origin = position.copy()
         self.turned[:] = 0.0
         self.safety = further.copy()
@@ -164,7 +193,7 @@ class PairList:
         self.safety[n:] += SAFETY * float(model.radius.mean()) if n else 0.0
         extent = model.radius + self.safety[:n]
         listing = pairs_together if self.together and n else list_pairs
-        listed = listing(self.origin, extent, model.periodic, walls, self.safety[n:], MOST * n)
+        listed = listing(self.origin, extent, periodic, walls, self.safety[n:], MOST * n)
         if listed is None:
             self._refuse(reach)
         first, second = listed

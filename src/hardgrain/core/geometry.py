@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.wall_kinds import (
+    CELL,
     DISK,
     INSIDE,
     MESH,
@@ -207,6 +208,9 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
         (x, y, z), (lx, ly, lz), (ax, ay, az), (bx, by, bz) = r, period, a, b
         if kind == PLANE:
             return x * ax + y * ay + z * az - radius, -ax, -ay, -az
+
+        if kind == CELL:
+            return math.inf, 1.0, 0.0, 0.0
 
         if kind == SEGMENT:
             x = min_image(x - 0.5 * ax, lx) + 0.5 * ax

@@ -11,60 +11,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.brief import brief
+from hardgrain.core.cell import PLACES, Cell
 from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.drives import (
+    FORCE,
+    SPIN,
+    TORQUE,
+    VELOCITY,
+    Drive,
+    Lock,
+    Pressure,
+    Stress,
+)
 from hardgrain.core.lawtable import N_PARAMETERS
 from hardgrain.core.meshes import NO_MESHES, Meshes
 from hardgrain.core.solids import ROUND_GRAINS, Solids
+from hardgrain.core.wall_kinds import CELL
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.integer[Any]]  # of arrays
 
 __all__ = [
-    "ContactRows", "Contacts", "Drive", "Floats", "Ints", "Lock", "Model", "Pressure", "Rows",
-    "State", "contact_key", "some_bodies",
+    "FORCE", "SPIN", "TORQUE", "VELOCITY", "ContactRows", "Contacts", "Drive", "Floats", "Ints",
+    "Lock", "Model", "Pressure", "Rows", "State", "Stress", "contact_key", "some_bodies",
 ]  # fmt: skip
 
-VELOCITY, SPIN, FORCE, TORQUE = "velocity", "spin", "force", "torque"
 MOVING = "position", "velocity", "spin", "orientation"  # arrays of a state, a row for each body
 
 # Contact points that two bodies can have, for one number that names a contact. More: the product
 # with the square of the number of bodies must stay below 2⁶³, which 10⁷ bodies leave room for.
 FEATURES = 1 << 14
-
-
-@brief
-@dataclass(frozen=True)
-class Drive:
-    """One component of the velocity, spin, force or torque of some bodies over time."""
-
-    what: str  # VELOCITY, SPIN, FORCE or TORQUE
-    bodies: slice | Rows
-    axis: int
-    value: Callable[[float], float]
-    constant: bool
-
-
-@brief
-@dataclass(frozen=True)
-class Lock:
-    """One component of the motion of some bodies that is held while a function is positive."""
-
-    what: str  # VELOCITY or SPIN
-    bodies: slice | Rows
-    axis: int
-    value: Callable[[float], float]
-
-
-@dataclass(frozen=True)
-class Pressure:
-    """A piston pressed by pressure × area; the area spans pairs of walls, or is a given number."""
-
-    body: int
-    direction: Floats  # (dim,) unit vector of the push
-    pressure: Callable[[float], float]
-    area: float  # used where ``between`` is empty
-    between: tuple[tuple[int, int, int], ...]  # (wall body, wall body, axis) of each span
 
 
 @brief
@@ -97,6 +74,9 @@ class Model:
     remove_overlaps: bool = False
     drives: tuple[Drive, ...] = ()
     pressures: tuple[Pressure, ...] = ()
+    stresses: tuple[Stress, ...] = ()  # on the cell, where it deforms
+    # (wall, wall, axis) between which it lies along each axis that is not periodic
+    cell_walls: tuple[tuple[int, int, int], ...] = ()
     lean: bool = field(default=False)
     # (nb, 3) principal moments of inertia about the axes that `State.orientation` turns, zero for
     # walls; (0, 3) where all grains are balls, whose three moments are equal
@@ -172,6 +152,28 @@ class Model:
             return 2.0 * self.radius
         own: Floats = self.solids.width[self.solids.shape] * self.solids.size
         return own
+
+    @property
+    def cell(self) -> int:
+        """The body that is the cell, the last one, if it deforms; −1: it does not."""
+        return self.bodies - 1 if CELL in self.wall_kind[-1:] else -1
+
+    def cell_in(self, state: State) -> Cell:
+        """The periodic cell as it is in a state, with tilts of at most half a period."""
+        return Cell(state.cell).reduced() if state.cell.size else Cell.straight(self.periodic)
+
+    def gradient_in(self, state: State) -> Floats:
+        """Velocity gradient of the cell, shape (dim, dim), zero if it does not deform."""
+        return self.gradient_of(state.velocity, state.spin)
+
+    def gradient_of(self, velocity: Floats, spin: Floats) -> Floats:
+        """The same, from velocities (nb, dim) and spins (nb, ns) of all bodies."""
+        gradient = np.zeros((self.dim, self.dim))
+        if self.cell >= 0:
+            own = np.concatenate([velocity[self.cell], spin[self.cell]])
+            for (a, b), rate in zip(PLACES[self.dim], own):
+                gradient[a, b] = rate
+        return gradient
 
     def body_name(self, i: int) -> str:
         """A body in words."""
@@ -360,11 +362,16 @@ class State:
 
     step: int
     time: float
-    position: Floats  # (nb, dim) unwrapped where periodic; a wall's is the point it turns about
-    velocity: Floats  # (nb, dim)
+    # (nb, dim) unwrapped where periodic; a wall's is the point it turns about, that of a cell which
+    # deforms its strain
+    position: Floats
+    velocity: Floats  # (nb, dim), where the cell deforms relative to its affine motion
     spin: Floats  # (nb, ns)
     orientation: Floats  # (nb, 1) angle, or (nb, 4) unit quaternion (x, y, z, w)
     contacts: Contacts
+    # (dim (dim + 1) / 2,) numbers of the periodic cell where it deforms, with all of the tilt since
+    # the beginning (`core.cell`, `Model.cell_in`); empty where it stays as the model says
+    cell: Floats = field(default_factory=lambda: np.zeros(0))
 
     def only(self, grains: Rows, n: int) -> State:
         """The state of some of its n grains, by their rows in any order, and of all walls."""
@@ -389,4 +396,4 @@ class State:
         c = self.contacts
         own = Contacts(**{name: getattr(c, name).copy() for name in c.__dataclass_fields__})
         arrays = {name: getattr(self, name).copy() for name in MOVING}
-        return replace(self, **arrays, contacts=own)
+        return replace(self, **arrays, contacts=own, cell=self.cell.copy())

@@ -13,12 +13,16 @@ RECTANGLE  flat (3D)           a corner                            first side fr
 TRIANGLE   flat (3D)           a corner                            first side from there [length]
 DISK       flat (3D)           centre                              normal, as long as the radius
 MESH       triangles (3D)      middle of their box                 half its first side [length]
+CELL       the periodic cell   none                                none
 =========  ==================  ==================================  ================
 
 and side (w, dim), the second side of a rectangle or triangle from its corner [length]; size (w,),
 the radius of a cylinder, or of the round hole in the middle of a rectangle or disk [length]. What
 does not apply is zero. A circle in 2D is a cylinder along z. Segments and the flat walls of 3D have
 no thickness and two faces.
+
+The cell that deforms is one more body, with a row among the walls; no grain ever touches it
+(`hardgrain.core.cell`).
 
 Of a mesh these rows hold a box around it: side is half of its second side, size half the length of
 the third one. Its triangles are in `hardgrain.core.meshes`.
@@ -32,12 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "DISK", "FLAT", "INSIDE", "KINDS", "MESH", "OUTSIDE", "PLANE", "RECTANGLE", "ROUND",
+    "CELL", "DISK", "FLAT", "INSIDE", "KINDS", "MESH", "OUTSIDE", "PLANE", "RECTANGLE", "ROUND",
     "SEGMENT", "TRIANGLE", "Walls",
 ]  # fmt: skip
 
-KINDS = 8  # number of kinds; run files hold them as numbers, so new ones come last
-PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK, MESH = range(KINDS)
+KINDS = 9  # number of kinds; run files hold them as numbers, so new ones come last
+PLANE, SEGMENT, INSIDE, OUTSIDE, RECTANGLE, TRIANGLE, DISK, MESH, CELL = range(KINDS)
 
 ROUND = (INSIDE, OUTSIDE)  # cylinders, and circles in 2D
 FLAT = (RECTANGLE, TRIANGLE, DISK)  # walls of 3D that have an edge

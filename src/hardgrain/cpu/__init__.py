@@ -22,10 +22,10 @@ from hardgrain.cpu.ledger import (
     overlaps,
 )
 from hardgrain.cpu.packing import LAYOUTS
-from hardgrain.cpu.relaxation import RELAXED
+from hardgrain.cpu.relaxation import RELAXED, RELAXED_IN_CELL
 from hardgrain.cpu.tiled import relaxed_in_tiles
 
 __all__ = [
-    "LAYOUTS", "RELAXED", "candidates", "contact_work", "kinetic_energy", "largest_speed",
-    "load_work", "neighbourhood_max", "overlaps", "relaxed_in_tiles", "round_rows",
+    "LAYOUTS", "RELAXED", "RELAXED_IN_CELL", "candidates", "contact_work", "kinetic_energy",
+    "largest_speed", "load_work", "neighbourhood_max", "overlaps", "relaxed_in_tiles", "round_rows",
 ]  # fmt: skip

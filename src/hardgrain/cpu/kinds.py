@@ -1,7 +1,8 @@
 """Which functions belong to which kind of packed problem.
 
 Loops are written once and call the functions below. When a loop is compiled, each of them becomes
-the one of the kind of problem it meets: `lean`, `full` or `blocks`, in 2D or 3D.
+the one of the kind of problem it meets: `lean`, `full` or `blocks`, in 2D or 3D, or one of these
+in a cell that deforms.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from hardgrain.kernels import chosen, scalar
 from hardgrain.point.blocks import Blocks2D, Blocks3D, make_blocks_2d, make_blocks_3d
+from hardgrain.point.cell import CELLED, make_celled
 from hardgrain.point.full_2d import Full2D, make_full_2d
 from hardgrain.point.full_3d import Full3D, make_full_3d
 from hardgrain.point.lean_2d import Lean2D, make_lean_2d
@@ -23,6 +25,12 @@ KINDS = {
     Full3D: make_full_3d(scalar),
     Blocks2D: make_blocks_2d(scalar),
     Blocks3D: make_blocks_3d(scalar),
+}
+KINDS |= {
+    CELLED[Lean2D]: make_celled(scalar, make_lean_2d, 2, lean=True),
+    CELLED[Lean3D]: make_celled(scalar, make_lean_3d, 3, lean=True),
+    CELLED[Full2D]: make_celled(scalar, make_full_2d, 2, lean=False),
+    CELLED[Full3D]: make_celled(scalar, make_full_3d, 3, lean=False),
 }
 
 

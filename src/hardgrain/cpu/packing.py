@@ -9,6 +9,16 @@ from numpy.typing import NDArray
 
 from hardgrain.cpu.kinds import pack_body, pack_contact, start, unpack_body, unpack_contact
 from hardgrain.kernels import jit, overload, scalar
+from hardgrain.point.cell import (
+    CELLED,
+    COUNTS,
+    GRAINS,
+    KIND_OF,
+    LONGEST,
+    MORE,
+    MOST,
+    SHARE,
+)
 from hardgrain.point.full_2d import Full2D
 from hardgrain.point.full_3d import Full3D
 from hardgrain.point.lean_2d import Lean2D
@@ -37,6 +47,11 @@ LAYOUTS = {
     (False, 2): _empty(Full2D),
     (False, 3): _empty(Full3D),
 }
+LAYOUTS_IN_CELL = {
+    (lean, dim): _empty(CELLED[kind], *[np.zeros(0)] * lean, np.zeros((0, 1)))
+    for (lean, dim), kind in KIND_OF.items()
+}
+_BASE = {celled: kind for kind, celled in CELLED.items()}
 
 
 @jit
@@ -54,7 +69,10 @@ def room(layout, given, m):
 @overload(room, strict=False)
 def _(layout, given, m):
     kind = layout.instance_class
-    columns, wide, _ = WIDTHS[kind]
+    base = _BASE.get(kind, kind)
+    columns, wide, _ = WIDTHS[base]
+    if kind is not base:
+        columns += MORE[base]
 
     def lean(layout, given, m):
         first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
@@ -68,7 +86,48 @@ def _(layout, given, m):
         packed = kind(first, second, lines(m, columns), lines(bodies, wide))
         return packed, np.zeros(bodies, np.bool_)
 
-    return lean if kind in (Lean2D, Lean3D) else full
+    def lean_in_cell(layout, given, m):
+        first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
+        r, turning, ghosts = levers(given.rows, given.motion)
+        b, c = lines(turning.size + ghosts, wide), lines(m, columns)
+        return kind(first, second, c, b, r, about_cell(given)), turning
+
+    def full_in_cell(layout, given, m):
+        first, second = np.empty(m, np.uint32), np.empty(m, np.uint32)
+        bodies = given.motion.velocity.shape[0]
+        b, c = lines(bodies, wide), lines(m, columns)
+        return kind(first, second, c, b, about_cell(given)), np.zeros(bodies, np.bool_)
+
+    simple, other = (lean, full) if kind in WIDTHS else (lean_in_cell, full_in_cell)
+    return simple if base in (Lean2D, Lean3D) else other
+
+
+@jit
+def about_cell(given):
+    """Room for what is known of the cell, and after how many contacts it moves."""
+    rows, motion, grains = given.rows, given.motion, given.grains
+    dim, last = rows.normal.shape[1], motion.velocity.shape[0] - 1
+    cell = np.zeros((COUNTS + 1, dim + motion.spin.shape[1]))
+    light, longest, heavy = 0.0, 0.0, np.inf
+    for a in range(dim):
+        light = max(light, motion.inv_mass[last, a])
+    for a in range(motion.spin.shape[1]):
+        light = max(light, motion.inv_inertia[last, a])
+    for i in range(grains):
+        for a in range(dim):
+            if motion.inv_mass[i, a] > 0.0:
+                heavy = min(heavy, motion.inv_mass[i, a])
+    for k in range(rows.first.size):
+        square = 0.0
+        for a in range(dim):
+            square += (rows.arm_first[k, a] - rows.arm_second[k, a]) ** 2
+        if rows.second[k] < grains:
+            longest = max(longest, square)
+    through = light * longest
+    most = SHARE * heavy / through if through > 0.0 else np.inf
+    cell[COUNTS, MOST] = min(max(most, 1.0), LONGEST)
+    cell[COUNTS, GRAINS] = grains
+    return cell
 
 
 @jit
@@ -99,7 +158,8 @@ def fill(p, order, given, turning):
 
     turning: whether contacts with a body as their second need ghosts, shape (nb,).
     """
-    rows, motion, laws, dt, remove_overlaps = given
+    rows, motion, laws = given.rows, given.motion, given.laws
+    dt, remove_overlaps = given.dt, given.remove_overlaps
     ghost = turning.size
     for i in range(turning.size):
         pack_body(p, i, motion)

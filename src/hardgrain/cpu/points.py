@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hardgrain.addresses import by_address
-from hardgrain.core.geometry import make_min_image
+from hardgrain.core.cell import make_images
 from hardgrain.core.wall_kinds import INSIDE, MESH, OUTSIDE, PLANE
 from hardgrain.cpu.mesh import mesh_rows
 from hardgrain.cpu.placing import room_for
@@ -17,7 +17,8 @@ from hardgrain.point.parts import make_parts
 
 __all__ = ["contact_points", "distances"]
 
-min_image = make_min_image(scalar)
+_images = make_images(scalar)
+nearest_image, tilts = _images.nearest, _images.tilts
 _parts = make_parts(scalar)
 cores_of, part_points, wall_points = _parts.cores_of, _parts.part_points, _parts.wall_points
 normal_of, only_point = _parts.normal_of, _parts.only_point
@@ -44,7 +45,7 @@ def between(bodies, i, j):
         centre = bodies.placed.centre
         x, y = centre[j - n, 0] - position[i, 0], centre[j - n, 1] - position[i, 1]
         z = solid * (centre[j - n, 2] - position[i, last])
-    x, y, z = min_image(x, periodic[0]), min_image(y, periodic[1]), min_image(z, lz)
+    x, y, z = nearest_image(x, y, z, (periodic[0], periodic[1], lz), tilts(periodic, dim))
     if j >= n and solid == 1 and bodies.walls.kind[j - n] == OUTSIDE:
         axis = bodies.walls.axis  # the point of the axis that is beside the grain
         t = x * axis[j - n, 0] + y * axis[j - n, 1] + z * axis[j - n, 2]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.cpu.packing import LAYOUTS, pack, read_out
+from hardgrain.cpu.packing import LAYOUTS, LAYOUTS_IN_CELL, pack, read_out
 from hardgrain.cpu.sweep import fastest, relax, residual
 from hardgrain.kernels import jit
 from hardgrain.point.order import Visits
 from hardgrain.point.stopping import Until
 
-__all__ = ["RELAXED", "ROUNDING"]
+__all__ = ["RELAXED", "RELAXED_IN_CELL", "ROUNDING"]
 
 # Rounding of a contact velocity, a sum of about ten products [velocity of the bodies].
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
@@ -62,3 +62,5 @@ def _make(layout: Any) -> Any:
 
 # By whether laws and bodies are simple, and by dimension.
 RELAXED = {key: _make(layout) for key, layout in LAYOUTS.items()}
+# The same, where the cell deforms.
+RELAXED_IN_CELL = {key: _make(layout) for key, layout in LAYOUTS_IN_CELL.items()}

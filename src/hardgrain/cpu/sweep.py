@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.cpu.kinds import ANY, present, relax_contact, set_impulse, wanted
+from hardgrain.cpu.kinds import ANY, KINDS, present, relax_contact, set_impulse, wanted
 from hardgrain.cpu.order import arrange
-from hardgrain.kernels import cgutils, device, intrinsic, jit, pjit, prange, scalar, types
+from hardgrain.kernels import cgutils, chosen, device, intrinsic, jit, pjit, prange, scalar, types
 from hardgrain.point.residual import NOTHING, make_residual, make_speed
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, make_stopping
 
@@ -77,13 +77,23 @@ def sweep_ahead(p, order):
 
 
 @scalar
-def sweep_once(p, order):
-    """One sweep over all contacts in the given order."""
+def sweep_plainly(p, order):
+    """One sweep over all contacts in the given order, where two bodies feel each."""
     if order.size * p.c.shape[1] > BIG:
         sweep_ahead(p, order)
     else:
         for s in range(order.size):
             relax_contact(p, order[s])
+
+
+# Kinds of problems whose contacts are felt by a third body sweep on their own.
+sweep = chosen(lambda kind: getattr(KINDS[kind], "sweep", sweep_plainly))
+
+
+@scalar
+def sweep_once(p, order):
+    """One sweep over all contacts in the given order."""
+    sweep(p, order)
 
 
 @scalar

@@ -124,7 +124,7 @@ def bounds(
 
 def along_network(p: Packing) -> NDArray[np.intp]:
     """Order of all contacts in which those that share a movable body are near each other (m,)."""
-    touching = csr_array(abs(p.matrix))
+    touching = csr_array(abs(p.matrix[: p.of_bodies]))  # all contacts share the cell
     pairs = (touching.T @ touching).tocoo()
     m = p.contacts
     shared = csr_array((np.ones(pairs.nnz), (pairs.row // p.dim, pairs.col // p.dim)), shape=(m, m))

@@ -5,6 +5,11 @@ McNamara and Herrmann. F holds for each contact its normal force R and its tange
 components in 3D), f the forces and torques on whatever can move: grains with three degrees of
 freedom in 2D and six in 3D, pistons with one, locked grains with fewer. What cannot move is left
 out, as the paper leaves out its walls. A packing at rest has c F + (external forces) = 0.
+
+Where the periodic cell deforms, it is the last body (`hardgrain.point.cell`). Each component ab of
+its strain that is free has an equation too, in which the forces F of all contacts between grains
+bear the stress that is put on it: Σ F_a l_b = V σ_ab, with lines l from centre to centre.
+Components that are prescribed have none, as nothing is known of their stress.
 """
 
 from __future__ import annotations
@@ -19,10 +24,12 @@ from scipy.sparse import csr_array
 
 from hardgrain.contact.arms import torque
 from hardgrain.core import lawtable
+from hardgrain.core.cell import PLACES
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.errors import InputError
 from hardgrain.measure.resultants import NEAR, contact_of_point
 from hardgrain.measure.snapshot import Simulated, Source, snapshot
+from hardgrain.step.cell_loads import CellLoads
 from hardgrain.step.glue import carried
 from hardgrain.step.loads import Loads
 
@@ -57,6 +64,9 @@ class Packing:
     # (m, dim) from the centres of both bodies to the contact; None: at the surfaces of round grains
     arm_first: Floats = None  # type: ignore[assignment]
     arm_second: Floats = None  # type: ignore[assignment]
+    # (m, dim) from the first to the second centre, zero where that is no grain's; None: the
+    # periodic cell does not deform, and is not the last body
+    branch: Floats | None = None
 
     def __post_init__(self) -> None:
         m, dim = self.normal.shape
@@ -84,6 +94,8 @@ class Packing:
                 object.__setattr__(self, name, arm)
         if not (len(self.arm_first) == len(self.arm_second) == m):
             raise InputError(f"a packing with {m} normals needs as many arms, or none")
+        if self.branch is not None and self.branch.shape != (m, dim):
+            raise InputError(f"a packing with {m} normals needs as many branches, or none")
 
     @property
     def dim(self) -> int:
@@ -145,7 +157,16 @@ class Packing:
         """
         touched = np.zeros(self.free.shape[0], dtype=bool)
         touched[self.first] = touched[self.second] = True
+        if self.branch is not None:
+            touched[-1] = self.branch.any()
         return np.flatnonzero(self.free & touched[:, None])
+
+    @property
+    def of_bodies(self) -> int:
+        """How many of these equations are not those of the cell, which are the last ones."""
+        bodies, dofs = self.free.shape
+        end = bodies if self.branch is None else bodies - 1
+        return int(np.searchsorted(self.rows, end * dofs))
 
     @cached_property
     def grains(self) -> int:
@@ -156,7 +177,8 @@ class Packing:
 
     def chosen(self, which: NDArray[Any]) -> Packing:
         """The same bodies with some of the contacts, by rows or by a mask."""
-        contacts = ("first", "second", "normal", "friction", "force", "arm_first", "arm_second")
+        contacts = ["first", "second", "normal", "friction", "force", "arm_first", "arm_second"]
+        contacts += [] if self.branch is None else ["branch"]
         return replace(self, **{name: getattr(self, name)[which] for name in contacts})
 
     @cached_property
@@ -181,6 +203,11 @@ class Packing:
                 twist[np.abs(twist) <= ROUNDING * np.linalg.norm(arm, axis=1)[:, None]] = 0.0
                 for a in range(dofs - dim):
                     parts.append((body * dofs + dim + a, column[:, e], twist[:, a]))
+        if self.branch is not None:
+            last = np.full(m, (self.free.shape[0] - 1) * dofs)
+            for k, (a, b) in enumerate(PLACES[dim]):
+                for e in range(dim):
+                    parts.append((last + k, column[:, e], self.frame[:, e, a] * self.branch[:, b]))
         row, col, value = (np.concatenate(p) for p in zip(*parts))
         whole = csr_array((value, (row, col)), shape=(self.free.size, dim * m))
         matrix: csr_array = whole[self.rows]
@@ -189,9 +216,16 @@ class Packing:
 
     @cached_property
     def arms(self) -> Floats:
-        """A length for an equation of torques, 1 for one of forces (rows,): all become forces."""
+        """A length for an equation of torques, 1 for one of forces (rows,): all become forces.
+
+        That of the cell's component ab is Σ |l_b|, which makes the mean force of a contact that
+        crosses a face of the cell of it.
+        """
         arms = np.ones(self.free.shape)
         arms[: self.radius.size, self.dim :] = self.radius[:, None]
+        if self.branch is not None:
+            across = np.abs(self.branch).sum(axis=0)
+            arms[-1] = [across[b] or 1.0 for _, b in PLACES[self.dim]]
         arms_of_rows: Floats = arms.ravel()[self.rows]
         return arms_of_rows
 
@@ -223,7 +257,7 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
     state = snap.state
     try:  # loads are those at the middle of the step whose impulses the contacts hold
         before = replace(state, step=max(state.step - 1, 0))
-        loads = Loads(snap.whole, snap.dt)
+        loads = (CellLoads if snap.whole.cell >= 0 else Loads)(snap.whole, snap.dt)
         external = np.hstack(loads.at(before))
         model = snap.whole.at((before.step + 0.5) * snap.dt)  # what its locks leave free
     except InputError:  # they were Python functions
@@ -254,6 +288,10 @@ def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: F
     force, normal = c.impulse[keep] / dt, c.normal[keep]
     weight = float(model.mass[:n].mean() * np.linalg.norm(model.gravity)) if n else 0.0
     mean = float(np.einsum("ka,ka->k", force, normal).mean()) if keep.any() else 0.0
+    branch = None
+    if model.cell >= 0:
+        branch = (c.arm_first - c.arm_second + c.gap[:, None] * c.normal)[keep]
+        branch[c.second[keep] >= n] = 0.0
     return Packing(
         radius=model.radius,
         free=np.hstack([model.inv_mass > 0.0, model.inv_inertia > 0.0]),
@@ -267,4 +305,5 @@ def _packing(model: Model, c: Contacts, position: Floats, dt: float, external: F
         position=position,
         arm_first=c.arm_first[keep],
         arm_second=c.arm_second[keep],
+        branch=branch,
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from hardgrain.core import lawtable
 from hardgrain.core.model import Floats
-from hardgrain.errors import RunError
+from hardgrain.errors import InputError, RunError
 from hardgrain.forces.space import ForceSpace
 from hardgrain.solve.problem import Problem
 
@@ -55,6 +55,10 @@ def perturbed(
     from hardgrain.solve.gauss_seidel import GaussSeidel
 
     p = space.packing
+    if p.branch is not None:  # it acts along lines that depend on gaps, and here there are none
+        raise InputError(
+            "samples by 'perturb' know no periodic cell that deforms; take method 'hit-and-run'"
+        )
     solver = GaussSeidel(sweeps=_SWEEPS)
     problem = _problem(space)
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ class Foreign:
     spin: Floats  # (n, 3)
     kind: NDArray[np.int32]  # (n,) number of the type, from 0
     dimension: int | None = None  # if the file says it
+    cell: Floats | None = None  # (6,) numbers of the periodic cell (`core.cell`), if it says them
 
     def grains(self, dimension: int | None = None) -> GrainArrays:
         """The grains, checked, in the dimension asked for, or in that of the file or of its z."""
@@ -44,9 +45,19 @@ class Foreign:
             position.copy(), self.radius, velocity.copy(), spin.copy(), self.kind.astype(np.int32)
         )
 
-    def moved(self, low: Floats, length: Floats) -> Foreign:
-        """The grains with positions that were given as fractions of a box."""
-        return replace(self, position=low + self.position * length)
+    def moved(self, low: Floats, edges: Floats) -> Foreign:
+        """The grains with positions that were given as fractions of a box.
+
+        Its edges are the columns of a matrix (3, 3).
+        """
+        return replace(self, position=low + self.position @ edges.T)
+
+    def cell_in(self, dimension: int) -> Floats | None:
+        """The numbers of the periodic cell in 2D or 3D; None: the file has none that repeats."""
+        if self.cell is None:
+            return None
+        numbers: Floats = self.cell if dimension == 3 else self.cell[[0, 1, 5]]
+        return numbers if numbers[:dimension].any() else None
 
     def _check(self) -> None:
         if self.radius.size == 0:

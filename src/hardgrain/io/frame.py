@@ -36,6 +36,8 @@ class Record:
     status: Array = field(default_factory=lambda: np.zeros(0, np.int32))
     # (n,) numbers of all grains in the order in which the run holds them; empty: by number
     order: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    # periods and tilts of the periodic cell, see `core.cell`; empty where it does not deform
+    cell: Array = field(default_factory=lambda: np.zeros(0))
 
 
 @brief
@@ -100,13 +102,21 @@ class Frame:
 
     @property
     def velocity(self) -> Array:
-        """Velocities of the grains, shape (n, dim) [length/time]."""
+        """Velocities of the grains, shape (n, dim) [length/time].
+
+        Where the cell deforms, they are relative to its affine motion.
+        """
         return self.record.velocity[self.id]
 
     @property
     def spin(self) -> Array:
         """Angular velocities of the grains, shape (n, ns) [rad/time]."""
         return self.record.spin[self.id]
+
+    @property
+    def cell(self) -> Array:
+        """Periods and tilts of a cell that deforms (`core.cell`) [length]; empty: it does not."""
+        return self.record.cell
 
     @property
     def walls(self) -> dict[str, WallFrame]:
@@ -120,4 +130,4 @@ class Frame:
         """The state of a run at this frame: grains, then walls."""
         r, rows = self.record, self._rows
         bodies = (r.position[rows], r.velocity[rows], r.spin[rows], r.orientation[rows])
-        return State(self.step, self.time, *bodies, contacts)
+        return State(self.step, self.time, *bodies, contacts, r.cell)

@@ -13,8 +13,10 @@ grain is one of its numbers:
     log/bonds/normal_force, log/bonds/tangential_force, log/bonds/gap      (m,)
     log/configuration/origin, log/configuration/periodic                   (3,)
     log/configuration/time                                                 (1,)
+    log/configuration/cell      (3,) or (6,) periods and tilts where the cell deforms (`core.cell`)
 
-Numbers have single precision; time and origin have double.
+Numbers have single precision; time, origin and cell have double. Where the cell deforms, velocities
+are those relative to its affine motion.
 
 Grains that are not round have a type for each set, shape and size, with the shape in GSD's own
 words (`io.gsd_shapes`), which OVITO draws and HOOMD takes. Their diameter is left at its default,
@@ -39,7 +41,7 @@ from hardgrain.errors import InputError
 from hardgrain.extras import needed
 from hardgrain.io.foreign import Foreign, pick_frame
 from hardgrain.io.gsd_shapes import types_of
-from hardgrain.io.solid import cell, images, kinds, quaternion, spins, stress, xyz
+from hardgrain.io.solid import Box, box_of, cell_numbers, kinds, quaternion, spins, stress, xyz
 from hardgrain.measure.energy import own_momentum
 from hardgrain.measure.snapshot import Run, Snapshot, model_of
 
@@ -68,18 +70,19 @@ class GsdFile:
         """Add one frame to the file."""
         hoomd = needed("gsd.hoomd")
 
-        n, box = snap.n, cell(snap)
+        n, box = snap.n, box_of(snap)
         if self._origin is None:
-            self._origin = 0.5 * (box.low + box.high)
+            self._origin = box.low + 0.5 * box.edges.sum(axis=1)
         origin = self._origin
-        length = 2.0 * np.maximum(box.high - origin, origin - box.low)
-        frame, image = hoomd.Frame(), images(snap, box)
+        box = _about(origin, box)
+        frame, image = hoomd.Frame(), box.images(snap)
         spin, turned = spins(snap.spin), quaternion(snap.state.orientation[:n])
         c = frame.configuration
-        c.step, c.dimensions, c.box = snap.state.step, snap.dim, [*length, 0, 0, 0]
+        c.step, c.dimensions = snap.state.step, snap.dim
+        c.box = [*box.length, *(box.tilts / box.length[[1, 2, 2]])]
         p = frame.particles
         p.N, p.types, p.typeid = n, self._kinds, snap.model.group
-        p.position, p.image = xyz(snap.position) - image * length - origin, image
+        p.position, p.image = box.inside(snap) - origin, image
         p.velocity, p.mass = xyz(snap.velocity), snap.mass
         own: dict[str, Floats] = {}
         if self._types is None:
@@ -101,6 +104,7 @@ class GsdFile:
             "configuration/time": np.array([snap.time]),
             "configuration/origin": origin,
             "configuration/periodic": box.periodic.astype(np.uint8),
+            **({"configuration/cell": snap.cell.numbers} if snap.state.cell.size else {}),
             **{name: array.astype(np.float32) for name, array in rows.items()},
         }
         self._file.append(frame)
@@ -135,6 +139,15 @@ class GsdFile:
         }
 
 
+def _about(origin: Floats, box: Box) -> Box:
+    """A box that is centred at the origin, as wide along open axes as it takes."""
+    wide = 2.0 * np.maximum(box.high - origin, origin - box.low)
+    edges = np.where(np.diag(~box.periodic), np.diag(wide), box.edges)
+    moved = np.where(box.periodic, origin - 0.5 * edges.sum(axis=1), box.low)
+    near = np.abs(moved - box.low) <= 1e-12 * box.length  # where it was, but for rounding
+    return Box(np.where(near, box.low, moved), edges, box.periodic)
+
+
 def read_gsd(path: Path, frame: int) -> Foreign:
     """Grains of a frame of a GSD file."""
     hoomd = needed("gsd.hoomd")
@@ -155,11 +168,10 @@ def read_gsd(path: Path, frame: int) -> Foreign:
             raise InputError(f"{path} is damaged: its frame {k} cannot be read") from None
     p, c = found.particles, found.configuration
     _check_shapes(path, found)
-    if np.any(c.box[3:]):
-        raise InputError(f"{path} has a tilted box; it must be upright")
     log = {name.removeprefix("configuration/"): value for name, value in found.log.items()}
-    box = np.asarray(c.box[:3], float)
-    position = np.asarray(p.position, float) + p.image * box + log.get("origin", np.zeros(3))
+    edges = np.diag(np.asarray(c.box[:3], float))
+    edges[[0, 0, 1], [1, 2, 2]] = np.asarray(c.box[3:], float) * np.diag(edges)[[1, 2, 2]]
+    position = np.asarray(p.position, float) + p.image @ edges.T + log.get("origin", np.zeros(3))
     spin = log.get("particles/spin")
     if spin is None:
         spin = _spin(np.asarray(p.moment_inertia, float), p.angmom, p.orientation)
@@ -169,8 +181,17 @@ def read_gsd(path: Path, frame: int) -> Foreign:
         kind = np.nan_to_num(log["particles/set"]).astype(np.int32)
     return Foreign(
         path, position, radius, np.asarray(p.velocity, float), np.asarray(spin, float), kind,
-        2 if c.dimensions == 2 else 3,
+        2 if c.dimensions == 2 else 3, _cell(log, edges),
     )  # fmt: skip
+
+
+def _cell(log: dict[str, Any], edges: Floats) -> Floats | None:
+    """The periodic cell, in double precision where the file has it so."""
+    numbers = cell_numbers(edges, log.get("periodic", np.ones(3)) > 0)
+    exact = log.get("cell")
+    if numbers is not None and exact is not None:
+        numbers[[0, 1, 5] if exact.size == 3 else slice(None)] = exact
+    return numbers
 
 
 _HEADER = struct.Struct("<8xQQQQ")  # where the index and the names are, and how many of each fit
@@ -201,7 +222,9 @@ def _check_shapes(path: Path, found: Any) -> None:
     shapes = {name: (np.shape(getattr(p, name)), (n, *row)) for name, row in _COLUMNS.items()}
     shapes["box"] = np.shape(found.configuration.box), (6,)
     shapes["dimensions"] = np.shape(found.configuration.dimensions), ()
-    logged = {"particles/spin": (n, 3), "configuration/origin": (3,)}
+    logged: dict[str, tuple[int, ...]] = {"particles/spin": (n, 3)}
+    logged |= {f"configuration/{name}": (3,) for name in ("origin", "periodic")}
+    logged["configuration/cell"] = (3,) if found.configuration.dimensions == 2 else (6,)
     logged |= {f"particles/{name}": (n,) for name in ("radius", "set")}
     for name, row in logged.items():
         if name in found.log:

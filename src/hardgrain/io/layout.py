@@ -1,6 +1,6 @@
 """What a run file holds: name, type, shape, unit and meaning of every dataset, in one place.
 
-Files are made by this layout and checked against it; files of format 1, in which `/history` had a
+Files are made by this layout and checked against it. Those of format 1, in which `/history` had a
 column for each component of each wall, are read as if they had it.
 
 Every array has a checksum, CRC-32. That of an array which never changes is its attribute
@@ -22,6 +22,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.cell import PLACES
 from hardgrain.core.lawtable import N_PARAMETERS
 
 __all__ = [
@@ -74,8 +75,7 @@ MODEL = {
     "carrier": ("i4", "b"),
 }
 
-# Those that a file has only if there are any: laws for a rule to choose, moments of grains that are
-# no balls, shapes of grains that are not round.
+# Those that a file has only if there are any: laws for a rule, unequal moments, shapes of grains.
 MODEL_MAY_LACK = ("named_laws", "moments", "shape")
 
 # Unit in words and meaning of every dataset.
@@ -88,6 +88,7 @@ ABOUT = {
     "frames/spin": ("radian / time", "angular velocity of each body"),
     "frames/status": ("none", "0: there, -1: not yet, k > 0: taken out by the k-th removal"),
     "frames/order": ("index", "numbers of the grains in the order in which the run holds them"),
+    "frames/cell": ("length", "periods and tilts of the cell: xx, yy, xy; xx, yy, zz, yz, xz, xy"),
     "frames/wall_force": ("force", "total force of the grains on each wall"),
     "frames/wall_torque": ("force length", "total torque of the grains on each wall"),
     "frames/scalars": ("mixed", "running sums needed for an exact resume"),
@@ -182,6 +183,7 @@ class Layout:
     springs: bool  # whether contacts have an elongation
     status: bool  # whether grains may be absent
     order: bool  # whether grains are held in another order than that of their numbers
+    cell: bool  # whether the periodic cell deforms
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
     moments: bool = False  # whether some grains have unequal moments of inertia
     shapes: bool = False  # whether some grains are not round; contacts then keep feature and arms
@@ -193,9 +195,7 @@ class Layout:
         walls: Sequence[str],
         columns: Sequence[str],
         scalars: Sequence[str],
-        springs: bool,
-        status: bool,
-        order: bool,
+        kinds: tuple[bool, bool, bool, bool],  # springs, status, order, cell
     ) -> Layout:
         """The layout for a model, with the sizes of its radius, inv_mass and inv_inertia."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
@@ -205,7 +205,7 @@ class Layout:
         uneven = model.get("moments") is not None and len(model["moments"]) > 0
         sizes = len(model["radius"]), nb, dim, ns
         shaped = model.get("shape") is not None and len(model["shape"]) > 0
-        return cls(*sizes, *names, springs, status, order, laws, uneven, shaped)
+        return cls(*sizes, *names, *kinds, laws, uneven, shaped)
 
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
@@ -246,10 +246,11 @@ class Layout:
             "walls/force": Rows.of("f8", (w, dim)),
             "walls/work": Rows.of("f8", (w,)),
         }
-        if self.status:
-            found["frames/status"] = Rows.of("i4", (self.grains,))
-        if self.order:
-            found["frames/order"] = Rows.of("i4", (self.grains,))
+        for name in ("status", "order"):
+            if getattr(self, name):
+                found[f"frames/{name}"] = Rows.of("i4", (self.grains,))
+        if self.cell:
+            found["frames/cell"] = Rows.of("f8", (len(PLACES[dim]),))
         if self.springs:
             found["contacts/spring"] = Rows.of("f8", (dim,), some)
         if self.shapes:
@@ -385,7 +386,7 @@ def table(name: str) -> str:
 def ends(data: Mapping[str, Any], frames: int) -> dict[str, int]:
     """Rows of each table that belong to the first `frames` frames."""
     if frames == 0:
-        return {"frames": 0, "contacts": 0, "history": 0, "walls": 0}
+        return dict.fromkeys(_GROWING, 0)
     return {name: int(rows[-1]) for name, rows in starts(data, frames).items()}
 
 

@@ -7,7 +7,8 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, k steps, float
     /frames/<name>       (T, ...): step, time, position, orientation, velocity, spin, wall forces,
                          scalars; and which contact and history rows belong to the frame;
                          status (T, n) where grains come or go; order (T, n) where a run
-                         holds its grains in another one than that of their numbers
+                         holds its grains in another one than that of their numbers; cell
+                         (T, 3 or 6) where the periodic cell deforms, see `core.cell`
     /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame;
                          spring where contacts have one (soft particles); law where a rule of the
                          user's chooses it
@@ -61,6 +62,7 @@ from hardgrain.io.swmr import check_length, open_to_read
 from hardgrain.io.verify import (
     Damaged,
     as_written,
+    check_cell,
     check_contacts,
     check_finite,
     check_model,
@@ -176,7 +178,7 @@ class RunFile:
             value["wall_force"] = value["wall_force"].reshape(-1, at.dim)
             value["wall_torque"] = value["wall_torque"].reshape(-1, at.spins)
             value["scalars"] = {name: float(value["scalars"][name]) for name in at.scalars}
-            for name in ("status", "order"):
+            for name in ("status", "order", "cell"):
                 if not getattr(at, name):
                     del value[name]
             for name, numbers in value.items():
@@ -184,6 +186,8 @@ class RunFile:
                     check_finite(f"{name} of frame {k}", numbers)
                 if name == "order":
                     check_order(f"{name} of frame {k}", numbers)
+                if name == "cell":
+                    check_cell(f"{name} of frame {k}", numbers)
         return Record(**value)
 
     def __iter__(self) -> Iterator[Frame]:

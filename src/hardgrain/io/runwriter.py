@@ -107,6 +107,7 @@ class RunWriter:
         springs: bool = False,
         status: bool = False,
         order: bool = False,
+        cell: bool = False,
         scalars: Sequence[str] = (),
         overwrite: bool = False,
     ) -> RunWriter:
@@ -114,13 +115,15 @@ class RunWriter:
 
         `model` holds the arrays of `layout.MODEL`. `columns` names the history columns, `scalars`
         the keys of `Record.scalars`; with `springs`, contacts have an elongation; with `status`,
-        grains may be absent; with `order`, they are not held by their numbers.
+        grains may be absent; with `order`, they are not held by their numbers; with `cell`, the
+        periodic cell deforms.
         """
         path = Path(path)
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is not a regular file; choose another name")
         check_target(path, overwrite=overwrite)
-        layout = Layout.of(model, wall_names, columns, scalars, springs, status, order)
+        kinds = springs, status, order, cell
+        layout = Layout.of(model, wall_names, columns, scalars, kinds)
 
         def fill(h5: Any) -> None:
             layout.make(h5, header, model)

@@ -6,21 +6,23 @@ Disks lie in the plane z = 0 and rotate about z. Quaternions are (w, x, y, z).
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.cell import Cell, voigt
 from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Run, Snapshot, understood
 from hardgrain.measure.stress import grain_stress
 from hardgrain.measure.structure import contact_numbers
 
 __all__ = [
-    "Cell",
-    "cell",
+    "Box",
+    "box_of",
+    "cell_numbers",
     "coordination",
-    "images",
     "kinds",
     "quaternion",
     "spins",
@@ -34,34 +36,64 @@ ROOM = 2.0
 
 
 @dataclass(frozen=True)
-class Cell:
-    """An upright box as long as the period, or, without one, around all grains and some room."""
+class Box:
+    """A box as long as the period, or, without one, around all grains and some room.
+
+    It is upright, but for the tilts of a cell that has some.
+    """
 
     low: Floats  # (3,)
-    high: Floats  # (3,)
+    edges: Floats  # (3, 3) an upper triangle, a column for each edge
     periodic: NDArray[np.bool_]  # (3,)
 
     @property
     def length(self) -> Floats:
-        """Edges of the box, shape (3,) [length]."""
-        return self.high - self.low
+        """Periods of the box, and edges along open axes, shape (3,) [length]."""
+        return np.diag(self.edges)
+
+    @property
+    def high(self) -> Floats:
+        """The corner across from ``low`` of an upright box, shape (3,)."""
+        return self.low + self.length
+
+    @property
+    def tilts(self) -> Floats:
+        """The tilts xy, xz, yz, shape (3,) [length]."""
+        return self.edges[[0, 0, 1], [1, 2, 2]]
+
+    def images(self, snap: Snapshot) -> NDArray[np.int32]:
+        """How many periods each grain is away from the box, along each edge, shape (n, 3)."""
+        away = Cell(voigt(self.edges)).images(xyz(snap.position) - self.low)
+        return np.where(self.periodic, away, 0.0).astype(np.int32)
+
+    def inside(self, snap: Snapshot) -> Floats:
+        """Where the grains are in the box, shape (n, 3)."""
+        wrapped: Floats = xyz(snap.position) - self.images(snap) @ self.edges.T
+        return wrapped
 
 
-def cell(snap: Snapshot) -> Cell:
+def box_of(snap: Snapshot) -> Box:
     """The box of a snapshot; that of a plane is 1 thick."""
-    dim, period = snap.dim, snap.model.periodic
+    dim, cell = snap.dim, snap.cell
     room, (least, most) = ROOM * 2.0 * float(snap.radius.max(initial=0.0)), snap.box
-    low, high, periodic = np.full(3, -0.5), np.full(3, 0.5), np.zeros(3, bool)
-    periodic[:dim] = period > 0.0
-    low[:dim] = np.where(period > 0.0, snap.low, least - room)
-    high[:dim] = np.where(period > 0.0, snap.low + period, most + room)
-    return Cell(low, high, periodic)
+    low, edges, periodic = np.full(3, -0.5), np.eye(3), np.zeros(3, bool)
+    periodic[:dim] = cell.repeats
+    low[:dim] = np.where(cell.repeats, snap.low, least - room)
+    open_ = np.where(cell.repeats, 0.0, most + room - low[:dim])
+    edges[:dim, :dim] = cell.matrix + np.diag(open_)
+    return Box(low, edges, periodic)
 
 
-def images(snap: Snapshot, box: Cell) -> NDArray[np.int32]:
-    """How many periods each grain is away from the box, shape (n, 3)."""
-    shift = np.floor((xyz(snap.position) - box.low) / box.length)
-    return np.where(box.periodic, shift, 0.0).astype(np.int32)
+def cell_numbers(edges: Floats, periodic: NDArray[np.bool_] | Sequence[bool]) -> Floats | None:
+    """The numbers of a cell (`core.cell`) in 3D, given its edges (3, 3), a column for each.
+
+    None: it is no upper triangle, or its edges do not span a volume.
+    """
+    whole = np.where(np.asarray(periodic, bool), edges, 0.0)
+    period = np.diag(whole)
+    if np.tril(whole, -1).any() or not np.isfinite(whole).all() or (period < 0.0).any():
+        return None
+    return voigt(np.where(period > 0.0, whole, 0.0))
 
 
 def xyz(vectors: Floats) -> Floats:

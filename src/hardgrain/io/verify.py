@@ -18,9 +18,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.cell import Cell
 from hardgrain.core.lawtable import FORMER_PARAMETERS
 from hardgrain.core.model import Contacts
-from hardgrain.core.wall_kinds import KINDS
+from hardgrain.core.wall_kinds import CELL, KINDS
 from hardgrain.io.layout import (
     COMMITTED,
     HEADER,
@@ -38,11 +39,14 @@ from hardgrain.io.layout import (
 )
 
 __all__ = [
-    "Damaged", "as_written", "check_contacts", "check_finite", "check_model", "check_order",
-    "check_tables", "structure",
+    "Damaged", "as_written", "check_cell", "check_contacts", "check_finite", "check_model",
+    "check_order", "check_tables", "structure",
 ]  # fmt: skip
 
 Array = NDArray[Any]
+
+# Datasets that a file has only if there is something for them, see `Layout.of`.
+KINDS_OF_ROWS = "contacts/spring", "frames/status", "frames/order", "frames/cell"
 
 
 class Damaged(Exception):
@@ -80,6 +84,8 @@ def structure(h5: Any, size: int) -> tuple[Layout, dict[str, Any]]:
             shape = (*shape[:-1], min(max(columns, FORMER_PARAMETERS), shape[-1]))
         if not (former and name in ("wall_side", "carrier")):
             _compare(parts, f"model/{name}", kind, shape)
+    if CELL in parts["model/wall_kind"][()] and not layout.cell:
+        raise Damaged("frames/cell is missing")
     for name, rows in layout.rows().items():
         if not (former and name in ("frames/checksum", "walls/force", "walls/work")):
             _compare(data, name, rows.kind, (len(data.get(name, ())), *rows.row))
@@ -152,8 +158,8 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
     columns = data["history"].dtype.names
     if columns is None or scalars is None:
         raise Damaged("its history or its scalars are no table")
-    kinds = (name in data for name in ("contacts/spring", "frames/status", "frames/order"))
-    layout = Layout.of(model, wall_names(h5), columns, scalars, *kinds)
+    springs, status, order, cell = (name in data for name in KINDS_OF_ROWS)
+    layout = Layout.of(model, wall_names(h5), columns, scalars, (springs, status, order, cell))
     if (layout.dim, layout.spins) not in ((2, 1), (3, 3)):
         raise Damaged(f"its model has {layout.dim} dimensions")
     if layout.bodies != layout.grains + len(layout.walls) or layout.grains == 0:
@@ -203,6 +209,13 @@ def check_order(name: str, order: Array) -> None:
     """Refuse an order that does not have every grain once."""
     if not np.array_equal(np.sort(order), np.arange(order.size)):
         raise Damaged(f"{name} does not have every grain once")
+
+
+def check_cell(name: str, numbers: Array) -> None:
+    """Refuse a cell of negative periods, or tilted along an axis that is open."""
+    cell = Cell(numbers)
+    if (cell.period < 0.0).any() or cell.matrix[:, ~cell.repeats].any():
+        raise Damaged(f"{name} is no periodic cell")
 
 
 def check_model(arrays: Mapping[str, Array]) -> None:

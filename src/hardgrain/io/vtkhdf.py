@@ -4,8 +4,9 @@
     NAME-contacts.vtkhdf  lines from centre to centre, or to the wall, with forces  [CellData]
     NAME-walls.vtkhdf     polygons in 3D, lines in 2D, with the force on the wall   [CellData]
     NAME-shapes.vtkhdf    surfaces of the grains, with their numbers and motion     [CellData]
+    NAME-cell.vtkhdf      edges of the periodic cell, where it deforms
 
-The last is written where grains are not round: their faces where they are sharp, triangles on what
+Shapes are written where grains are not round: their faces where they are sharp, triangles on what
 is rounded, a polygon for each grain in 2D. Lines of contacts then have a kink at the contact.
 
 Each is a PolyData with ``Steps``. All in one, as a collection, would be less to open; but of
@@ -46,21 +47,19 @@ class VtkHdf:
     """Writes snapshots as the steps of VTKHDF files."""
 
     def __init__(self, path: Path, run: Run) -> None:
-        flat = run.model["inv_mass"].shape[1] == 2
-        kinds = {"grains": "Vertices", "contacts": "Lines"}
-        if run.wall_names:
-            kinds["walls"] = "Lines" if flat else "Polygons"
-        if not model_of(run).round:
-            kinds["shapes"] = "Polygons"
-        files = dict(zip(kinds, self.files(path, run)))
-        self._series = {name: _Series(files[name], kind) for name, kind in kinds.items()}
+        flat, files = run.model["inv_mass"].shape[1] == 2, self.files(path, run)
+        kinds = {
+            "grains": "Vertices", "contacts": "Lines", "walls": "Lines" if flat else "Polygons",
+            "shapes": "Polygons", "cell": "Lines",
+        }  # fmt: skip
+        self._series = {
+            name: _Series(file, kinds[name]) for name, file in zip(_contents(run), files)
+        }
 
     @staticmethod
     def files(path: Path, run: Run) -> list[Path]:
         """The files that are written for a path; what a scene does not have has no file."""
-        names = ["grains", "contacts"]
-        names += ["walls"] * bool(run.wall_names) + ["shapes"] * (not model_of(run).round)
-        return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names]
+        return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in _contents(run)]
 
     def append(self, snap: Snapshot) -> None:
         """Add the rows of one step."""
@@ -70,6 +69,11 @@ class VtkHdf:
             self._walls(snap)
         if "shapes" in self._series:
             self._shapes(snap)
+        if "cell" in self._series:
+            edges = snap.cell_edges
+            ends = xyz(edges.reshape(-1, snap.dim))
+            cells = np.arange(len(ends)), np.arange(0, len(ends) + 1, 2)
+            self._series["cell"].append(snap.time, ends, *cells)
 
     def close(self) -> None:
         """Complete the files and close them."""
@@ -89,13 +93,15 @@ class VtkHdf:
             "material": snap.model.material[:n].astype(np.int32),
             "radius": snap.radius,
             "mass": snap.mass,
-            "velocity": xyz(snap.velocity),
+            "velocity": xyz(snap.in_space(snap.wrapped)),
             "spin": spins(snap.spin),
             "orientation": quaternion(snap.state.orientation[:n]),
             "stress": tensor.reshape(n, 9),
             "pressure": np.trace(tensor, axis1=1, axis2=2) / snap.dim,
             "coordination": coordination(snap),
         }
+        if snap.model.cell >= 0:
+            data["relative_velocity"] = xyz(snap.velocity)
         if snap.dim == 2:
             data["angle"] = snap.state.orientation[:n, 0]
         if not snap.model.round:
@@ -138,7 +144,7 @@ class VtkHdf:
             "shape": snap.model.solids.shape,
             "radius": snap.radius,
             "mass": snap.mass,
-            "velocity": xyz(snap.velocity),
+            "velocity": xyz(snap.in_space(snap.wrapped)),
             "spin": spins(snap.spin),
             "pressure": pressure,
             "coordination": coordination(snap),
@@ -154,6 +160,14 @@ class VtkHdf:
             data["force"] = xyz(snap.wall_force)[s.wall]
         cells = s.connectivity, s.offsets
         self._series["walls"].append(snap.time, xyz(s.points), *cells, cell_data=data)
+
+
+def _contents(run: Run) -> list[str]:
+    """What is written of a run; what its scene does not have has no file."""
+    model = model_of(run)
+    walls = len(run.wall_names) > (model.cell >= 0)
+    names = ["grains", "contacts"] + ["walls"] * walls + ["shapes"] * (not model.round)
+    return names + ["cell"] * (model.cell >= 0)
 
 
 class _Series:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import PLANE, ROUND
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["Surfaces", "wall_surfaces"]
 
@@ -33,7 +32,7 @@ class Surfaces:
 def wall_surfaces(snap: Snapshot) -> Surfaces:
     """The surfaces of all walls of a snapshot."""
     low, high = _bounds(snap)
-    parts = [wall.surface(low, high) for wall in WallShape.all(snap.walls, snap.model.meshes)]
+    parts = [wall.surface(low, high) for wall in snap.wall_shapes]
     starts = np.cumsum([0, *(len(part.points) for part in parts)])
     cells = [start + cell for start, part in zip(starts, parts) for cell in part.cells]
     return Surfaces(
@@ -46,10 +45,10 @@ def wall_surfaces(snap: Snapshot) -> Surfaces:
 
 def _bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     """Corners of the box at which walls are cut."""
-    period, (low, high) = snap.model.periodic, snap.box
-    low, high = np.where(period > 0.0, (snap.low, snap.low + period), (low, high))
+    straight = snap.cell.repeats & (snap.cell.matrix == np.diag(snap.cell.period)).all(axis=1)
+    low, high = np.where(straight, (snap.low, snap.low + snap.cell.period), snap.box)
     middle, corners = 0.5 * (low + high), np.array(list(product(*zip(low, high))))
-    for wall in WallShape.all(snap.walls, snap.model.meshes):
+    for wall in snap.wall_shapes:
         point, axis = wall.point, wall.axis
         if wall.kind == PLANE:
             seen = corners - np.outer((corners - point) @ axis, axis)

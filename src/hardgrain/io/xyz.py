@@ -1,10 +1,11 @@
 """Extended XYZ, for OVITO, ASE and scripts: written, and read as packings.
 
-A frame is a line with the number of grains, a line with ``Lattice`` (the edges of the box),
-``Origin``, ``pbc``, ``Properties``, ``Time`` and ``Step``, and a line for each grain: id, type
-(the material), radius, mass, pos (in the periodic cell), unwrapped, velo, omega, coordination.
-Along axes that are not periodic the box holds all grains of the frame and some room. Every number
-is written so that it is read back exactly.
+A frame is a line with the number of grains, a line with ``Lattice`` (the edges of the box, aslant
+where the periodic cell is tilted), ``Origin``, ``pbc``, ``Properties``, ``Time`` and ``Step``, and
+a line for each grain: id, type (the material), radius, mass, pos (in the periodic cell), unwrapped,
+velo, omega, coordination. Along axes that are not periodic the box holds all grains of the frame
+and some room. Where the cell deforms, velocities are those relative to its affine motion. Every
+number is written so that it is read back exactly.
 
 Grains that are not round have three properties more: orientation (a quaternion x, y, z, w, as OVITO
 has them), shape (the row of the run's table of shapes, from 1) and size (the unit of length of that
@@ -15,13 +16,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
+from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.io.foreign import Foreign, pick_frame
-from hardgrain.io.solid import cell, coordination, images, kinds, quaternion, spins, xyz
+from hardgrain.io.solid import (
+    box_of,
+    cell_numbers,
+    coordination,
+    kinds,
+    quaternion,
+    spins,
+    xyz,
+)
 from hardgrain.io.textrows import (
     TextFile,
     at_line,
@@ -66,11 +79,10 @@ class ExtendedXyz(TextFile):
 
     def append(self, snap: Snapshot) -> None:
         """Add one frame to the file."""
-        box, n = cell(snap), snap.n
-        x, (a, b, c) = xyz(snap.position), box.length.tolist()
+        box, n, x = box_of(snap), snap.n, xyz(snap.position)
         columns = [
             snap.id + 1, [self._kinds[k] for k in snap.model.group.tolist()],
-            snap.radius, snap.mass, *(x - images(snap, box) * box.length).T, *x.T,
+            snap.radius, snap.mass, *box.inside(snap).T, *x.T,
             *xyz(snap.velocity).T, *spins(snap.spin).T, coordination(snap),
         ]  # fmt: skip
         names = _PROPERTIES
@@ -79,9 +91,10 @@ class ExtendedXyz(TextFile):
             columns += [*turned[:, [1, 2, 3, 0]].T, own.shape + 1, own.size]
             names += _SHAPED
         origin = " ".join(map(repr, box.low.tolist()))
+        lattice = " ".join(map(repr, box.edges.T.ravel().tolist()))
         pbc = " ".join("FT"[int(p)] for p in box.periodic)
         self._file.write(
-            f'{n}\nLattice="{a!r} 0.0 0.0 0.0 {b!r} 0.0 0.0 0.0 {c!r}" Origin="{origin}"'
+            f'{n}\nLattice="{lattice}" Origin="{origin}"'
             f' pbc="{pbc}" Properties={names} Time={snap.time!r} Step={snap.state.step}\n'
         )
         self._file.write(lines_of(columns))
@@ -102,7 +115,18 @@ def read_xyz(path: Path, frame: int) -> Foreign:
         )
     names = _columns(path, line, found[1])
     rows = split_rows(path, list(enumerate(text, line + 1)), len(names))
-    return grains_of(path, names, rows, line)
+    return replace(grains_of(path, names, rows, line), cell=_cell(comment))
+
+
+def _cell(comment: str) -> Floats | None:
+    """The periodic cell that a comment tells, as far as it is one of ours."""
+    lattice = re.search(r'Lattice="([^"]*)"', comment)
+    pbc = re.search(r'pbc="\s*([TF])\s+([TF])\s+([TF])\s*"', comment)
+    try:
+        edges = np.array((lattice[1] if lattice else "").split(), float).reshape(3, 3).T
+    except ValueError:
+        return None
+    return cell_numbers(edges, [flag == "T" for flag in pbc.groups()] if pbc else [True] * 3)
 
 
 def _starts(path: Path, file: BinaryIO) -> Iterator[tuple[int, int, int]]:

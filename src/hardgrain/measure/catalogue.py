@@ -50,6 +50,7 @@ _MODULES: tuple[str, ...] = (
     "fabric",
     "orientation",
     "stress",
+    "deforming",
     "force_statistics",
     "resultants",
     "chains",

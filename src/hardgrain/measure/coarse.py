@@ -28,7 +28,7 @@ Ratios, such as velocities, need no such care.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,8 +144,7 @@ def room(grid: FieldGrid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
         elif kind in (INSIDE, OUTSIDE) and (
             np.allclose(np.abs(axis[sharp]), 1.0) if snap.dim == 3 else not sharp
         ):
-            period = snap.model.periodic
-            r -= period * np.round(np.divide(r, period, out=np.zeros_like(r), where=period > 0.0))
+            r = snap.nearest(r)
             if snap.dim == 3:
                 r -= (r @ axis)[..., None] * axis
             away = np.square(r).sum(axis=-1)
@@ -161,31 +160,36 @@ def room(grid: FieldGrid, snap: Snapshot) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 # ---------------------------------------------------------------------- from sources to nodes
+Carried = Floats | Callable[[Floats], Floats]
+
+
 class Smear:
     """Spreads over a grid what grains or contacts carry."""
 
     def __init__(self, grid: FieldGrid, snap: Snapshot) -> None:
         self.grid, self.snap = grid, seen(snap) if snap.stored else snap
 
-    def points(self, values: Floats, *, slope: bool = False) -> Floats:
+    def points(self, values: Carried, *, slope: bool = False) -> Floats:
         """The field Σ_i values_i φ(r − x_i) of values of the grains (n, c), shape (c, *shape).
 
-        With ``slope`` it gives the derivatives along the axes instead, shape (dim, c, *shape).
+        ``values`` may be a function of where the grains or their images are, (n, dim). With
+        ``slope`` it gives the derivatives along the axes instead, shape (dim, c, *shape).
         """
-        x = self.snap.wrapped
+        x = self.snap.upright
         return self._sum(x, np.zeros_like(x), values, slope)
 
     def lines(self, values: Floats) -> Floats:
         """The field Σ_c values_c ∫ φ(r − x − s l) ds of values (m, c) of contacts, (c, *shape)."""
         return self._sum(self.snap.origin, self.snap.branch, values, False)
 
-    def _sum(self, begin: Floats, branch: Floats, values: Floats, slope: bool) -> Floats:
+    def _sum(self, begin: Floats, branch: Floats, values: Carried, slope: bool) -> Floats:
         grid = self.grid
-        dim, count = len(grid.shape), values.shape[1]
+        of = values if callable(values) else lambda _: values
+        dim, count = len(grid.shape), of(begin).shape[1]
         total = np.zeros((dim if slope else 1, count, *(grid.shape[a] for a in grid.smooth or [0])))
         longest = float(np.sqrt(np.square(branch).sum(axis=1)).max(initial=0.0))
         for shift in images(self.snap, grid.box, longest + CUT * grid.width):
-            for x, carried in _sources(grid, begin + shift, branch, values, longest):
+            for x, carried in _sources(grid, begin + shift, branch, of(begin + shift), longest):
                 _spread(grid, x, carried, total, slope)
         found: Floats = total.reshape(-1, count, *grid.shape)
         return found if slope else found[0]

@@ -20,6 +20,12 @@ load and mechanisms drop out on their own. u₁ is how far the packing sags unde
 
 Contacts are taken to stick, even those that slide now: a rise of the load makes them stick again.
 
+Where the periodic cell deforms (`point.cell`), the components of its strain that are free are
+degrees of freedom of the packing like any other, with the inertia of the cell and with the stress
+of the contacts as their load; those that are prescribed are not. An update stops a contact as if
+the cell stood still, so the springs are what they are without it. Displacements are those in space,
+u + E x, from the middle of the cell.
+
 How often sweeps hand on what they change is a matter of paths, and the network has its own
 (`theory.chain.q_of_paths`): on average over random orders, a sweep hands a change on along every
 path of r contacts with the probability 1/(r+1)!, but never back to a contact that it has come from.
@@ -27,7 +33,8 @@ With the unit that gives every contact W = 1, and B = 1 − W what one contact's
 others, a long wave is handed on without loss, B φ = φ, and twice handed on it is φ less what
 comes back, s = 1 − φ·diag(B²) φ. This share s is `onward`. In a chain a half comes back and s = ½;
 where contacts share their bodies with several others, as the points of one face do, more comes
-back, s is smaller or negative, and q is smaller.
+back, s is smaller or negative, and q is smaller. What comes back through a cell that deforms is
+left out, since one contact hardly moves it.
 
 What this makes of a run, given its sweeps, is told by `measure.rigidity`.
 """
@@ -45,6 +52,7 @@ from scipy.sparse.csgraph import connected_components
 from hardgrain.contact.arms import surface_velocity, torque
 from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
+from hardgrain.core.cell import PLACES, voigt
 from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.measure.contact_springs import (
     LOCKED,
@@ -127,7 +135,7 @@ def contact_network(
         return ContactNetwork(work=set_up)
     mine = label == counts.argmax()
     span = tuple(side[mine] for side in spans(model, state.orientation))
-    length = float(extent(state.position[:n][mine], span, model.periodic).max())
+    length = float(extent(state.position[:n][mine], span, model.cell_in(state).period).max())
     points = c.chosen(c.normal_impulse() != 0.0)
     points = points.chosen(np.lexsort((points.second, points.first)))  # pair after pair
     force, rows = points.impulse / dt, points.rows
@@ -135,20 +143,22 @@ def contact_network(
     spring = springs(rows, w, model.law_table[points.law, lawtable.MU_STATIC])
     along = _along(points.normal, w)
     root = roots(model.inv_mass, model.inv_inertia)
-    load = gathered(root, _load(points, force, root.shape[0]))
+    felt = model.n if model.cell >= 0 else 0
+    load = gathered(root, _load(points, force, root.shape[0], felt))
     if not load.any():  # nothing that can move bears a load
         return ContactNetwork(float(counts.max()), length, work=set_up)
 
     def stiffen(x: Floats) -> Floats:
-        y: Floats = gathered(root, stiffness(rows, spring, displaced(root, x)))
+        y: Floats = gathered(root, stiffness(rows, spring, displaced(root, x), felt))
         return y
 
     cost = STEP_UPDATES * len(points) + STEP_OVERHEAD  # of a step of a solve
     limit = int(max(min((most - set_up) / cost, ROUNDS * ITERATIONS), 0.0))
     mode, rate, sagged, steps = _slowest_mode(stiffen, load, limit)
     if steps < limit:
-        sag = _largest(displaced(root, sagged)[:, : model.dim])
-        lever, onward = _lever(points, displaced(root, mode), spring, root)
+        sag = _largest(_in_space(model, state, displaced(root, sagged)))
+        u = displaced(root, mode)
+        lever, onward = _lever(points, u, _in_space(model, state, u), spring, root, felt)
     else:
         row = length / (2.0 * float(equivalent_radius(model).mean()))
         rate = chain.Q["parallel"] * chain.slowest_wavenumber(row) ** 2
@@ -210,15 +220,41 @@ def _push(w: Floats, spring: Floats, force: Floats) -> float:
     return math.sqrt(float(np.einsum("ka,ka->", seen, seen)) / len(force))
 
 
-def _lever(c: Contacts, u: Floats, spring: Floats, root: Floats) -> tuple[float, float]:
+def _in_space(model: Model, state: State, u: Floats) -> Floats:
+    """Translations of all bodies but the cell, which takes grains along if it deforms."""
+    move: Floats = u[:, : model.dim]
+    if model.cell < 0:
+        return move
+    move, cell = move[:-1].copy(), model.cell_in(state)
+    x = state.position[: model.n]
+    x = x - (cell.images(x) + 0.5 * cell.repeats) @ cell.matrix.T
+    for (a, b), strain in zip(PLACES[model.dim], u[-1], strict=True):
+        move[: model.n, a] += strain * x[:, b]
+    return move
+
+
+def _branches(c: Contacts, felt: int) -> Floats:
+    """Lines between the centres of contacts that feel the cell, zero for the others (m, dim)."""
+    line = c.arm_first - c.arm_second + c.gap[:, None] * c.normal
+    return np.where((c.second < felt)[:, None], line, 0.0)
+
+
+def _lever(
+    c: Contacts, u: Floats, moves: Floats, spring: Floats, root: Floats, felt: int
+) -> tuple[float, float]:
     """Two figures of a mode u: its lever, and how much of it goes onward.
 
     The lever: how much faster it may move a grain than the residual lets its contacts close.
+    ``moves``: how bodies move in space; ``felt``: contacts of so many grains feel the cell.
     """
     dim = c.normal.shape[1]
     move, rotate = u[:, :dim], u[:, dim:]
     v = surface_velocity(move, rotate, c.second, c.arm_second)
     v -= surface_velocity(move, rotate, c.first, c.arm_first)
+    if felt:
+        line = _branches(c, felt)
+        for (a, b), strain in zip(PLACES[dim], u[-1], strict=True):
+            v[:, a] += strain * line[:, b]
     s = np.einsum("kab,kb->ka", spring, v)
     energy = float(np.einsum("ka,ka->", s, v))
     if energy <= 0.0:
@@ -230,7 +266,7 @@ def _lever(c: Contacts, u: Floats, spring: Floats, root: Floats) -> tuple[float,
     )
     back = returned(c.rows, spring, first, second) / energy
     # W φ is small against φ; no more goes on than there is, though rounding may say so
-    return _largest(move) * weight / energy, min(2.0 - back, 1.0)
+    return _largest(moves) * weight / energy, min(2.0 - back, 1.0)
 
 
 def _moved(root: Floats, push: Floats) -> Floats:
@@ -274,12 +310,17 @@ def extent(x: Floats, span: tuple[Floats, ...], period: Floats) -> Floats:
     return within
 
 
-def _load(c: Contacts, force: Floats, bodies: int) -> Floats:
-    """What the contact forces exert on each body together, shape (nb, dim + ns)."""
+def _load(c: Contacts, force: Floats, bodies: int, felt: int) -> Floats:
+    """What the contact forces exert on each body together, shape (nb, dim + ns).
+
+    ``felt``: contacts of so many grains feel the cell, the last body; 0: it stays as it is.
+    """
     twist, dim = torque(c.arm_second, force), force.shape[1]
     total = np.zeros((bodies, dim + twist.shape[1]))
     np.add.at(total[:, :dim], c.second, force)
     np.subtract.at(total[:, :dim], c.first, force)
     np.add.at(total[:, dim:], c.second, twist)
     np.subtract.at(total[:, dim:], c.first, torque(c.arm_first, force))
+    if felt:
+        total[-1] = voigt(np.einsum("ka,kb->ab", force, _branches(c, felt)))
     return total

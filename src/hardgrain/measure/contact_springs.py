@@ -30,7 +30,9 @@ LOCKED = 1e-9  # [1] share of the trace of W below which a direction is locked; 
 # u = A x with A Aᵀ = M⁻¹, so that the masses of all x are 1. A contact sees the relative
 # displacement V = u_j + θ_j × l_j − u_i − θ_i × l_i, with its arms l, and answers with the force
 # s = S V, S its spring, and the torque l_j × s on body j, and with −s and −l_i × s on
-# body i.
+# body i. Where the periodic cell deforms (`point.cell`), its strain E is the row of the last body,
+# in the order of Voigt; a contact between two grains that are l apart sees E l besides, and answers
+# to the cell with s_a l_b for the component ab.
 @jit
 def roots(inv_mass, inv_inertia):  # type: ignore[no-untyped-def]
     """A of each body: its diagonal, then yx, zx and zy of its rotations if it is no ball."""
@@ -159,11 +161,21 @@ def inverted(w, least, s):  # type: ignore[no-untyped-def]
             s[a, b] = -x[a, b] if done[a] and done[b] else 0.0
 
 
+@scalar
+def branch(rows, k, a):  # type: ignore[no-untyped-def]
+    """Component a of the line between the centres of the two grains of a contact."""
+    return rows.arm_first[k, a] - rows.arm_second[k, a] + rows.gap[k] * rows.normal[k, a]
+
+
 @jit
-def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
-    """K u, shape (nb, dim + ns)."""
-    y = np.zeros_like(u)
+def stiffness(rows, spring, u, grains):  # type: ignore[no-untyped-def]
+    """K u, shape (nb, dim + ns).
+
+    grains: contacts whose second body is one of so many feel the cell; 0: it stays as it is.
+    """
+    y, c = np.zeros_like(u), len(u) - 1
     for k in range(rows.first.size):
+        felt = rows.second[k] < grains
         i, j = rows.first[k], rows.second[k]
         ax, ay = rows.arm_first[k, 0], rows.arm_first[k, 1]
         bx, by = rows.arm_second[k, 0], rows.arm_second[k, 1]
@@ -171,6 +183,10 @@ def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
         if rows.normal.shape[1] == 2:
             vx += u[i, 2] * ay - u[j, 2] * by
             vy += u[j, 2] * bx - u[i, 2] * ax
+            if felt:
+                lx, ly = branch(rows, k, 0), branch(rows, k, 1)
+                vx += u[c, 0] * lx + u[c, 2] * ly
+                vy += u[c, 1] * ly
             sx, sy = (
                 spring[k, 0, 0] * vx + spring[k, 0, 1] * vy,
                 spring[k, 1, 0] * vx + spring[k, 1, 1] * vy,
@@ -181,6 +197,10 @@ def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
             y[i, 0] -= sx
             y[i, 1] -= sy
             y[i, 2] -= ax * sy - ay * sx
+            if felt:
+                y[c, 0] += sx * lx
+                y[c, 1] += sy * ly
+                y[c, 2] += sx * ly
         else:
             az, bz = rows.arm_first[k, 2], rows.arm_second[k, 2]
             vz = u[j, 2] - u[i, 2]
@@ -188,6 +208,11 @@ def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
             vx += qy * bz - qz * by - (py * az - pz * ay)
             vy += qz * bx - qx * bz - (pz * ax - px * az)
             vz += qx * by - qy * bx - (px * ay - py * ax)
+            if felt:
+                lx, ly, lz = branch(rows, k, 0), branch(rows, k, 1), branch(rows, k, 2)
+                vx += u[c, 0] * lx + u[c, 5] * ly + u[c, 4] * lz
+                vy += u[c, 1] * ly + u[c, 3] * lz
+                vz += u[c, 2] * lz
             sx = spring[k, 0, 0] * vx + spring[k, 0, 1] * vy + spring[k, 0, 2] * vz
             sy = spring[k, 1, 0] * vx + spring[k, 1, 1] * vy + spring[k, 1, 2] * vz
             sz = spring[k, 2, 0] * vx + spring[k, 2, 1] * vy + spring[k, 2, 2] * vz
@@ -203,6 +228,13 @@ def stiffness(rows, spring, u):  # type: ignore[no-untyped-def]
             y[i, 3] -= ay * sz - az * sy
             y[i, 4] -= az * sx - ax * sz
             y[i, 5] -= ax * sy - ay * sx
+            if felt:
+                y[c, 0] += sx * lx
+                y[c, 1] += sy * ly
+                y[c, 2] += sz * lz
+                y[c, 3] += sy * lz
+                y[c, 4] += sx * lz
+                y[c, 5] += sx * ly
     return y
 
 

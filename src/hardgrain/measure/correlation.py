@@ -88,7 +88,7 @@ def pair_correlation(
             " window and half of its periods"
         )
     edges = np.linspace(0.0, reach, bins + 1)
-    x = snap.wrapped[_within(snap, window)]
+    x = snap.upright[_within(snap, window)]
     n = len(x)
     counts = _pairs(snap, x, edges)
     chance = _chance(snap, window, edges) * n * (n - 1) / window.volume**2
@@ -100,7 +100,7 @@ def pair_correlation(
 
 def _window(snap: Snapshot, region: Any, margin: float | None) -> Block | Ball:
     """The block or ball in which centres are counted; along periods it is the cell."""
-    period = snap.model.periodic
+    period = snap.cell.period
     if margin is None:
         margin = 0.5 * float(snap.model.width.min()) if region is None else 0.0
     window: Region = as_region(snap, region)
@@ -122,7 +122,7 @@ def _within(snap: Snapshot, window: Block | Ball) -> NDArray[np.bool_]:
     """Which centres lie in the window, its upper sides included, shape (n,)."""
     if isinstance(window, Ball):
         return window.holds(snap.position)
-    x, periodic = snap.wrapped, snap.model.periodic > 0.0
+    x, periodic = snap.upright, snap.cell.repeats
     inside: NDArray[np.bool_] = np.all(periodic | ((x >= window.low) & (x <= window.high)), axis=1)
     return inside
 
@@ -131,7 +131,7 @@ def _most(snap: Snapshot, window: Block | Ball) -> float:
     """The largest distance for which γ is known."""
     if isinstance(window, Ball):
         return 2.0 * window.radius
-    period = snap.model.periodic
+    period = snap.cell.period
     return float(np.where(period > 0.0, 0.5 * period, window.high - window.low).min())
 
 
@@ -139,10 +139,9 @@ def _pairs(snap: Snapshot, x: Floats, edges: Floats) -> NDArray[np.int64]:
     """Number of pairs at each distance, shape (bins,)."""
     if len(x) < 2:
         return np.zeros(len(edges) - 1, np.int64)
-    tree = snap.tree_of(x)
-    # The tree counts (low, high]; our bins hold their lower edge, so that touching grains are
+    # The search counts (low, high]; our bins hold their lower edge, so that touching grains are
     # counted.
-    within = tree.count_neighbors(tree, np.nextafter(edges[1:], 0.0)) - len(x)
+    within = snap.near_of(x).count(np.nextafter(edges[1:], 0.0))
     pairs: NDArray[np.int64] = np.diff(within, prepend=0) // 2
     return pairs
 
@@ -162,7 +161,7 @@ def _chance(snap: Snapshot, window: Block | Ball, edges: Floats) -> Floats:
             axis=1
         )
         return ring
-    open_axes = snap.model.periodic == 0.0
+    open_axes = ~snap.cell.repeats
     length = window.high - window.low
     whole = float(np.prod(length[~open_axes]))
     sides = length[open_axes]

@@ -6,12 +6,15 @@ Mean-square displacement over a lag of k frames, averaged over all starting fram
 
 whose last term is a correlation, found for all lags at once by Fourier transforms (the first is a
 running sum). Grains are the independent samples: the error is the scatter of their own averages.
-Positions are not wrapped at periodic boundaries.
+Positions are not wrapped at periodic boundaries. Where the periodic cell deforms, places are taken
+in units of it, s = h⁻¹ x, and h_0 s, in the cell of the first frame, stands for x: what the cell
+carries along affinely does not count.
 
 D²_min (Falk & Langer 1998). Around a grain, the lines to its neighbours were d at first and are d'
 now. The matrix J that best maps one onto the other, J = Y X⁻¹ with X = Σ d dᵀ and Y = Σ d' dᵀ, is
 the local deformation; what it leaves, D² = Σ |d' − J d|² / neighbours, is zero if all moved
-affinely. (Falk and Langer's own is the sum, not the mean.)
+affinely. (Falk and Langer's own is the sum, not the mean.) J is the whole deformation, with that of
+a cell which deforms.
 
 The mobility of one grain is how far it gets: its mean-square displacement over a lag, averaged over
 all starting frames, and the diffusivity D = ⟨|Δx|²⟩ / (2 dim lag) that this means at each lag.
@@ -28,9 +31,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.cell import Cell
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, ends, of_run, only_run
+from hardgrain.measure.deforming import unsheared
 from hardgrain.measure.snapshot import Run, Snapshot, Source
 
 if TYPE_CHECKING:
@@ -84,10 +89,12 @@ def mean_square_displacement(
     if n == 0:
         raise InputError("no grain is there in all of these frames; choose fewer")
 
+    back = unsheared(run, which)
+
     def places(k: int, begin: int = 0, end: int = n) -> Floats:
         frame = run[k]
         found: Floats = frame.position[np.searchsorted(frame.id, always[begin:end])]
-        return found
+        return found if back is None else found @ back[k].T
 
     shift = np.zeros((len(which), dim))
     if not drift:
@@ -158,7 +165,10 @@ class Mobility:
 
 
 def mobility(run: Run, grain: int, frames: Sequence[int] | None = None) -> Mobility:
-    """How one grain moves, in the frames at equal times in which it is there."""
+    """How one grain moves, in the frames at equal times in which it is there.
+
+    What the affine motion of a cell that deforms adds does not count.
+    """
     which = [k for k in _regular(run, frames) if grain in run[k].id]
     if len(which) < 2:
         raise InputError(
@@ -166,6 +176,9 @@ def mobility(run: Run, grain: int, frames: Sequence[int] | None = None) -> Mobil
             f" a grain that is there in two, of 0 to {len(run.model['radius']) - 1}"
         )
     places = [run[k].position[np.searchsorted(run[k].id, grain)] for k in which]
+    back = unsheared(run, which)
+    if back is not None:
+        places = [back[k] @ x for k, x in zip(which, places)]
     x, time = np.stack(places), np.asarray(run.time)[which]
     most, dim = max(1, len(which) // 2), x.shape[1]
     square = _lags((x - x[0])[:, None, :], most)[:, 0].sum(axis=1)
@@ -201,12 +214,17 @@ def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> N
     before, now = before.of(both), now.of(both)
     n, dim = before.n, before.dim
     if reach is None:
-        period = before.model.periodic
+        period = before.cell.period
         halves = 0.5 * period[period > 0.0]
         reach = min(REACH * before.diameter, *halves.tolist(), math.inf)
     i, j, d = _around(before, reach)
     moved = now.position - before.position
     later = d + moved[j] - moved[i]
+    if before.model.cell >= 0:  # the image that was the nearest has moved on with the cell
+        old, new = Cell(before.state.cell), Cell(now.state.cell)
+        away = old.fractions(d - before.position[j] + before.position[i])
+        turns = np.where(old.repeats, np.round(away), 0.0)
+        later = later + turns @ (new.matrix - old.matrix).T
 
     def moment(u: Floats, v: Floats) -> Floats:
         """The sum Σ u vᵀ over the neighbours of each grain."""
@@ -226,10 +244,10 @@ def non_affine(before: Snapshot, now: Snapshot, reach: float | None = None) -> N
 
 def _around(snap: Snapshot, reach: float) -> tuple[NDArray[Any], NDArray[Any], Floats]:
     """Pairs within reach, each twice, and the lines between them to the nearest image."""
-    period = snap.model.periodic
+    period = snap.cell.period
     if not reach > 0.0 or (reach > 0.5 * period[period > 0.0]).any():
         raise InputError(f"reach is {reach:g} but must be positive and at most half a period")
-    pairs = snap.tree.query_pairs(reach, output_type="ndarray")
+    pairs = snap.near.pairs(reach)
     i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
     return i, j, snap.nearest(snap.position[j] - snap.position[i])
 

@@ -56,14 +56,17 @@ def potential_energy(source: Source, frame: int = -1) -> float:
 
 
 def momentum(source: Source, frame: int = -1) -> Floats:
-    """Σ m v of the grains, shape (dim,)."""
+    """Σ m v of the grains, shape (dim,); where the cell deforms, relative to its affine motion."""
     snap = snapshot(source, frame)
     total: Floats = snap.mass @ snap.velocity
     return total
 
 
 def angular_momentum(source: Source, frame: int = -1) -> Floats:
-    """Σ m x × v + I ω of the grains about the origin, shape (ns,)."""
+    """Σ m x × v + I ω of the grains about the origin, shape (ns,).
+
+    Positions are not wrapped; velocities are relative to a cell that deforms.
+    """
     snap = snapshot(source, frame)
     orbital = snap.mass @ torque(snap.position, snap.velocity)
     total: Floats = orbital + own_momentum(snap).sum(axis=0)
@@ -97,10 +100,10 @@ def granular_temperature(source: Source, frame: int = -1, length: float | None =
 
 def _around(snap: Snapshot, length: float) -> Floats:
     """(n, dim) mean velocity of the mass within a distance of each grain."""
-    period, m = snap.model.periodic, snap.mass
+    period, m = snap.cell.period, snap.mass
     if not length > 0.0 or (length > 0.5 * period[period > 0.0]).any():
         raise InputError(f"length is {length:g} but must be positive and at most half a period")
-    i, j = snap.tree.query_pairs(length, output_type="ndarray").T
+    i, j = snap.near.pairs(length).T
     mass, flow = m.copy(), m[:, None] * snap.velocity
     for a, b in ((i, j), (j, i)):
         mass += np.bincount(a, m[b], minlength=snap.n)

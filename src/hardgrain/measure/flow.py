@@ -7,7 +7,8 @@ the velocity of the mean flux, and fluctuations are those about it, in space and
 
 The last term takes away what a mean flow with the gradient G does across a kernel of width w, so
 that C vanishes for grains that follow it. G is the derivative of the smooth fields, not of their
-values on the grid. From these, with grains of density ρ_s and mean diameter d,
+values on the grid. Where the cell deforms, V and G are those in space, and C is that of velocities
+relative to the cell. From these, with grains of density ρ_s and mean diameter d,
 
     temperature T = C_aa/dim,   shear rate γ̇ = √(2 D:D), D the symmetric traceless part of G,
     pressure p = σ_aa/dim with σ = contacts + ρ C,   inertial number I = γ̇ d √(ρ_s/p).
@@ -22,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,6 +132,8 @@ def fields(
     carried = np.zeros((2 + dim + dim * dim, *grid.shape))
     slope = np.zeros((dim, 1 + dim, *grid.shape))
     pushed = np.zeros((dim, dim, *grid.shape))
+    # momentum of the affine motion of a cell that deforms, and its slope
+    swept, bent = np.zeros((dim, *grid.shape)), np.zeros((dim, dim, *grid.shape))
     share, within = np.zeros(grid.shape), np.zeros(grid.shape, dtype=bool)
     for snap in moments(source, frames, contacts=contacts):
         smear, v, m = Smear(grid, snap), snap.velocity, snap.mass[:, None]
@@ -137,6 +141,10 @@ def fields(
         flux = (m[:, :, None] * v[:, :, None] * v[:, None, :]).reshape(-1, dim * dim)
         carried += smear.points(np.hstack([momentum, flux, snap.volume[:, None]]))
         slope += smear.points(momentum, slope=True)
+        if snap.gradient.any():
+            affine = partial(_affine, snap)
+            swept += smear.points(affine)
+            bent += smear.points(affine, slope=True)
         if contacts:
             pushed += line_stress(smear)
         between, inside = room(grid, snap) if walls else (np.ones(grid.shape), True)
@@ -153,6 +161,9 @@ def fields(
         mean = v[:, None] * v[None] + grid.width**2 * np.einsum(
             "ac...,bc...->ab...", gradient, gradient
         )
+        drift = swept / rho
+        gradient = gradient + np.swapaxes(bent - slope[:, :1] * drift, 0, 1) / rho
+        v = v + drift
     density, fluctuation = rho / share, second - mean
     near = density > mask * np.nanmax(density, initial=0.0)
     return Fields(
@@ -168,6 +179,12 @@ def fields(
         snap.diameter,
         float(snap.mass.sum() / snap.volume.sum()),
     )
+
+
+def _affine(snap: Snapshot, x: Floats) -> Floats:
+    """Momentum that the deformation of the cell gives the grains at some images (n, dim)."""
+    momentum: Floats = snap.mass[:, None] * (x @ snap.gradient.T)
+    return momentum
 
 
 # ---------------------------------------------------------------------- through an orifice
@@ -236,8 +253,8 @@ def flow_rate(
                 passed = _crossed(before, later, at, axis, within)
             else:
                 holds = as_region(before, region).holds
-                stays = holds(before.wrap(later)) & np.isin(before.id, snap.id)
-                passed = holds(before.wrapped).astype(float) - stays
+                stays = holds(snap.put_upright(later)) & np.isin(before.id, snap.id)
+                passed = holds(before.upright).astype(float) - stays
             mass.append(mass[-1] + float(passed @ before.mass))
             grains.append(grains[-1] + float(passed.sum()))
         before = snap
@@ -261,7 +278,8 @@ def _crossed(
         a = int(np.abs(g).argmax()) if g.any() else dim - 1
     else:
         a = axis_number(axis, dim)
-    x, y, period = now.position, later, now.model.periodic[a]
+    x, period = now.upright, now.cell.period[a]
+    y = later + (x - now.position)
     if period > 0.0:
         side = [np.floor((z[:, a] - at) / period) for z in (x, y)]
     else:
@@ -278,10 +296,7 @@ def _crossed(
     step = y[:, a] - x[:, a]
     share = (plane - x[:, a]) / np.where(step == 0.0, 1.0, step)
     others = [b for b in range(dim) if b != a]
-    point = x[:, others] + share[:, None] * (y - x)[:, others]
-    low, cell = now.low[others], now.model.periodic[others]
-    wrapped = low + np.mod(point - low, np.where(cell > 0.0, cell, 1.0))
-    point = np.where(cell > 0.0, wrapped, point)
+    point = now.put_upright(x + share[:, None] * (y - x))[:, others]
     through: Floats = count * ((point >= corners[0]) & (point <= corners[1])).all(axis=1)
     return through
 

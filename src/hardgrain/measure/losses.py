@@ -26,11 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.contact.arms import surface_velocity, torque
-from hardgrain.core.model import Contacts, Floats
+from hardgrain.core.cell import Cell, voigt
+from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.inertia import kicked, rotate
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
+from hardgrain.step.cell_loads import CellLoads
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads, turned
 
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["Dissipation", "dissipation"]
+
+# Rounds in which the velocities before a step are found where its loads depend on them. Each leaves
+# about dt × rate of strain of the error, so that a few are enough.
+ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,21 +80,34 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
     if s.step == 0:
         return Dissipation(snap.contacts, *np.zeros((4, len(snap.contacts))))
     before = replace(s.copy(), step=s.step - 1, position=s.position - dt * s.velocity)
+    before.position[: snap.n] = snap.before(snap.position)
     model = model.at((before.step + 0.5) * dt)
     if len(model.moments):  # the spin before the free rotation, which can be undone
         rotate(before.orientation, before.spin, model.moments, model.inv_inertia, -dt)
-    force, moment = Loads(model, dt).at(before)
+    loads = CellLoads(model, dt) if model.cell >= 0 else Loads(model, dt)
+    force, moment = loads.at(before)
     model = turned(model, before.orientation)
     c, rows, _ = Glue(model).contacts(before.position, snap.contacts)
-    push, twist = dt * force, dt * moment
+    push, twist = np.zeros_like(force), np.zeros_like(moment)
     np.add.at(push, c.second, c.impulse)
     np.subtract.at(push, c.first, c.impulse)
     np.add.at(twist, c.second, torque(c.arm_second, c.impulse) + c.torque)
     np.subtract.at(twist, c.first, torque(c.arm_first, c.impulse) + c.torque)
+    cell, between = model.cell, c.second < snap.n
+    if cell >= 0:  # it feels the impulse P ⊗ l (`point.cell`)
+        felt = voigt(np.einsum("ka,kb->ab", c.impulse[between], snap.branch[rows][between]))
+        push[cell] += felt[: snap.dim]
+        twist[cell] += felt[snap.dim :]
+        force, moment = _before_the_kick(loads, before, model, push, twist)
+    push += dt * force
+    twist += dt * moment
     velocity = kicked(s.velocity, model.inv_mass, push, -0.5)
     spin = kicked(before.spin, model.inv_inertia, twist, -0.5)
     slip = surface_velocity(velocity, spin, c.second, c.arm_second)
     slip -= surface_velocity(velocity, spin, c.first, c.arm_first)
+    if cell >= 0:
+        rate = model.gradient_in(replace(s, velocity=velocity, spin=spin))
+        slip[between] += snap.branch[rows][between] @ rate.T
     p_n, v_n = c.normal_impulse(), np.einsum("ka,ka->k", slip, c.normal)
     across = c.impulse - p_n[:, None] * c.normal
     relative = spin[c.second] - spin[c.first]
@@ -101,6 +120,24 @@ def dissipation(source: Source, frame: int = -1) -> Dissipation:
     parts = np.empty((4, len(c)))
     parts[:, rows] = -p_n * v_n, sliding, twisted - worked, -twisted
     return Dissipation(snap.contacts, *parts)
+
+
+def _before_the_kick(
+    loads: Loads, before: State, model: Model, push: Floats, twist: Floats
+) -> tuple[Floats, Floats]:
+    """Loads at the start of a step in a cell, which depend on the velocities that it began with.
+
+    These are found from those at its end, in ``before``, less what loads and impulses gave.
+    """
+    dt = loads.dt
+    back = np.linalg.inv(np.eye(model.dim) + dt * model.gradient_in(before)).astype(float)
+    began = replace(before, cell=voigt(back @ Cell(before.cell).matrix))
+    for _ in range(ROUNDS):
+        force, moment = loads.at(began)
+        velocity = kicked(before.velocity, model.inv_mass, push + dt * force, -1.0)
+        spin = kicked(before.spin, model.inv_inertia, twist + dt * moment, -1.0)
+        began = replace(began, velocity=velocity, spin=spin)
+    return loads.at(began)
 
 
 # ---------------------------------------------------------------------- by name

@@ -57,7 +57,7 @@ def worst_overlap_now(source: Source, frame: int = -1) -> tuple[float, int, int]
     """
     snap = snapshot(source, frame)
     model, state, n = snap.model, snap.state, snap.n
-    near = snap.tree.query_pairs(2.0 * float(snap.radius.max(initial=0.0)), output_type="ndarray")
+    near = snap.near.pairs(2.0 * float(snap.radius.max(initial=0.0)))
     near = near[np.lexsort(near.T[::-1])].reshape(-1, 2)
     walls = np.stack(np.meshgrid(np.arange(n), np.arange(n, model.bodies)), -1).reshape(-1, 2)
     first, second = np.concatenate([near, walls]).astype(np.int32).T.copy()

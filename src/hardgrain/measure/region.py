@@ -24,7 +24,6 @@ at which disks begin to touch, in a variable that takes the square roots out of 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +35,7 @@ from hardgrain.core.geometry import INSIDE, OUTSIDE, PLANE
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure import cut
+from hardgrain.measure.near import lattice
 from hardgrain.measure.snapshot import Snapshot
 
 __all__ = ["Ball", "Block", "Region", "Tube", "as_region", "content", "images", "natural_region"]
@@ -209,7 +209,7 @@ def natural_region(snap: Snapshot) -> Region:
     hollow = np.flatnonzero(kind == INSIDE)
     if hollow.size > 1 or (kind == OUTSIDE).any():
         raise InputError("region is missing; among cylinders there is no natural one, give one")
-    x, (below, above), period = snap.position, snap.spans, snap.model.periodic
+    x, (below, above), period = snap.position, snap.spans, snap.cell.period
     planes = kind == PLANE
     if hollow.size:
         drum = int(hollow[0])
@@ -238,7 +238,7 @@ def natural_region(snap: Snapshot) -> Region:
 def _tube(snap: Snapshot, w: int, planes: NDArray[np.bool_]) -> Tube:
     """The hollow of wall w between planes across it, or as long as a period or the grains."""
     _, point, axes, size, _ = snap.walls
-    axis, period = axes[w], snap.model.periodic
+    axis, period = axes[w], snap.cell.period
     height = (snap.position - point[w]) @ axis
     low = float((height - snap.reach(-axis)).min())
     high = float((height + snap.reach(axis)).max())
@@ -271,7 +271,7 @@ def as_region(snap: Snapshot, region: Any = None, margin: float = 0.0) -> Region
 
 def content(snap: Snapshot, region: Region) -> Floats:
     """Area or volume of each grain in a region, with all its periodic images, shape (n,)."""
-    x, r = snap.wrapped, snap.radius
+    x, r = snap.upright, snap.radius
     low, high = region.bounds
     total = np.zeros(snap.n)
     for shift in images(snap, region, float(r.max())):
@@ -283,21 +283,14 @@ def content(snap: Snapshot, region: Region) -> Floats:
 
 
 def images(snap: Snapshot, region: Region, reach: float) -> Iterator[Floats]:
-    """Shifts (dim,) by whole periods that bring what is in the cell within reach of a region."""
+    """Shifts (dim,) by whole periods that bring what is upright within reach of a region."""
     low, high = region.bounds
-    steps = []
-    for a, period in enumerate(snap.model.periodic):
-        if period == 0.0:
-            steps.append([0.0])
-            continue
+    for a in np.flatnonzero(snap.cell.repeats):
         if not np.isfinite(high[a] - low[a]):
             raise InputError(
                 f"region must be finite along {'xyz'[a]}, along which the scene repeats"
             )
-        least = math.ceil((low[a] - reach - snap.low[a]) / period - 1.0)
-        most = math.floor((high[a] + reach - snap.low[a]) / period)
-        steps.append([k * period for k in range(least, most + 1)])
-    return (np.array(shift) for shift in itertools.product(*steps))
+    return lattice(snap.cell, snap.low, low, high, reach)
 
 
 def _block(corners: Any, dim: int) -> Block:

@@ -59,7 +59,7 @@ def segregation(
     if not 0.0 < share < 1.0 or snap.n <= neighbours:
         return Segregation(math.nan, np.full(snap.dim, math.nan), share)
     # the nearest neighbour found is the grain itself
-    _, near = snap.tree.query(snap.wrapped, neighbours + 1)
+    near = snap.near.nearest(neighbours + 1)
     local = second[near[:, 1:]].mean(axis=1)
     variance = float(np.mean((local - share) ** 2)) / (share * (1.0 - share))
     index = (variance - 1.0 / neighbours) / (1.0 - 1.0 / neighbours)

@@ -10,51 +10,30 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from itertools import product
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.contact.rows import complete
 from hardgrain.core import lawtable
 from hardgrain.core.brief import brief
-from hardgrain.core.meshes import NO_MESHES
-from hardgrain.core.model import Contacts, Floats, Ints, Model, Rows, State
-from hardgrain.core.solids import ROUND_GRAINS
+from hardgrain.core.cell import Cell
+from hardgrain.core.model import Contacts, Floats, Model, Rows, State
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
 from hardgrain.measure import outline
-from hardgrain.scene.contact_rule import as_stored
-from hardgrain.scene.scene import GrainArrays, Scene
-from hardgrain.scene.shape_table import stored_solids
-from hardgrain.scene.wall_rows import stored_meshes
+from hardgrain.measure.near import Near, into_block
+from hardgrain.measure.stored import Run, model_of, understood, with_loads
+from hardgrain.scene.wall_shape import WallShape
 
-__all__ = ["Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots"]
-
-
-class Run(Protocol):
-    """What is needed of a `hardgrain.RunFile`."""
-
-    @property
-    def model(self) -> Mapping[str, Any]: ...
-    @property
-    def header(self) -> Mapping[str, str]: ...
-    @property
-    def wall_names(self) -> list[str]: ...
-    @property
-    def history(self) -> Mapping[str, Any]: ...
-    @property
-    def step(self) -> NDArray[Any]: ...
-    @property
-    def time(self) -> NDArray[Any]: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, k: int) -> Any: ...
-    def contacts(self, k: int) -> Contacts | None: ...
+__all__ = [
+    "Run", "Simulated", "Snapshot", "Source", "model_of", "snapshot", "snapshots", "understood",
+]  # fmt: skip
 
 
 @runtime_checkable
@@ -137,8 +116,16 @@ class Snapshot:
 
     @property
     def velocity(self) -> Floats:
-        """(n, dim) of the grains."""
+        """(n, dim) of the grains; where the cell deforms, relative to its affine motion."""
         return self.state.velocity[: self.n]
+
+    def in_space(self, x: Floats) -> Floats:
+        """(n, dim) velocities of the grains in space, at places (n, dim) that are images of them.
+
+        They are those relative to the cell, and the affine motion of the cell there.
+        """
+        v = self.velocity
+        return v + x @ self.gradient.T if self.model.cell >= 0 else v
 
     @property
     def spin(self) -> Floats:
@@ -165,16 +152,44 @@ class Snapshot:
         )
 
     @cached_property
+    def cell(self) -> Cell:
+        """The periodic cell at this moment, straight or tilted."""
+        return self.model.cell_in(self.state)
+
+    @cached_property
+    def gradient(self) -> Floats:
+        """(dim, dim) velocity gradient of the cell, zero where it does not deform [1/time]."""
+        return self.model.gradient_in(self.state)
+
+    @cached_property
     def wrapped(self) -> Floats:
         """(n, dim) positions in the periodic cell."""
         return self.wrap(self.position)
 
     def wrap(self, x: Floats) -> Floats:
         """(…, dim) places moved into the periodic cell."""
-        period = self.model.periodic
-        inside = self.low + np.mod(x - self.low, np.where(period > 0.0, period, 1.0))
-        wrapped: Floats = np.where(period > 0.0, inside, x)
-        return wrapped
+        return self.cell.wrap(x, self.low)
+
+    @cached_property
+    def upright(self) -> Floats:
+        """(n, dim) positions in the upright block that the cell fills as well (`measure.near`)."""
+        return self.put_upright(self.position)
+
+    def put_upright(self, x: Floats) -> Floats:
+        """(…, dim) places moved into that block; the cell itself, where it is straight."""
+        return into_block(self.cell, x, self.low)
+
+    @cached_property
+    def cell_edges(self) -> Floats:
+        """(e, 2, dim) ends of the edges of the cell; open axes have none."""
+        vectors = [self.cell.matrix[:, a] for a in np.flatnonzero(self.cell.repeats)]
+        found = []
+        for k, along in enumerate(vectors):
+            others = [(np.zeros(self.dim), v) for v in vectors[:k] + vectors[k + 1 :]]
+            for corner in product(*others):
+                begin = self.low + sum(corner, np.zeros(self.dim))
+                found.append((begin, begin + along))
+        return np.array(found).reshape(-1, 2, self.dim)
 
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
@@ -190,22 +205,17 @@ class Snapshot:
         return 2.0 * float(self.equivalent_radius.mean()) if self.n else 1.0
 
     @cached_property
-    def tree(self) -> cKDTree:
-        """The grains' centres to search for neighbours, periods included."""
-        return self.tree_of(self.wrapped)
+    def near(self) -> Near:
+        """The grains' centres to search for neighbours, images included."""
+        return self.near_of(self.position)
 
-    def tree_of(self, x: Floats) -> cKDTree:
-        """A tree of some points, (k, dim), to search for neighbours across periods."""
-        period = self.model.periodic
-        inside = np.clip(x - self.low, 0.0, np.nextafter(period, 0.0))  # where rounding left it
-        return cKDTree(np.where(period > 0.0, inside, x), boxsize=period)
+    def near_of(self, x: Floats) -> Near:
+        """Some points, (k, dim), to search for neighbours, images included."""
+        return Near(self.cell, x, self.low)
 
     def nearest(self, apart: Floats) -> Floats:
         """(…, dim) lines between two centres, to the nearest image."""
-        period = self.model.periodic
-        turns = np.floor(apart / np.where(period > 0.0, period, np.inf) + 0.5)
-        line: Floats = apart - period * turns
-        return line
+        return self.cell.nearest(apart)
 
     @cached_property
     def volume(self) -> Floats:
@@ -220,6 +230,12 @@ class Snapshot:
     def walls(self) -> Walls:
         """Kind, point, axis, size and side of all walls where they are, see `core.wall_kinds`."""
         return wall_geometry(self.model, self.state)
+
+    @cached_property
+    def wall_shapes(self) -> list[WallShape]:
+        """The walls as they are drawn; the cell that deforms, the last among them, is none."""
+        found = WallShape.all(self.walls, self.model.meshes)
+        return found[:-1] if self.model.cell >= 0 else found
 
     # ------------------------------------------------------------------ contacts
     @cached_property
@@ -246,6 +262,7 @@ class Snapshot:
         if c.known:
             return c
         began = s.position - self.dt / max(self.substeps, 1) * s.velocity
+        began[: self.n] = self.before(self.position)
         return complete(self.model, began, c)
 
     @cached_property
@@ -280,10 +297,21 @@ class Snapshot:
 
     @cached_property
     def origin(self) -> Floats:
-        """(m, dim) centre of the first grain, in the cell, when normals and gaps were found."""
+        """(m, dim) centre of the first grain, upright, when normals and gaps were found."""
         first = self.contacts.first
-        begin: Floats = self.wrapped[first]
-        return begin - self.dt / max(self.substeps, 1) * self.velocity[first]
+        return self.before(self.upright)[first]
+
+    def before(self, x: Floats) -> Floats:
+        """(n, dim) where grains that are at places (n, dim) now were before the last step.
+
+        With the cell they moved to x + dt (c + L x).
+        """
+        dt = self.dt / max(self.substeps, 1)
+        y: Floats = x - dt * self.velocity
+        if self.model.cell < 0:
+            return y
+        back: Floats = np.linalg.inv(np.eye(self.dim) + dt * self.gradient).astype(float)
+        return y @ back.T
 
     @cached_property
     def branch(self) -> Floats:
@@ -314,15 +342,6 @@ def snapshot(source: Source, frame: int = -1) -> Snapshot:
     return next(snapshots(source, (frame,)))
 
 
-@contextmanager
-def understood() -> Iterator[None]:
-    """Where a stored scenario is read: what is missing in it, or of another kind, is said."""
-    try:
-        yield
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError):
-        raise InputError("the scenario in this run file is not one of hardgrain") from None
-
-
 def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapshot]:
     """Frames of a run file one after the other; never more than one is held."""
     everyone = model_of(run)
@@ -332,7 +351,7 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
         dt, substeps = float(scenario["dt"]), int(scenario["engine"].get("substeps", 0))
         if not 0.0 < dt < np.inf:
             raise ValueError(dt)
-    whole = cache(lambda: _with_loads(everyone, scenario))
+    whole = cache(lambda: with_loads(everyone, scenario))
     for k in range(len(run)) if frames is None else frames:
         try:
             frame, rows = run[k], run.contacts(k)
@@ -345,42 +364,8 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
         )  # fmt: skip
 
 
-def model_of(run: Run) -> Model:
-    """All grains that a run ever has, and its walls; without drives and pressures."""
-    held = dict(run.model)
-    rule = as_stored if len(held["named_laws"]) else None
-    shape, solids, meshes = held.pop("shape"), ROUND_GRAINS, NO_MESHES
-    names = tuple(run.wall_names)
-    if shape.size:
-        with understood():
-            scenario = json.loads(run.header["scenario"])
-            solids = stored_solids(scenario, shape, held["radius"])
-            meshes = stored_meshes(scenario["scene"]["walls"], names)
-    return Model(**held, solids=solids, meshes=meshes, wall_names=names, rule=rule)
-
-
 def _only(whole: Callable[[], Model], grains: Rows) -> Model:
     return whole().only(grains)
-
-
-def _with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
-    """The model with the drives and pressures of its scenario."""
-    rest = np.zeros((model.n, model.dim))
-    spin = np.zeros((model.n, model.inv_inertia.shape[1]))
-    grains = GrainArrays(rest, model.radius, rest, spin, model.group, shape=_shape(model))
-    scene = {**scenario["scene"], "contacts": [], "contact_rule": None}  # loads need no laws
-    try:
-        made, _ = Scene.model_validate(scene).build(scenario["seed"], grains)
-    except ValueError:
-        raise InputError(
-            "the loads of this run cannot be made again from its file, as where a scene holds"
-            " Python functions; measure the simulation as it runs"
-        ) from None
-    return replace(model, drives=made.drives, pressures=made.pressures, locks=made.locks)
-
-
-def _shape(model: Model) -> Ints | None:
-    return None if model.round else model.shape
 
 
 def _low(dim: int, periodic: Mapping[str, Any]) -> Floats:

@@ -121,7 +121,7 @@ def _kinetic(snap: Snapshot, region: Region) -> Floats:
     """Σ m v' v' of the grains in a region, (dim, dim)."""
     count = np.zeros(snap.n)
     for shift in images(snap, region, 0.0):
-        count += region.holds(snap.wrapped + shift)
+        count += region.holds(snap.upright + shift)
     m, v = count * snap.mass, snap.velocity
     if not m.any():
         return np.zeros((snap.dim, snap.dim))

@@ -196,7 +196,8 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
     some contact has friction or resists rolling. A cluster that nothing holds along an axis, or
     that nothing holds at all, moves or rotates without resistance, and as many equations say
     nothing new. Every point of a face counts, and torques of shaped grains always do, where
-    normals miss the centre.
+    normals miss the centre. A cell that deforms under a stress has an equation for each component
+    of that.
     """
     snap = snapshot(source, frame)
     c, model, dim = snap.contacts, snap.model, snap.dim
@@ -220,6 +221,9 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
             turned[body[lever > LEVER * np.linalg.norm(arm, axis=1)]] = True
     equations = ((model.inv_mass > 0.0) & pushed[:, None]).sum()
     equations += ((model.inv_inertia > 0.0) & turned[:, None]).sum()
+    if model.cell >= 0 and (first.size and second.min() < snap.n):  # a cell that yields to stress
+        equations += (model.inv_mass[model.cell] > 0.0).sum()
+        equations += (model.inv_inertia[model.cell] > 0.0).sum()
     equations -= _idle(snap, first, second, c.normal[used], turning)
     return Isostaticity(
         int((~out).sum()), int(used.sum()), int(slides.sum()), int(unknowns), int(equations)

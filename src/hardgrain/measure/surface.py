@@ -60,7 +60,7 @@ def surface(
     if not size > 0.0:
         raise InputError(f"width is {size:g}; give a positive length")
     rests = _touching(snap)
-    x = snap.wrapped[rests]
+    x = snap.upright[rests]
     s, h = x @ along, x @ up + snap.reach(up)[rests]
     if not s.size:
         empty = np.zeros(0)

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
+from hardgrain.measure.near import into_block
 from hardgrain.measure.region import Ball, Block, Region, Tube, as_region
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
 from hardgrain.measure.surface_points import surface_points
@@ -88,15 +89,15 @@ def cells(source: Source, frame: int = -1, region: Any = None) -> Cells:
     snap = snapshot(source, frame)
     where = as_region(snap, region)
     if snap.model.round:
-        return _of_points(snap, where, snap.wrapped, snap.radius)
+        return _of_points(snap, where, snap.upright, snap.radius)
     owner, offset = surface_points(snap.model, snap.state.orientation)
-    x = snap.wrap(snap.position[owner] + offset)
+    x = snap.put_upright(snap.position[owner] + offset)
     return _merged(snap, _of_points(snap, where, x, np.zeros(owner.size)), owner, offset)
 
 
 def _of_points(snap: Snapshot, where: Region, x: Floats, r: Floats) -> Cells:
     """The radical cells of points (p, dim) with radii (p,)."""
-    period = snap.model.periodic
+    period = snap.cell.period
     if isinstance(where, Block):
         low = np.where(period > 0.0, snap.low, where.low)
         where = Block(low, np.where(period > 0.0, snap.low + period, where.high))
@@ -112,7 +113,7 @@ def _of_points(snap: Snapshot, where: Region, x: Floats, r: Floats) -> Cells:
     index = np.flatnonzero(inside)
     x, r = x[index], r[index]
     make = _in_block if isinstance(where, Block) else _in_round
-    volume, (first, second, area, branch) = make(x, r, where, period)  # type: ignore[arg-type]
+    volume, (first, second, area, branch) = make(x, r, where, _Repeats(snap))  # type: ignore[arg-type]
     whole = np.zeros(inside.size)
     whole[index] = volume
     second = np.where(second >= 0, index[second], -1)
@@ -121,7 +122,7 @@ def _of_points(snap: Snapshot, where: Region, x: Floats, r: Floats) -> Cells:
 
 def _merged(snap: Snapshot, found: Cells, owner: Index, offset: Floats) -> Cells:
     """Set-Voronoi cells of grains from the cells of points on their surfaces."""
-    n, period, c = snap.n, snap.model.periodic, snap.position
+    n, cell, c = snap.n, snap.cell, snap.position
     volume: Floats = np.bincount(owner, found.volume, minlength=n).astype(np.float64)
     border = found.second < 0
     i, j = owner[found.first], np.where(border, -1, owner[found.second])
@@ -131,7 +132,7 @@ def _merged(snap: Snapshot, found: Cells, owner: Index, offset: Floats) -> Cells
     swap = ~border & (j < i)
     i, j = np.where(swap, [j, i], [i, j])
     branch = np.where(swap[:, None], -branch, branch)
-    turns = np.round((branch - (c[j] - c[i])) / np.where(period > 0.0, period, np.inf))
+    turns = np.where(cell.repeats, np.round(cell.fractions(branch - (c[j] - c[i]))), 0.0)
     turns[border] = 0.0
     key, which, group = np.unique(
         np.column_stack([i, j, turns.astype(np.int64)]),
@@ -156,6 +157,18 @@ def _filled(snap: Snapshot, found: Cells) -> Floats:
 
 
 # ---------------------------------------------------------------------- images
+class _Repeats:
+    """How points in the upright block (`measure.near`) repeat."""
+
+    def __init__(self, snap: Snapshot) -> None:
+        self.cell, self.low, self.period = snap.cell, snap.low, snap.cell.period
+
+    def moved(self, x: Floats, axis: int, side: float) -> Floats:
+        """Points (p, dim) a period further along an axis, in the block along those before it."""
+        y = x + side * self.cell.matrix[:, axis]
+        return into_block(self.cell, y, self.low, axis) if self.cell.tilted else y
+
+
 @dataclass(frozen=True, eq=False)
 class _Points:
     """Grains, then their images, mirrored at a wall (these are no neighbours) or repeated."""
@@ -173,14 +186,13 @@ class _Points:
             np.append(self.real, np.zeros(who.size, dtype=bool)),
         )
 
-    def repeated(self, low: Floats, high: Floats, period: Floats, reach: float) -> _Points:
+    def repeated(self, low: Floats, high: Floats, repeats: _Repeats, reach: float) -> _Points:
         """These grains together with all periodic images that lie close to the cell."""
         who, z, true = self.owner, self.x, self.real
-        for a in np.flatnonzero(period > 0.0):
+        for a in np.flatnonzero(repeats.period > 0.0)[::-1].tolist():
             parts = [(who, z, true)]
             for side in (-1.0, 1.0):
-                moved = z.copy()
-                moved[:, a] += side * period[a]
+                moved = repeats.moved(z, a, side)
                 near = (moved[:, a] > low[a] - reach) & (moved[:, a] < high[a] + reach)
                 parts.append((who[near], moved[near], true[near]))
             who, z, true = (np.concatenate(p) for p in zip(*parts))
@@ -191,25 +203,25 @@ def _grains(x: Floats) -> _Points:
     return _Points(np.arange(len(x)), x, np.ones(len(x), dtype=bool))
 
 
-def _in_block(x: Floats, r: Floats, region: Block, period: Floats) -> _Found:
+def _in_block(x: Floats, r: Floats, region: Block, repeats: _Repeats) -> _Found:
     """Cells between the sides of a block."""
     low, high = region.bounds
     reach = LAYER * (region.volume / len(x)) ** (1.0 / x.shape[1])
     while True:
         points = _grains(x)
-        for a in np.flatnonzero(period == 0.0):
+        for a in np.flatnonzero(repeats.period == 0.0):
             for wall in (low[a], high[a]):
                 gap = wall - x[:, a]
                 shift = 2.0 * gap[:, None] * np.eye(x.shape[1])[a]
                 points = points.mirrored(shift, np.abs(gap) < reach)
-        found = _measured(points.repeated(low, high, period, reach), r)
+        found = _measured(points.repeated(low, high, repeats, reach), r)
         whole = bool((reach >= high - low).all())
         if whole or abs(found[0].sum() / region.volume - 1.0) < COMPLETE:
             return found
         reach *= 4.0
 
 
-def _in_round(x: Floats, r: Floats, region: Ball | Tube, period: Floats) -> _Found:
+def _in_round(x: Floats, r: Floats, region: Ball | Tube, repeats: _Repeats) -> _Found:
     """Cells within a circle, ball or tube."""
     n, dim = x.shape
     every = np.ones(n, dtype=bool)
@@ -219,7 +231,8 @@ def _in_round(x: Floats, r: Floats, region: Ball | Tube, period: Floats) -> _Fou
         height = away @ region.axis
         away = away - height[:, None] * region.axis
         across = np.linalg.svd(region.axis[None])[2][1:]
-        if not (np.abs(region.axis) > 0.5)[period > 0.0].any():  # a tube along a period has no ends
+        along = np.abs(region.axis) > 0.5
+        if not along[repeats.period > 0.0].any():  # a tube along a period has no ends
             for end in (-0.5, 0.5):
                 gap = end * region.length - height
                 points = points.mirrored(2.0 * gap[:, None] * region.axis, every)
@@ -228,12 +241,12 @@ def _in_round(x: Floats, r: Floats, region: Ball | Tube, period: Floats) -> _Fou
     points = points.mirrored(2.0 * (region.radius - distance) * out, every)
     low, high = region.bounds
     reach = float((high - low).max())
-    beyond = _beyond(points.repeated(low, high, period, reach), r, region, across)
+    beyond = _beyond(points.repeated(low, high, repeats, reach), r, region, across)
     if beyond.any():
         for u in _directions(len(across)) @ across:
             gap = region.radius - away @ u
             points = points.mirrored(2.0 * gap[:, None] * u, beyond)
-    return _measured(points.repeated(low, high, period, reach), r)
+    return _measured(points.repeated(low, high, repeats, reach), r)
 
 
 def _beyond(points: _Points, r: Floats, region: Ball | Tube, across: Floats) -> NDArray[np.bool_]:

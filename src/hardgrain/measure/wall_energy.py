@@ -11,6 +11,7 @@ from hardgrain.contact.arms import torque
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame, of_run, only_run
+from hardgrain.measure.deforming import cell_load
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshot
 from hardgrain.step.glue import carried
 
@@ -23,7 +24,8 @@ __all__ = ["wall_loads", "wall_power", "wall_work"]
 def wall_loads(source: Source, frame: int = -1) -> tuple[Floats, Floats]:
     """Force (w, dim) and torque (w, ns) of the grains on each wall in the last step.
 
-    Torques are about the point a wall turns about.
+    Torques are about the point a wall turns about. Of a cell that deforms they are its stress times
+    its volume.
     """
     snap = snapshot(source, frame)
     if snap.wall_force is not None and snap.wall_torque is not None:
@@ -35,6 +37,9 @@ def wall_loads(source: Source, frame: int = -1) -> tuple[Floats, Floats]:
     c = c.chosen(c.second >= n)
     np.add.at(push, c.second - n, c.impulse / snap.dt)
     np.add.at(twist, c.second - n, (torque(c.arm_second, c.impulse) + c.torque) / snap.dt)
+    if snap.model.cell >= 0:
+        load = cell_load(snap)
+        push[-1], twist[-1] = load[: snap.dim], load[snap.dim :]
     return push, twist
 
 

@@ -76,7 +76,7 @@ def wall_profile(
         raise InputError(f"width is {width}; give a positive length")
     which = (-1,) if frames is None else frames
     moment = ends(source, which)
-    names = moment[0].model.wall_names
+    names = moment[0].model.wall_names[: _true_walls(moment[0])]
     if wall not in names:
         raise InputError(f"wall is {wall!r}; the scene has {', '.join(names) or 'no walls'}")
     w = names.index(wall)
@@ -128,36 +128,43 @@ def _wall_force(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
     force, torque = wall_loads(snap)
+    w = _true_walls(snap)
     data: dict[str, Any] = {
-        "force": (("wall", "component"), force, about("force", "force on it")),
+        "force": (("wall", "component"), force[:w], about("force", "force on it")),
         "torque": (
-            ("wall", "about"), torque,
+            ("wall", "about"), torque[:w],
             about("force length", "torque about the wall's own point"),
         ),
         "point": (
-            ("wall", "component"), snap.state.position[snap.n :],
+            ("wall", "component"), snap.state.position[snap.n : snap.n + w],
             about("length", "the wall's own point, which it turns about"),
         ),
     }  # fmt: skip
     along = {"component": axes(snap.dim), "about": rotation_axes(snap.dim)}
-    return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
+    return xr.Dataset(data, {"wall": list(snap.model.wall_names[:w]), **along})
+
+
+def _true_walls(snap: Snapshot) -> int:
+    """Number of walls without the cell that deforms, which is the last (`measure.deforming`)."""
+    return len(snap.model.wall_names) - (snap.model.cell >= 0)
 
 
 @of_frame("wall-position", "where each wall is and how it moves")
 def _wall_position(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    s, n = snap.state, snap.n
+    s, n, w = snap.state, snap.n, _true_walls(snap)
     words = (
         ("position", s.position, "component", "length", "point that the wall turns about"),
         ("velocity", s.velocity, "component", "length / time", "velocity of that point"),
         ("spin", s.spin, "about", "rad / time", "angular velocity"),
     )
     data = {
-        name: (("wall", along), x[n:], about(units, text)) for name, x, along, units, text in words
+        name: (("wall", along), x[n : n + w], about(units, text))
+        for name, x, along, units, text in words
     }
     along = {"component": axes(snap.dim), "about": rotation_axes(snap.dim)}
-    return xr.Dataset(data, {"wall": list(snap.model.wall_names), **along})
+    return xr.Dataset(data, {"wall": list(snap.model.wall_names[:w]), **along})
 
 
 @of_run(

@@ -203,6 +203,11 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         p.c[k, LN], p.c[k, LT], p.c[k, LT + 1], p.c[k, LT + 2] = l_n, lx, ly, lz
 
     @jit
+    def impulse_of(p, k):
+        """The impulse that contact k has, a vector in space."""
+        return p.c[k, P], p.c[k, P + 1], p.c[k, P + 2]
+
+    @jit
     def set_impulse(p, k, q):
         """Give contact k the impulse q, and its bodies the difference."""
         give(p, k, in_space(p, k, q[0], q[1], q[2]), (q[3], q[4], q[5], q[6]))
@@ -387,5 +392,5 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     return SimpleNamespace(
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,
         speed_squared=speed_squared, pack_body=pack_body, pack_contact=pack_contact, start=start,
-        unpack_body=unpack_body, unpack_contact=unpack_contact,
+        unpack_body=unpack_body, unpack_contact=unpack_contact, impulse_of=impulse_of,
     )  # fmt: skip

@@ -24,7 +24,7 @@ class Sites(NamedTuple):
 
     position: Floats  # (nb, dim) [length]; rows of walls are not read
     radius: Floats  # (n,) [length]
-    periodic: Floats  # (dim,) periods [length], zero where there is none
+    periodic: Floats  # (dim,) periods, zero where there is none, or with tilts: `core.cell`
     walls: Walls
 
 

@@ -45,18 +45,29 @@ PSI, IM, K = 2, 3, 4
 
 
 @cache
-def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
-    """Compile with ``jit`` what a backend does with one contact or body of a `Lean2D`."""
+def make_lean_2d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
+    """Compile with ``jit`` what a backend does with one contact or body of a `Lean2D`.
+
+    third: what gives the velocity of the second body less that of the first where a third one is
+    felt, see `point.cell`; by default there is none.
+    """
     push, stick_or_slide = make_shock(jit).push, make_friction(jit).stick_or_slide
     contact = make_contact(jit)
     normal_shift, friction = contact.normal_shift, contact.friction
+
+    @jit
+    def apart(p, k, i, j):
+        """Velocity of body j less that of body i."""
+        return p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1]
+
+    relative = third or apart
 
     @jit
     def update(p, k):
         """The impulse that the law of contact k would have now, normal and tangential."""
         i, j = p.first[k], p.second[k]
         nx, ny = p.c[k, NX], p.c[k, NY]
-        dx, dy = p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1]
+        dx, dy = relative(p, k, i, j)
         u_n = nx * dx + ny * dy
         u_t = nx * dy - ny * dx - (p.b[i, PSI] + p.b[j, PSI])
         p_n = push(p.c[k, PN], p.c[k, MN], u_n, p.c[k, BIAS])
@@ -85,11 +96,16 @@ def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def relax_contact(p, k):
-        """One contact update: find the impulse its law asks for, and give it to the two bodies."""
+        """One contact update: find the impulse its law asks for, and give it to the two bodies.
+
+        Returns how the impulse has changed, a vector in space.
+        """
         p_n, p_t = update(p, k)
         d_n, d_t = p_n - p.c[k, PN], p_t - p.c[k, PT]
         apply(p, k, d_n, d_t)
         p.c[k, PN], p.c[k, PT] = p_n, p_t
+        nx, ny = p.c[k, NX], p.c[k, NY]
+        return d_n * nx - d_t * ny, d_n * ny + d_t * nx, 0.0
 
     @jit
     def wanted(p, k):
@@ -101,6 +117,12 @@ def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     def present(p, k):
         """The impulse that contact k has, padded to seven components."""
         return p.c[k, PN], p.c[k, PT], 0.0, 0.0, 0.0, 0.0, 0.0
+
+    @jit
+    def impulse_of(p, k):
+        """The impulse that contact k has, a vector in space."""
+        (nx, ny), (p_n, p_t) = (p.c[k, NX], p.c[k, NY]), (p.c[k, PN], p.c[k, PT])
+        return p_n * nx - p_t * ny, p_n * ny + p_t * nx, 0.0
 
     @jit
     def set_impulse(p, k, q):
@@ -172,5 +194,5 @@ def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     return SimpleNamespace(
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,
         speed_squared=speed_squared, pack_body=pack_body, pack_contact=pack_contact, start=start,
-        unpack_body=unpack_body, unpack_contact=unpack_contact,
+        unpack_body=unpack_body, unpack_contact=unpack_contact, impulse_of=impulse_of,
     )  # fmt: skip

@@ -31,11 +31,22 @@ IM, K = 6, 7
 
 
 @cache
-def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
-    """Compile with ``jit`` what a backend does with one contact or body of a `Lean3D`."""
+def make_lean_3d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
+    """Compile with ``jit`` what a backend does with one contact or body of a `Lean3D`.
+
+    third: what gives the velocity of the second body less that of the first where a third one is
+    felt, see `point.cell`; by default there is none.
+    """
     push, stick_or_slide_share = make_shock(jit).push, make_friction(jit).stick_or_slide_share
     contact = make_contact(jit)
     normal_shift, friction = contact.normal_shift, contact.friction
+
+    @jit
+    def apart(p, k, i, j):
+        """Velocity of body j less that of body i."""
+        return p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1], p.b[j, 2] - p.b[i, 2]
+
+    relative = third or apart
 
     @jit
     def update(p, k):
@@ -43,9 +54,8 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
         i, j = p.first[k], p.second[k]
         nx, ny, nz = p.c[k, NX], p.c[k, NY], p.c[k, NZ]
         sx, sy, sz = p.b[i, 3] + p.b[j, 3], p.b[i, 4] + p.b[j, 4], p.b[i, 5] + p.b[j, 5]
-        dx = p.b[j, 0] - p.b[i, 0] - (sy * nz - sz * ny)
-        dy = p.b[j, 1] - p.b[i, 1] - (sz * nx - sx * nz)
-        dz = p.b[j, 2] - p.b[i, 2] - (sx * ny - sy * nx)
+        dx, dy, dz = relative(p, k, i, j)
+        dx, dy, dz = dx - (sy * nz - sz * ny), dy - (sz * nx - sx * nz), dz - (sx * ny - sy * nx)
         u_n = nx * dx + ny * dy + nz * dz
         p_n = push(p.c[k, PN], p.c[k, MN], u_n, p.c[k, BIAS])
         mt = p.c[k, MT]
@@ -82,12 +92,17 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
 
     @jit
     def relax_contact(p, k):
-        """One contact update: find the impulse its law asks for, and give it to the two bodies."""
+        """One contact update: find the impulse its law asks for, and give it to the two bodies.
+
+        Returns how the impulse has changed, a vector in space.
+        """
         p_n, px, py, pz = update(p, k)
         d_n, dx = p_n - p.c[k, PN], px - p.c[k, PX]
         dy, dz = py - p.c[k, PY], pz - p.c[k, PZ]
         apply(p, k, d_n, dx, dy, dz)
         p.c[k, PN], p.c[k, PX], p.c[k, PY], p.c[k, PZ] = p_n, px, py, pz
+        nx, ny, nz = p.c[k, NX], p.c[k, NY], p.c[k, NZ]
+        return d_n * nx + dx, d_n * ny + dy, d_n * nz + dz
 
     @jit
     def wanted(p, k):
@@ -99,6 +114,16 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     def present(p, k):
         """The impulse that contact k has, padded to seven components."""
         return p.c[k, PN], p.c[k, PX], p.c[k, PY], p.c[k, PZ], 0.0, 0.0, 0.0
+
+    @jit
+    def impulse_of(p, k):
+        """The impulse that contact k has, a vector in space."""
+        p_n = p.c[k, PN]
+        return (
+            p_n * p.c[k, NX] + p.c[k, PX],
+            p_n * p.c[k, NY] + p.c[k, PY],
+            p_n * p.c[k, NZ] + p.c[k, PZ],
+        )
 
     @jit
     def set_impulse(p, k, q):
@@ -185,5 +210,5 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     return SimpleNamespace(
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,
         speed_squared=speed_squared, pack_body=pack_body, pack_contact=pack_contact, start=start,
-        unpack_body=unpack_body, unpack_contact=unpack_contact,
+        unpack_body=unpack_body, unpack_contact=unpack_contact, impulse_of=impulse_of,
     )  # fmt: skip

@@ -8,13 +8,15 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from hardgrain.core.geometry import TINY, make_min_image, make_wall_gap
+from hardgrain.core.cell import make_images
+from hardgrain.core.geometry import TINY, make_wall_gap
 
 
 @cache
 def make_pair(jit: Callable[..., Any]) -> SimpleNamespace:
     """Compile the narrow phase of one pair with ``jit``."""
-    min_image, wall_gap = make_min_image(jit), make_wall_gap(jit)
+    images, wall_gap = make_images(jit), make_wall_gap(jit)
+    nearest, tilts = images.nearest, images.tilts
 
     @jit
     def grain_gap(x, y, z, contact, limit):
@@ -45,13 +47,10 @@ def make_pair(jit: Callable[..., Any]) -> SimpleNamespace:
                 sites.position[j, 1] - sites.position[i, 1],
             )
             z = solid * (sites.position[j, last] - sites.position[i, last])
-            found = grain_gap(
-                min_image(x, sites.periodic[0]),
-                min_image(y, sites.periodic[1]),
-                min_image(z, solid * sites.periodic[last]),
-                sites.radius[i] + sites.radius[j],
-                limit,
-            )
+            cell = sites.periodic
+            period = cell[0], cell[1], solid * cell[last]
+            x, y, z = nearest(x, y, z, period, tilts(cell, last + 1))
+            found = grain_gap(x, y, z, sites.radius[i] + sites.radius[j], limit)
         else:
             found = wall_gap(sites.position, i, sites.radius[i], sites.periodic, sites.walls, j - n)
         return found

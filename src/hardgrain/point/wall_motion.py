@@ -8,7 +8,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from hardgrain.core.wall_kinds import INSIDE, OUTSIDE, PLANE
+from hardgrain.core.wall_kinds import CELL, INSIDE, OUTSIDE, PLANE
 
 # [1] Sine of the angle between a spin and an axis below which a wall turns in itself. If it is
 # larger, a wall that sweeps grains away passes for one that stays; if it is smaller, rounding makes
@@ -39,7 +39,7 @@ def make_wall_motion(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def stays(kind, offset, axis, spin, body, w):
         """Whether a turning wall stays where it is: a drum about its axis, a plane about its
-        normal."""
+        normal; the periodic cell, which is nowhere."""
         dim, rate = offset.shape[1], 0.0
         for a in range(spin.shape[1]):
             rate += spin[body, a] ** 2
@@ -52,6 +52,6 @@ def make_wall_motion(jit: Callable[..., Any]) -> SimpleNamespace:
                 b, c = (a + 1) % 3, (a + 2) % 3
                 square += (spin[body, b] * axis[w, c] - spin[body, c] * axis[w, b]) ** 2
             still = (still or kind[w] == PLANE) and math.sqrt(square) <= PARALLEL * math.sqrt(rate)
-        return still
+        return still or kind[w] == CELL
 
     return SimpleNamespace(turned=turned, stays=stays)

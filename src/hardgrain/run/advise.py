@@ -275,7 +275,7 @@ class _Foreseen:
         self.axis = int((weight + push).argmax())
         self.weight, self.push = float(weight[self.axis]), float(push[self.axis])
         span = spans(model, state.orientation)
-        self.extent = extent(state.position[:n], span, model.periodic)
+        self.extent = extent(state.position[:n], span, model.cell_in(state).period)
         self.cross = float(np.delete(self.extent, self.axis).prod())
         self.height = float(self.extent[self.axis])
         thin = self.cross < 1.5 * self.diameter ** (dim - 1)  # a single row packs to its length
@@ -327,8 +327,8 @@ def _driven_speed(sim: Simulation) -> float:
         end = max(stop.time or 0.0, (stop.steps or 0) * sim.dt)
     x = sim.state.position
     far = np.linalg.norm(x - x[: model.n].mean(axis=0), axis=1)
-    span = spans(model, sim.state.orientation)
-    lever = far + float(np.linalg.norm(extent(x[: model.n], span, model.periodic)))
+    span, period = spans(model, sim.state.orientation), model.cell_in(sim.state).period
+    lever = far + float(np.linalg.norm(extent(x[: model.n], span, period)))
     lever[: model.n] = model.radius
     lever[model.n :] = np.where(model.wall_size > 0.0, model.wall_size, lever[model.n :])
     fastest = 0.0

@@ -92,7 +92,7 @@ def from_checkpoint(
                 f" {checkpoint.header.get('hardgrain', 'another version')}"
             )
     bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
-    state = State(frame.step, frame.time, *bodies, rows)
+    state = State(frame.step, frame.time, *bodies, rows, frame.cell)
     refuse_odd_numbers(everyone, state, f"{path} gives")
     sim._set_up(everyone, state, frame.status, frame.order)
     if device not in (None, before):
@@ -136,7 +136,7 @@ class Backup:
     def __init__(self, sim: Simulation) -> None:
         s, e = sim.state, sim.engine
         self._state = copy(s)
-        for name in ("position", "velocity", "spin", "orientation"):
+        for name in ("position", "velocity", "spin", "orientation", "cell"):
             setattr(self._state, name, getattr(s, name).copy())
         self._totals, self._report, self._steps = copy(sim.totals), sim.report, len(sim.speeds)
         self._forces = e.wall_force.copy(), e.wall_torque.copy()

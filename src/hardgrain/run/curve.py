@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.cell import Cell
 from hardgrain.core.model import Floats
 
 __all__ = ["along_curve"]
@@ -19,13 +20,16 @@ __all__ = ["along_curve"]
 HALVED = 20
 
 
-def along_curve(position: Floats, periodic: Floats) -> NDArray[np.int64]:
-    """Rows (n,) of points (n, dim) in the order of the curve; periods of open axes are zero."""
-    inside = np.where(periodic > 0.0, position % np.where(periodic > 0.0, periodic, 1.0), position)
+def along_curve(position: Floats, cell: Cell) -> NDArray[np.int64]:
+    """Rows (n,) of points (n, dim) in the order of the curve, in a cell that begins at zero."""
+    period = np.where(cell.repeats, cell.period, 1.0)
+    inside = np.where(cell.repeats, position % period, position)
+    if cell.tilted:
+        inside = cell.wrap(position, np.zeros(cell.dim))
     from_low = inside - inside.min(axis=0, initial=np.inf)
-    cell = (from_low / (from_low.max(initial=0.0) or 1.0) * (2**HALVED - 1)).astype(np.int64)
-    place = np.zeros(len(cell), np.int64)
+    places = (from_low / (from_low.max(initial=0.0) or 1.0) * (2**HALVED - 1)).astype(np.int64)
+    place = np.zeros(len(places), np.int64)
     for halving in reversed(range(HALVED)):
-        for axis in cell.T:
+        for axis in places.T:
             place = 2 * place + (axis >> halving & 1)
     return np.argsort(place, kind="stable")

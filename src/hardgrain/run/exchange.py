@@ -107,7 +107,7 @@ class Exchange:
         everyone, number = self._all.copy(), model.number
         for name in MOVING:
             getattr(everyone, name)[number] = getattr(state, name)
-        everyone.step, everyone.time = state.step, state.time
+        everyone.step, everyone.time, everyone.cell = state.step, state.time, state.cell
         everyone.contacts = state.contacts.among(number)
         return everyone
 
@@ -117,7 +117,7 @@ class Exchange:
         """Model and state in the order of these numbers, see `Simulation.sort`."""
         whole, n = self.whole(model, state), self.everyone.n
         if order is None:  # those that are not there come last
-            curve = along_curve(whole.position[:n], self.everyone.periodic)
+            curve = along_curve(whole.position[:n], self.everyone.cell_in(whole))
             order = curve[np.argsort(self.status[curve] != THERE, kind="stable")]
         if not np.array_equal(np.sort(order), self.everyone.id):
             raise InputError(

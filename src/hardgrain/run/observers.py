@@ -138,6 +138,7 @@ def record(sim: Simulation, s: State) -> Record:
         sim.engine.wall_force, sim.engine.wall_torque,
         {**asdict(sim.totals), **sim.monitor.scalars},
         sim.exchange.status if sim.exchange.changes else np.zeros(0, np.int32), sim.exchange.order,
+        s.cell,
     )  # fmt: skip
 
 
@@ -161,6 +162,7 @@ def _create(sim: Simulation, path: str | Path, overwrite: bool) -> RunWriter:
         springs=sim.engine.springs,
         status=sim.exchange.changes,
         order=sim.exchange.sorted,
+        cell=bool(sim.state.cell.size),
         scalars=[*(f.name for f in fields(Totals)), *SCALARS],
         overwrite=overwrite,
     )

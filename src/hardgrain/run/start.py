@@ -9,10 +9,11 @@ import numpy as np
 
 from hardgrain.contact.detect import refuse_overlaps
 from hardgrain.contact.rows import complete
-from hardgrain.core.model import Contacts, Model, State
+from hardgrain.core.cell import Cell
+from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.errors import InputError
 from hardgrain.io.frame import Frame, Record
-from hardgrain.io.packings import is_packing, read_packing
+from hardgrain.io.packings import is_packing, read_cell, read_grains
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import Scenario, Start, stored_scenario
 from hardgrain.run.start_shapes import take_shapes
@@ -39,6 +40,7 @@ class Beginning:
     state: State | None = None  # velocities and contacts of these grains
     walls: list[tuple[str, int]] | None = None  # name and kind of each wall of that state
     dt: float | None = None  # step in which the impulses of that state were found
+    cell: Floats | None = None  # periods and tilts of the cell of a packing
 
     def count(self, everyone: Model) -> int:
         """How many grains the scene did not place itself."""
@@ -49,9 +51,11 @@ class Beginning:
 
         Its grains are the first ones. Where its walls are not known they are the scene's own if
         there are as many. Contacts come along with the forces they had, whatever the old and the
-        new step. Returns the walls that are new; None: all.
+        new step. A cell that deforms begins as the other one was. Returns the walls that are new;
+        None: all.
         """
         start, old_walls, old_dt = self.state, self.walls, self.dt
+        self._begin_cell(state)
         if start is None:
             return None
         if old_dt is None and start.step > 0:
@@ -89,6 +93,25 @@ class Beginning:
             complete(model, state.position, state.contacts)  # the file keeps their laws
         return [k for k in range(len(walls)) if k not in same]
 
+    def _begin_cell(self, state: State) -> None:
+        """Give a cell that deforms the periods and tilts that the grains come with."""
+        given = self.cell
+        if self.state is not None and self.state.cell.size:
+            given = self.state.cell
+        if given is None or not (state.cell.size or Cell(given).reduced().tilted):
+            return
+        if not state.cell.size:
+            raise InputError(
+                f"start has a tilted cell, of periods and tilts {given.tolist()}; the cell of the"
+                " scene must deform to take it"
+            )
+        if not np.array_equal(Cell(given).repeats, Cell(state.cell).repeats):
+            raise InputError(
+                f"start has a cell with the periods {Cell(given).period.tolist()}; along the axes"
+                " where they are 0 it is open, and scene.periodic must have the same axes"
+            )
+        state.cell = given.copy()
+
     def refuse_overlaps(
         self, model: Model, state: State, known: int, new_walls: list[int] | None
     ) -> None:
@@ -103,7 +126,7 @@ class Beginning:
 
 def beginning(scenario: Scenario, start: State | GrainArrays | None) -> Beginning:
     """Read what a scenario starts from, or take what is given."""
-    grains, state, walls, dt = None, None, None, None
+    grains, state, walls, dt, cell = None, None, None, None, None
     if isinstance(start, GrainArrays):
         grains = start
     else:
@@ -112,10 +135,12 @@ def beginning(scenario: Scenario, start: State | GrainArrays | None) -> Beginnin
     if scenario.start is not None:
         grains, state, walls, old = _start_from(scenario.start, scenario.scene.dimension)
         dt = None if old is None else old.dt
+        if old is None:
+            cell = read_cell(scenario.start.file, scenario.start.frame, scenario.scene.dimension)
     packed = 0
     if grains is not None:
         scenario, grains, packed = _in_sets(scenario, grains, old)
-    return Beginning(scenario, grains, packed, state, walls, dt)
+    return Beginning(scenario, grains, packed, state, walls, dt, cell)
 
 
 def refuse_odd_numbers(model: Model, state: State, what: str) -> None:
@@ -195,7 +220,7 @@ def _start_from(
 ) -> tuple[GrainArrays, State | None, list[tuple[str, int]] | None, Scenario | None]:
     """Grains of a file and, if it is an earlier run, its state, walls (name, kind) and scenario."""
     if is_packing(start.file):
-        return read_packing(start.file, start.frame, dimension), None, None, None
+        return read_grains(start.file, start.frame, dimension), None, None, None
     with RunFile(start.file) as file:
         try:
             frame, rows = file[start.frame], file.contacts(start.frame)

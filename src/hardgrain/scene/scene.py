@@ -32,6 +32,7 @@ from hardgrain.scene._checks import (
     unturned,
     vector,
 )
+from hardgrain.scene.cell import CellControl, with_cell
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
@@ -86,6 +87,8 @@ class Scene(Spec):
     gravity: list[Finite] | None = None
     # axes along which the scene repeats, each with its lower and upper end [length]
     periodic: dict[Literal["x", "y", "z"], tuple[Finite, Finite]] = {}
+    # how the periodic cell deforms: by rates, or under stresses; default: it does not
+    cell: CellControl | None = None
     # what grains and walls are made of, by name
     materials: dict[Name, Material] = Field(default_factory=lambda: {"grain": Material()})
     # contact laws; the last one for a pair of materials holds; default: friction 0.3 for all pairs
@@ -316,6 +319,13 @@ class Scene(Spec):
         locked = inv_mass[:n] == 0.0
         state.velocity[:n][locked] = 0.0
         state.spin[:n][inv_inertia[:n] == 0.0] = 0.0
+        if self.cell is not None:
+            if self.remove or any(spec.insert is not None for spec in self.grains):
+                raise InputError(
+                    "scene.cell is given, and grains come or go (insert, scene.remove); a cell that"
+                    " deforms keeps its grains"
+                )
+            return with_cell(self.cell, model, state)
         return model, state
 
     def _check_removals(self) -> None:

@@ -60,8 +60,17 @@ class GrainField:
     kind: str
 
 
+def _along(axis: int) -> Callable[[Snapshot], Floats]:
+    """Velocities along an axis, in space where the cell deforms."""
+
+    def velocity(snap: Snapshot) -> Floats:
+        return snap.in_space(snap.wrapped)[:, axis]
+
+    return velocity
+
+
 def _speed(snap: Snapshot) -> Floats:
-    speed: Floats = np.linalg.norm(snap.velocity, axis=1)
+    speed: Floats = np.linalg.norm(snap.in_space(snap.wrapped), axis=1)
     return speed
 
 
@@ -128,9 +137,9 @@ def _shape(snap: Snapshot) -> Floats:
 
 FIELDS: dict[str, Field] = {
     "speed": Field("magnitude of the velocity", "length/time", "size", _speed),
-    "velocity-x": Field("velocity along x", "length/time", "signed", lambda s: s.velocity[:, 0]),
-    "velocity-y": Field("velocity along y", "length/time", "signed", lambda s: s.velocity[:, 1]),
-    "velocity-z": Field("velocity along z", "length/time", "signed", lambda s: s.velocity[:, 2]),
+    "velocity-x": Field("velocity along x", "length/time", "signed", _along(0)),
+    "velocity-y": Field("velocity along y", "length/time", "signed", _along(1)),
+    "velocity-z": Field("velocity along z", "length/time", "signed", _along(2)),
     "spin": Field("angular velocity (3D: its magnitude)", "radian/time", "signed", _spin),
     "force": Field("sum of the normal forces on a grain", "force", "size", _force, True),
     "pressure": Field("mean stress in a grain", "stress", "size", _pressure, True),

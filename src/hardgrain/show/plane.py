@@ -1,6 +1,8 @@
 """A packing in the plane of a picture: grains, lines through contacts, outlines of walls.
 
-In 2D the plane is (x, y); a scene in 3D is seen along y, in the plane (x, z).
+In 2D the plane is (x, y); a scene in 3D is seen along y, in the plane (x, z). A periodic cell that
+is tilted, or deforms, is drawn as it is, with its edges; all that crosses one of its faces is drawn
+on both sides.
 """
 
 from __future__ import annotations
@@ -73,20 +75,21 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
         none = np.zeros(0)
         lines = Lines(np.zeros(0, np.int32), np.zeros((0, snap.dim)), none, none)
     outlines, grain, y = _outlines(snap, keep)
-    depth = np.zeros(len(grain))
-    if snap.dim == 3 and snap.n:
-        depth = (y - y.min()) / max(float(np.ptp(y)), 1e-300)
-    start = snap.wrapped[lines.first][:, keep]
+    start = snap.wrapped[lines.first]
     if lines.offset is not None:
-        start = start + lines.offset[:, keep]
-    ends = np.stack([start, start + lines.arm[:, keep]], axis=1)
+        start = start + lines.offset
+    ends = np.stack([start, start + lines.arm], axis=1)
+    center, radius = snap.wrapped[grain], snap.radius[grain]
+    g, by = _images(snap, center[:, None], radius)
+    m, along = _images(snap, ends, np.zeros(len(ends)))
+    depth = np.zeros(len(g))
+    if snap.dim == 3 and snap.n:
+        depth = (y[g] + by[:, 1] - y.min()) / max(float(np.ptp(y)), 1e-300)
     plane = PlaneView(
-        axes, snap.wrapped[grain][:, keep], snap.radius[grain], depth, grain, ends, lines.force,
-        lines.value, low, high, np.arange(len(grain)), outlines,
+        axes, (center[g] + by)[:, keep], radius[g], np.clip(depth, 0.0, 1.0), grain[g],
+        (ends[m] + along[:, None])[:, :, keep], lines.force[m], lines.value[m], low, high,
+        np.arange(len(grain))[g], outlines,
     )  # fmt: skip
-    for k, axis in enumerate(axes):
-        if snap.model.periodic[axis] > 0.0:
-            plane = _with_images(plane, k, snap.low[axis], snap.model.periodic[axis])
     far = np.argsort(-plane.depth, kind="stable")
     weak = np.argsort(np.abs(plane.force), kind="stable")
     return replace(
@@ -112,24 +115,25 @@ def _outlines(snap: Snapshot, keep: list[int]) -> tuple[Outlines | None, NDArray
     return outlines, grain, y[grain] + behind
 
 
-def _with_images(plane: PlaneView, k: int, low: float, period: float) -> PlaneView:
-    """Add the images of all that crosses the periodic ends along axis k of the picture."""
-    shift = np.zeros(2)
-    shift[k] = period
-    x, r, ends = plane.center[:, k], plane.radius, plane.lines[:, :, k]
-    high, far = low + period, ends.max(axis=1, initial=-np.inf)
-    near = ends.min(axis=1, initial=np.inf)
-    grains = [np.arange(x.size), np.flatnonzero(x - r < low), np.flatnonzero(x + r > high)]
-    lines = [np.arange(len(ends)), np.flatnonzero(near < low), np.flatnonzero(far > high)]
-    g, m = np.concatenate(grains), np.concatenate(lines)
-    to_g, to_m = (np.repeat([0.0, 1.0, -1.0], [i.size for i in which]) for which in (grains, lines))
-    return replace(
-        plane,
-        center=plane.center[g] + to_g[:, None] * shift,
-        radius=r[g], depth=plane.depth[g], grain=plane.grain[g], outline=plane.outline[g],
-        lines=plane.lines[m] + to_m[:, None, None] * shift,
-        force=plane.force[m], value=plane.value[m],
-    )  # fmt: skip
+def _images(snap: Snapshot, place: Floats, reach: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Things with points (k, p, dim) and all their images that cross a face of the cell.
+
+    ``reach`` (k,) is that of each thing beyond its points. Gives the things, some of them several
+    times, and by how much each is moved (…, dim).
+    """
+    rows, shift = np.arange(len(place)), np.zeros((len(place), snap.dim))
+    h, widths = snap.cell.matrix, snap.cell.widths
+    across = np.linalg.inv(h + np.diag(np.where(snap.cell.repeats, 0.0, 1.0)))
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    for a in np.flatnonzero(snap.cell.repeats):
+        if not h[list(plane_of(snap)), a].any():  # its image is right behind it
+            continue
+        height = (place[rows] + shift[:, None] - snap.low) @ across[a]
+        below = np.flatnonzero(height.min(axis=1, initial=np.inf) < reach[rows])
+        above = np.flatnonzero(height.max(axis=1, initial=-np.inf) > widths[a] - reach[rows])
+        shift = np.concatenate([shift, shift[below] + h[:, a], shift[above] - h[:, a]])
+        rows = np.concatenate([rows, rows[below], rows[above]])
+    return rows, shift
 
 
 def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
@@ -137,7 +141,7 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
     keep = list(plane_of(snap))
     low, high = (corner[keep] for corner in _filled(snap, keep))
     reach = 0.25 * (high - low).max()
-    for wall in WallShape.all(snap.walls, snap.model.meshes):
+    for wall in snap.wall_shapes:
         corners = wall.ends()[:, keep]
         if wall.kind in ROUND and not _seen_as_circle(wall):
             continue
@@ -148,9 +152,11 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
         low, high = np.min([low, *corners], axis=0), np.max([high, *corners], axis=0)
     margin = BAND * snap.diameter
     low, high = low - margin, high + margin
+    room = margin if snap.cell.tilted else 0.0  # grains stick out of faces that are aslant
     for k, along in enumerate(keep):
-        if snap.model.periodic[along] > 0.0:
-            low[k], high[k] = snap.low[along], snap.low[along] + snap.model.periodic[along]
+        if snap.cell.repeats[along]:
+            ends = snap.cell_edges[:, :, along]
+            low[k], high[k] = ends.min() - room, ends.max() + room
     return low, high
 
 
@@ -172,10 +178,16 @@ def _seen_as_circle(wall: WallShape) -> bool:
 
 
 def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
-    """Outlines of the walls in a view; planes are bands that leave the view at both ends."""
+    """Outlines of the walls in a view; planes are bands that leave the view at both ends.
+
+    The edges of a cell that is tilted or deforms are among them.
+    """
     keep = list(plane_of(snap))
     shapes: list[Shape] = []
-    for wall in WallShape.all(snap.walls, snap.model.meshes):
+    if snap.cell.tilted or snap.model.cell >= 0:
+        edges = np.unique(np.round(snap.cell_edges[:, :, keep], 12), axis=0)
+        shapes += [edge for edge in edges if (edge[0] != edge[1]).any()]
+    for wall in snap.wall_shapes:
         if wall.kind == PLANE:
             shapes += _band(wall, low, high, BAND * snap.diameter, keep)
         elif wall.kind == SEGMENT:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hardgrain
+from hardgrain.core.wall_kinds import CELL
 from hardgrain.errors import HardgrainError, InputError
 from hardgrain.extras import needed
 from hardgrain.io.runfile import RunFile
@@ -96,9 +97,10 @@ def _opening(run: RunFile, scenario: Scenario) -> str:
     state = "finished" if run.finished else "running now" if run.live else "interrupted"
     last = run[len(run) - 1]
     date = datetime.fromtimestamp(run.path.stat().st_mtime, UTC)
+    walls = int((run.model["wall_kind"] != CELL).sum())
     kind = "grain" if run.model["shape"].size else "disk" if dim == 2 else "sphere"
     return (
-        f"<p>{_count(n, kind)} in {dim}D, {_count(len(run.wall_names), 'wall')}; {last.step} steps"
+        f"<p>{_count(n, kind)} in {dim}D, {_count(walls, 'wall')}; {last.step} steps"
         f" of {scenario.dt:g} to time {last.time:.6g} in {_count(len(run), 'frame')}; seed"
         f" {scenario.seed}.</p>"
         f'<p class="soft">{html.escape(run.path.name)}: {state}, last written {date:%d %B %Y}.</p>'

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import CELL
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.run.scenario import stored_scenario
@@ -208,6 +209,8 @@ def column(history: dict[str, Any], name: str, title: str = "") -> Panel:
     if name.startswith("force_"):
         wall, _, axis = name.removeprefix("force_").rpartition("_")
         unit, words = "force", f"force on {wall}, {axis}"
+        if wall == "cell":  # one that deforms bears a stress
+            unit, words = "energy", f"stress times volume of the cell, {2 * axis}"
     if name.startswith("work_by_"):
         unit, words = "energy", f"work of {name.removeprefix('work_by_')} in a step"
     curve = Curve(history["time"], history[name])
@@ -279,15 +282,18 @@ def energy(run: RunFile) -> list[Panel]:
 
 
 def walls(run: RunFile) -> list[Panel]:
-    """Draw the force of the grains on each wall."""
-    history, names = run.history, run.wall_names
-    if not names:
+    """Draw the force of the grains on each wall, and what a cell that deforms bears."""
+    history, kinds = run.history, run.model["wall_kind"].tolist()
+    names = [name for name, kind in zip(run.wall_names, kinds) if kind != CELL]
+    if not kinds:
         raise InputError(f"{run.path} has no walls, so no forces on them")
     axes = "xyz"[: run.model["inv_mass"].shape[1]]
-    return [
+    borne = {f"force_{name}_{a}": 2 * a for name in run.wall_names[len(names) :] for a in axes}
+    own = [Panel("stress times volume of the cell", "energy", _curves(history, borne), log=False)]
+    return own * bool(borne) + [
         Panel(
             f"force on walls, {axis}", "force",
             _curves(history, {f"force_{name}_{axis}": name for name in names}), log=False,
         )
-        for axis in axes
+        for axis in axes * bool(names)
     ]  # fmt: skip

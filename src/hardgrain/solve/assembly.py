@@ -3,14 +3,16 @@
 Only what can move is a component of v; what is prescribed (walls, driven and locked grains) is part
 of w, and so are the biases: gap speed and rebounds. Cohesion shifts the cone, P ∈ K − c e_N (see
 `law/coupled.py`); with r = P + c e_N it is K again and the pull −c e_N goes into f. A contact that
-nothing can push along its normal never bears an impulse in this package; its rows are zero here, in
-w too, so that r = 0 solves it.
+nothing can push along its normal, but for the cell, never bears an impulse in this package; its
+rows are zero here, in w too, so that r = 0 solves it.
 
 The spin of a body with a whole tensor of inertia has the coordinates y = A⁻¹ ω in which its inertia
 is 1 (`point.inertia`), so that M is diagonal for all bodies.
 
 All dim rows of a contact have the same columns, the movable components of its first and then of its
 second body, stored zeros included: a contact is one dense block of h, in order of the columns.
+Where the periodic cell deforms, contacts between two grains have those of the cell too, the last
+body (`point.cell`).
 """
 
 from __future__ import annotations
@@ -80,8 +82,9 @@ def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
     _refuse_other_laws(problem)
     of = components(problem.motion)
     made = assemble(
-        problem.rows, of, problem.inv_inertia, problem.laws, problem.dt, problem.remove_overlaps
-    )
+        problem.rows, of, problem.inv_inertia, problem.laws, problem.dt, problem.remove_overlaps,
+        problem.grains,
+    )  # fmt: skip
     n = of.dofs.size
     all_of_v = np.arange(n + 1, dtype=np.int32)
     form = GlobalForm(
@@ -199,8 +202,8 @@ def components(motion):
 
 
 @jit
-def row_starts(first, second, column, dim):
-    """Where each row of h begins: it has the movable components of both bodies of its contact."""
+def row_starts(first, second, column, dim, grains):
+    """Where each row of h begins: it has the movable components of the bodies of its contact."""
     movable = np.zeros(len(column), np.int32)
     for i in range(len(column)):
         for a in range(column.shape[1]):
@@ -210,6 +213,8 @@ def row_starts(first, second, column, dim):
         for e in range(dim):
             row = dim * k + e
             rows[row + 1] = rows[row] + movable[first[k]] + movable[second[k]]
+            if second[k] < grains:
+                rows[row + 1] += movable[-1]
     return rows
 
 
@@ -238,7 +243,8 @@ def contact_rows(arm_first, arm_second, k, axis, part):
     A contact velocity along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with arms l. In 2D
     only the third component of a spin is there.
     """
-    dim, size = arm_first.shape[1], part.shape[1] // 2
+    dim = arm_first.shape[1]
+    size = 3 * dim - 3
     ix, iy, iz = arm_first[k, 0], arm_first[k, 1], 0.0
     jx, jy, jz = arm_second[k, 0], arm_second[k, 1], 0.0
     if dim == 3:
@@ -253,6 +259,24 @@ def contact_rows(arm_first, arm_second, k, axis, part):
             part[e, 9], part[e, 10], part[e, 11] = bx, by, bz
         else:
             part[e, 2], part[e, 5] = -az, bz
+
+
+@scalar
+def cell_rows(points, k, axis, part):
+    """Write the rows of contact k over all components of the cell, which follow the two bodies'.
+
+    A contact velocity along e has the part e·L l, with l the line from centre to centre. Component
+    ab of L is the one of number a if a = b, and dim + ns − a − b otherwise (`core.cell`).
+    """
+    dim = points.normal.shape[1]
+    size = 3 * dim - 3
+    for b in range(dim):
+        line = points.arm_first[k, b] - points.arm_second[k, b]
+        line += points.gap[k] * points.normal[k, b]
+        for a in range(b + 1):
+            c = a if a == b else size - a - b
+            for e in range(dim):
+                part[e, 2 * size + c] = axis[e, a] * line
 
 
 @scalar
@@ -274,10 +298,11 @@ def can_push(part, inverse, i, j):
 
 
 @jit
-def assemble(points, of, inertia, laws, dt, remove_overlaps):
+def assemble(points, of, inertia, laws, dt, remove_overlaps, grains):
     """Everything of a step's global form but M, and its contact frames.
 
-    inertia: inverse inertias of all bodies, see `point.inertia`.
+    inertia: inverse inertias of all bodies, see `point.inertia`. grains: contacts whose second body
+    is one of so many grains feel the periodic cell, the last body; 0: it stays as it is.
     """
     # Bound here, once: within the loop Numba would count references.
     first, second, normal, gap = points.first, points.second, points.normal, points.gap
@@ -285,7 +310,7 @@ def assemble(points, of, inertia, laws, dt, remove_overlaps):
     impulse = points.impulse
     free, before, inverse, column, dofs = of
     (m, dim), size = normal.shape, free.shape[1]
-    rows = row_starts(first, second, column, dim)
+    rows = row_starts(first, second, column, dim, grains)
     data, columns = np.empty(rows[-1]), np.empty(rows[-1], np.int32)
     f = np.empty(dofs.size)
     for c in range(f.size):
@@ -293,7 +318,7 @@ def assemble(points, of, inertia, laws, dt, remove_overlaps):
         f[c] = 1.0 / inverse[i, a] * free[i, a]
     w, start = np.zeros(dim * m), np.zeros(dim * m)
     mu, shift, axes = np.empty(m), np.zeros(m), np.empty((m, dim, dim))
-    axis, part = np.empty((3, 3)), np.empty((dim, 2 * size))
+    axis, part = np.empty((3, 3)), np.empty((dim, 3 * size))
     for k in range(m):
         i, j, law = first[k], second[k], laws[which_law[k]]
         mu[k] = friction(law)[1]
@@ -301,6 +326,10 @@ def assemble(points, of, inertia, laws, dt, remove_overlaps):
         contact_rows(arm_first, arm_second, k, axis, part)
         own_levers(inertia, i, part, dim)
         own_levers(inertia, j, part, size + dim)
+        felt = j < grains
+        if felt:
+            cell_rows(points, k, axis, part)
+            own_levers(inertia, len(free) - 1, part, 2 * size + dim)
         live = can_push(part, inverse, i, j)
         if live:
             shift[k] = cohesion(law, gap[k], dt)
@@ -310,8 +339,10 @@ def assemble(points, of, inertia, laws, dt, remove_overlaps):
             row = dim * k + e
             u_free, u_before, fixed = 0.0, 0.0, 0.0
             at = rows[row]
-            for a in range(2 * size):
+            for a in range(3 * size if felt else 2 * size):
                 body, which = (i, a) if a < size else (j, a - size)
+                if which >= size:
+                    body, which = len(free) - 1, which - size
                 u_free += part[e, a] * free[body, which]
                 u_before += part[e, a] * before[body, which]
                 c = column[body, which]

@@ -37,8 +37,8 @@ PATIENCE = 40
 class RestProblem(NamedTuple):
     """What stays the same in all iterations; see `BodyResponse` for the bodies."""
 
-    lever: Floats  # (m, 2, dim, size) blocks of h
-    body: Ints  # (m, 2) numbers of the bodies, −1: one that cannot move
+    lever: Floats  # (m, 2 or 3, dim, size) blocks of h
+    body: Ints  # (m, 2 or 3) numbers of the bodies, −1: one that cannot move
     inverse: Floats  # (bodies, size) M⁻¹
     free: Floats  # (bodies, size) velocities without impulses
     base: Floats  # (m, dim) what else is in the contact velocities
@@ -102,7 +102,7 @@ def descend(given, iterate, theta, iterations):
     """Make iterations of the accelerated gradient in place; return θ, with which to go on."""
     lever, body, inverse, free, base, mu, step = given
     r, ahead, v, v_ahead = iterate
-    m, _, dim, _ = lever.shape
+    m, sides, dim, _ = lever.shape
     u, x, old = np.empty(dim), np.empty(dim), np.empty_like(v)
     for _ in range(iterations):
         old[:] = v
@@ -116,6 +116,8 @@ def descend(given, iterate, theta, iterations):
                 _side(lever, v_ahead, i, k, 0, u)
             if j >= 0:
                 _side(lever, v_ahead, j, k, 1, u)
+            if sides > 2 and body[k, 2] >= 0:  # the periodic cell
+                _side(lever, v_ahead, body[k, 2], k, 2, u)
             for e in range(dim):
                 x[e] = ahead[k, e] - step[k] * u[e]
             _on_cone(x, mu[k])
@@ -126,6 +128,8 @@ def descend(given, iterate, theta, iterations):
                 _give(lever, inverse, i, k, 0, x, v)
             if j >= 0:
                 _give(lever, inverse, j, k, 1, x, v)
+            if sides > 2 and body[k, 2] >= 0:
+                _give(lever, inverse, body[k, 2], k, 2, x, v)
         share = 0.0
         if uphill > 0.0:
             theta = 1.0

@@ -118,7 +118,8 @@ def _relax_step(
     began = time.perf_counter()
     until = _until(solver, solver.cutoff * problem.dt, 0.0)
     how = Sweeping(loops.visits, until, stored, loops.starts, loops.relaxation)
-    relaxed = backend.RELAXED[problem.lean, problem.dim]
+    kernels = backend.RELAXED_IN_CELL if problem.grains else backend.RELAXED
+    relaxed = kernels[problem.lean, problem.dim]
     found = relaxed(problem.given, how, loops.visits.step)
     return _solution(problem, found, began, problem.unbalanced(found[0], found[2]))
 

@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.kernels import device, jit
+from hardgrain.solve.border import Border, bordered
 from hardgrain.solve.dissection import Fronts
-from hardgrain.solve.elimination import solve_factors
 from hardgrain.solve.problem import Floats, Ints
 from hardgrain.solve.response import BodyResponse
 
@@ -70,8 +70,9 @@ class Anchors(NamedTuple):
 class Factorised(NamedTuple):
     """The bodies, and the factors of K for the states that contacts had when it was factorised."""
 
-    lever: Floats  # (m, 2, 2, size) blocks of h
-    body: Ints  # (m, 2) numbers of the bodies, −1: one that cannot move
+    lever: Floats  # (m, 2 or 3, 2, size) blocks of h
+    body: Ints  # (m, 2 or 3) numbers of the bodies, −1: one that cannot move
+    border: Border  # of the periodic cell, if it deforms
     fronts: Fronts
     lu: Floats
     swaps: Ints
@@ -193,7 +194,7 @@ def border(state, anchors, u, du, sign, last, came):
 def feel(lever, body, k, q_n, q_t, x):
     """The number qᵀ h x that contact k feels of body velocities x."""
     total = 0.0
-    for side in range(2):
+    for side in range(body.shape[1]):
         i = body[k, side]
         if i >= 0:
             for a in range(x.shape[1]):
@@ -212,7 +213,7 @@ def follow(bodies, anchors, line, made, most):
     mu, e, shift = anchors.mu, anchors.e, anchors.shift
     state, u, dv, where = line
     store, felt = made
-    m, n = state.size, len(dv)
+    m, n, sides = state.size, len(dv), body.shape[1]
     t, sign, last, came = where[0], where[1], int(where[2]), int(where[3])
     du = np.empty_like(u)
     x = np.empty((n, dv.shape[1], 1))
@@ -221,7 +222,7 @@ def follow(bodies, anchors, line, made, most):
         for k in range(m):
             for c in range(2):
                 du[k, c] = -shift[k, c]
-            for side in range(2):
+            for side in range(sides):
                 i = body[k, side]
                 if i >= 0:
                     for c in range(2):
@@ -253,12 +254,12 @@ def follow(bodies, anchors, line, made, most):
         else:
             p_n, p_t, q_n, q_t = 0.0, -stiff, slope(s, mu[who]), -1.0
         x[:] = 0.0
-        for side in range(2):
+        for side in range(sides):
             i = body[who, side]
             if i >= 0:
                 for a in range(dv.shape[1]):
                     x[i, a, 0] += p_n * lever[who, side, 0, a] + p_t * lever[who, side, 1, a]
-        solve_factors(x, bodies.fronts, bodies.lu, bodies.swaps)
+        bordered(x, bodies.border, bodies.fronts, bodies.lu, bodies.swaps)
         y = x[:, :, 0]
         for c in range(changes):
             f = feel(lever, body, int(felt[c, 0]), felt[c, 1], felt[c, 2], y) / felt[c, 3]
@@ -319,7 +320,9 @@ def trace(
         if where[0] == 1.0:
             return a - np.matmul(d, u[:, :, None])[:, :, 0], changes, factorisations
         dv = bodies.rate(np.matmul(d, shift[:, :, None])[:, :, 0])
-        factorised = Factorised(bodies.lever, bodies.body, *bodies.elimination.factors)
+        factorised = Factorised(
+            bodies.lever, bodies.body, bodies.border, *bodies.elimination.factors
+        )
         line = Line(state, u, dv, where)
         new, end = follow(factorised, anchors, line, made, min(CHANGES, most - changes))
         changes += new

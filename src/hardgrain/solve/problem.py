@@ -10,6 +10,7 @@ import numpy as np
 
 from hardgrain.core.model import ContactRows, Floats, Ints
 from hardgrain.kernels import jit
+from hardgrain.point.cell import GivenInCell
 from hardgrain.point.given import Given, Motion
 from hardgrain.processes import ALONE
 
@@ -50,6 +51,9 @@ class Problem:
     backend: str = "hardgrain.cpu"  # package that packs and sweeps it, such as `hardgrain.cpu`
     radius: Floats | None = None  # (n,) of the balls that hold grains, the first bodies [length]
     periodic: Floats | None = None  # (dim,) periods [length], zero where there is none
+    # where the periodic cell deforms, the number of grains: contacts between two of them feel the
+    # cell, which is the last body, as a third one (`point.cell`); 0: it does not deform
+    grains: int = 0
     others: Any = ALONE  # processes that have the other contacts and bodies
 
     @property
@@ -67,8 +71,12 @@ class Problem:
         return Motion(*(getattr(self, name) for name in Motion._fields))
 
     @property
-    def given(self) -> Given:
+    def given(self) -> Given | GivenInCell:
         """What a backend packs the problem from."""
+        if self.grains:
+            motion = self.motion._replace(velocity_before=self.velocity_before.copy())
+            how = self.laws, self.dt, self.remove_overlaps
+            return GivenInCell(self.rows, motion, *how, self.grains)
         return Given(self.rows, self.motion, self.laws, self.dt, self.remove_overlaps)
 
     @property
@@ -82,7 +90,10 @@ class Problem:
 
         What a step leaves of it is the load that is not yet handed on, or true acceleration.
         """
-        found: float = net_force(velocity, self.velocity_before, self.inv_mass, impulse)
+        bodies = slice(-1) if self.grains else slice(None)  # the cell has no place
+        found: float = net_force(
+            velocity[bodies], self.velocity_before[bodies], self.inv_mass[bodies], impulse
+        )
         return found
 
 

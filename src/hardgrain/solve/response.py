@@ -14,6 +14,9 @@ touches,
 so that neither the dense system (1 + W D) dU = W c nor W itself is ever formed. Both matrices have
 determinants of the same sign, since M is positive. One round of iterative refinement follows each
 solve, because D may span sixteen decades.
+
+A periodic cell that deforms (`point.cell`) is one more body, but touches all others. So it is no
+part of the sparse system, and is eliminated after it, as a border (`solve.border`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from scipy.sparse.linalg import splu
 
 from hardgrain.kernels import jit
 from hardgrain.solve.assembly import ContactFrames
+from hardgrain.solve.border import Border, add_border, closed_border, solve_bordered
 from hardgrain.solve.elimination import Elimination
 from hardgrain.solve.matrices import GlobalForm, LocalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
@@ -62,16 +66,22 @@ class Response(Protocol):
 
 
 class BodyResponse:
-    """The response of the bodies of a step: blocks over bodies, eliminated by nested dissection."""
+    """The response of the bodies of a step: blocks over bodies, eliminated by nested dissection.
+
+    Where the periodic cell deforms, it is the last of the bodies and the third of each contact that
+    feels it.
+    """
 
     def __init__(self, problem: Problem, form: GlobalForm, frame: ContactFrames) -> None:
         dim, (nb, ns) = form.dim, problem.spin.shape
         size = dim + ns
         h = SparseRows(form.h.indptr, form.h.indices, form.h.data)
         self.body, self.lever, bodies = levers(
-            h, frame.dofs, problem.first, problem.second, (nb, dim, size)
+            h, frame.dofs, problem.first, problem.second, (nb, dim, size), problem.grains > 0
         )
         n = bodies.size
+        self.cell = problem.grains > 0 and n > 0 and int(bodies[-1]) == nb - 1  # it can move
+        parted = n - 1 if self.cell else n  # the bodies that are eliminated by nested dissection
         self.mass = np.ones((n, size))
         self.free = np.zeros((n, size))
         number = np.full(nb, -1)
@@ -88,12 +98,19 @@ class BodyResponse:
         self.paths = problem.paths
         _open_dead(self.weight, self.q, self.base)
         self.elimination = Elimination(
-            problem.position[bodies], np.maximum(self.body[:, 0], 0), self.body[:, 1].copy(), size
-        )
+            problem.position[bodies[:parted]], np.maximum(self.body[:, 0], 0),
+            self.body[:, 1].copy(), size,
+        )  # fmt: skip
         self.cost = self.elimination.flops / FLOPS + CONTACT * len(self.body)
+        if self.cell:
+            self.cost += size * self.elimination.entries / ENTRIES
         self.change = self.elimination.entries / ENTRIES + 0.05 * CONTACT * len(self.body)
-        self._diagonal = np.empty((n, size, size))
+        self._diagonal = np.empty((parted, size, size))
         self._pairs = np.zeros((len(self.body), 2, size, size))
+        wide = size if self.cell else 0
+        self.border = Border(
+            np.empty((parted, size, wide)), np.empty((wide, parted, size)), np.empty((wide, wide))
+        )
 
     def momentum(self, r: Floats) -> Floats:
         """The momentum hᵀ r that impulses give to the bodies, shape (bodies, components)."""
@@ -110,16 +127,28 @@ class BodyResponse:
     def factorize(self, d: Floats) -> float:
         self._d = d
         stiffen(self.lever, self.body, self.mass, d, self._diagonal, self._pairs)
-        return self.elimination.factorize(self._diagonal, self._pairs)
+        sign = self.elimination.factorize(self._diagonal, self._pairs)
+        if not self.cell or sign == 0.0:
+            return sign
+        add_border(self.lever, self.body, self.mass[-1], d, self.border)
+        return sign * closed_border(self.border, self.elimination.solve(self.border.across))
+
+    def solve(self, b: Floats) -> Floats:
+        """Solve (M + hᵀ D h) x = b with the last factors; b has shape (bodies, components)."""
+        if not self.cell:
+            return self.elimination.solve(b)
+        x = b[:, :, None].copy()
+        solve_bordered(x, self.border, *self.elimination.factors)
+        return x[:, :, 0]
 
     def rate(self, c: Floats, exact: bool = True) -> Floats:
         """Solve (M + hᵀ D h) dv = hᵀ c for dv, shape (bodies, components)."""
         b = self.momentum(c)
-        dv = self.elimination.solve(b)
+        dv = self.solve(b)
         if exact:
             du = self._felt(dv)
             left = b - self.mass * dv - self.momentum(np.matmul(self._d, du[:, :, None])[:, :, 0])
-            dv += self.elimination.solve(left)
+            dv += self.solve(left)
         return dv
 
     def respond(self, c: Floats, exact: bool = True) -> Floats:
@@ -240,11 +269,12 @@ class SparseRows(NamedTuple):
 
 
 @jit
-def levers(h, dofs, first, second, shape):
-    """Blocks of h over bodies; ``shape`` is (nb, dim, size).
+def levers(h, dofs, first, second, shape, cell):
+    """Blocks of h over bodies; ``shape`` is (nb, dim, size), ``cell`` whether the last one is it.
 
-    Returns the numbers of the two bodies of each contact (m, 2), where −1 is one that cannot move;
-    the blocks, called levers, (m, 2, dim, size); and the bodies that are numbered.
+    Returns the numbers of the two bodies of each contact and, if the cell is there, of the cell,
+    (m, 2 or 3), where −1 is one that cannot move or is not felt; the blocks, called levers,
+    (m, 2 or 3, dim, size); and the bodies that are numbered.
     """
     (nb, dim, size), m = shape, first.size
     used = np.zeros(nb, np.bool_)
@@ -255,8 +285,9 @@ def levers(h, dofs, first, second, shape):
     bodies = np.flatnonzero(used)
     for i in range(bodies.size):
         number[bodies[i]] = i
-    body = np.empty((m, 2), np.int32)
-    lever = np.zeros((m, 2, dim, size))
+    sides = 3 if cell else 2
+    body = np.full((m, sides), -1, np.int32)
+    lever = np.zeros((m, sides, dim, size))
     for k in range(m):
         one, other = first[k], second[k]
         if number[one] < 0:  # it is driven or locked, and the body that can move comes first
@@ -265,18 +296,22 @@ def levers(h, dofs, first, second, shape):
         for e in range(dim):
             for at in range(h.starts[dim * k + e], h.starts[dim * k + e + 1]):
                 b, a = divmod(dofs[h.columns[at]], size)
-                lever[k, 0 if b == one else 1, e, a] = h.data[at]
+                side = 0 if b == one else 1
+                if cell and b == nb - 1:
+                    side = 2
+                    body[k, 2] = number[b]
+                lever[k, side, e, a] = h.data[at]
     return body, lever, bodies
 
 
 @jit
 def contact_velocity(lever, body, v, base, u):
     """Write u = base + h v."""
-    m, _, dim, size = lever.shape
+    m, sides, dim, size = lever.shape
     for k in range(m):
         for e in range(dim):
             u[k, e] = base[k, e]
-        for side in range(2):
+        for side in range(sides):
             i = body[k, side]
             if i >= 0:
                 for e in range(dim):
@@ -287,9 +322,9 @@ def contact_velocity(lever, body, v, base, u):
 @jit
 def push(lever, body, r, p):
     """Add hᵀ r to p."""
-    m, _, dim, size = lever.shape
+    m, sides, dim, size = lever.shape
     for k in range(m):
-        for side in range(2):
+        for side in range(sides):
             i = body[k, side]
             if i >= 0:
                 for e in range(dim):
@@ -300,10 +335,10 @@ def push(lever, body, r, p):
 @jit
 def weights(lever, body, mass, dim):
     """The diagonal of W."""
-    m, size = len(body), mass.shape[1]
+    (m, sides), size = body.shape, mass.shape[1]
     w = np.zeros((m, dim))
     for k in range(m):
-        for side in range(2):
+        for side in range(sides):
             i = body[k, side]
             if i >= 0:
                 for e in range(dim):
@@ -314,10 +349,13 @@ def weights(lever, body, mass, dim):
 
 @jit
 def stiffen(lever, body, mass, d, diagonal, pairs):
-    """Write the blocks of M + hᵀ D h: those of bodies, and two for each pair, one a direction."""
+    """Write the blocks of M + hᵀ D h: those of bodies, and two for each pair, one a direction.
+
+    Those of the cell are left to `solve.border`.
+    """
     m, _, dim, size = lever.shape
     diagonal[:] = 0.0
-    for i in range(len(mass)):
+    for i in range(len(diagonal)):
         for a in range(size):
             diagonal[i, a, a] = mass[i, a]
     dh = np.empty((2, dim, size))

@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardgrain.core.cell import PLACES
 from hardgrain.solve.problem import Floats, Problem, Solution
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ class StepTask:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
         self.start = problem.impulse
-        moves = problem.inv_mass.any(axis=1)
-        before, free = problem.velocity_before[moves], problem.velocity[moves]
+        before = _in_space(problem, problem.velocity_before, problem.spin_before)
+        free = _in_space(problem, problem.velocity, problem.spin)
         self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
 
     def at(self, impulse: Floats) -> Problem:
@@ -59,6 +61,19 @@ class StepTask:
     def closed(self, solution: Any) -> Any:
         """The solution as the caller gets it."""
         return solution
+
+
+def _in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
+    """Velocities of what can move: c + L x, with the cell's L, where the cell deforms."""
+    moves: NDArray[np.bool_] = np.any(problem.inv_mass, axis=1)
+    if not problem.grains:
+        return velocity[moves]
+    moves[problem.grains :] = False
+    own = np.concatenate([velocity[-1], spin[-1]])
+    v, x = velocity[moves], problem.position[moves]
+    for (a, b), rate in zip(PLACES[problem.dim], own, strict=True):
+        v[:, a] += rate * (x[:, b] - x[:, b].mean())
+    return v
 
 
 class MatrixTask:

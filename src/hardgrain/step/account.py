@@ -19,6 +19,7 @@ from hardgrain.cpu.ledger import (
 from hardgrain.kernels import jit
 from hardgrain.point.ledger import Means
 from hardgrain.step.loads import pace
+from hardgrain.step.report import StepReport
 from hardgrain.step.rest import rms_speed
 from hardgrain.step.walls import wall_work
 
@@ -73,6 +74,17 @@ class MarchRows(NamedTuple):
     wall_force: Floats  # (steps, w, dim)
     wall_torque: Floats  # (steps, w, ns)
     wall_work: Floats  # (steps, w)
+
+    @classmethod
+    def of(cls, steps: int, dim: int, walls: int, ns: int) -> MarchRows:
+        """Room for so many steps of a scene with so many walls."""
+        return cls(
+            reports=np.empty((steps, len(StepReport._fields))),
+            paces=np.empty((steps, 2)),
+            wall_force=np.empty((steps, walls, dim)),
+            wall_torque=np.empty((steps, walls, ns)),
+            wall_work=np.empty((steps, walls)),
+        )
 
 
 @jit

@@ -105,7 +105,8 @@ class ContactDynamics:
     @solver.setter
     def solver(self, solver: Solver) -> None:
         self._solver = solver
-        seen = self._glue.bodies.size or self.settings.geometry == "end" or self.model.rule
+        glued, at_end = self._glue.bodies.size, self.settings.geometry == "end"
+        seen = glued or at_end or self.model.rule or self.model.cell >= 0
         known = isinstance(solver, Solver) and not seen
         self._sweeping = solver.sweeping(self.dt, self.seed) if known else None
         self._together = known and solver.together
@@ -124,9 +125,8 @@ class ContactDynamics:
             pause = pause._replace(steps=1)
         pause = pause._replace(strict=self.solver.on_cap == "error")
         steps = self._march(state, self._sweeping, pause)
-        last = steps.reports[-1]
-        left = f"not converged: residual {last.residual:.2g}"
-        self._refuse_unsolved(last.step, last.sweeps, last.converged, left)
+        step, _, sweeps, converged, residual, *_ = steps.reports[-1]
+        self._refuse_unsolved(step, sweeps, converged, f"not converged: residual {residual:.2g}")
         return steps
 
     def _march(self, state: State, how: Sweeping, pause: Pause) -> Stride:
@@ -170,22 +170,13 @@ class ContactDynamics:
 
     def _outcome(self, steps: int) -> MarchRows:
         """Room for what a march tells of its steps."""
-        dim = self.model.dim
-        walls, ns = self.wall_torque.shape
-        return MarchRows(
-            reports=np.empty((steps, len(StepReport._fields))),
-            paces=np.empty((steps, 2)),
-            wall_force=np.empty((steps, walls, dim)),
-            wall_torque=np.empty((steps, walls, ns)),
-            wall_work=np.empty((steps, walls)),
-        )
+        return MarchRows.of(steps, self.model.dim, *self.wall_torque.shape)
 
     def _step(self, state: State) -> Stride:
         """One step, as in the review: detect, free motion, solve for the impulses, move."""
         state.make_plain()
-        model, dt = self._loads.now(state), self.dt
-        self._now = model
-        caught = self._loads.prescribe(state)
+        dt, model = self.dt, self._loads.now(state)
+        self._now, caught = model, self._loads.prescribe(state)
         moving = Moving(state.position, state.velocity, state.spin, state.orientation)
         self._glue.carry(state.position, state.velocity, state.spin)
         force, torque = self._loads.at(state)
@@ -217,6 +208,7 @@ class ContactDynamics:
             )  # fmt: skip
         if not known:
             raise RunError(not_a_number(model, state, solution.velocity))
+        self._tell_more(outcome, moving, (free_velocity, free_spin), solution, contacts)
         outcome.reports[0, SETTLED] = settled
         with self.seconds.of("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts
@@ -240,6 +232,16 @@ class ContactDynamics:
             self._pushed, force, torque, m.law_table, self._farthest, self.dt, m.remove_overlaps,
             self.solver.start == "zero",
         )  # fmt: skip
+
+    def _tell_more(
+        self,
+        outcome: MarchRows,
+        moving: Moving,
+        free: tuple[Floats, Floats],
+        solution: Solution,
+        contacts: Contacts,
+    ) -> None:
+        """Add to the outcome of a step what its account does not know; here nothing."""
 
     def _stride(self, outcome: MarchRows, done: int, caught: float) -> Stride:
         """The first rows of an outcome; caught: what locks took before them [energy]."""

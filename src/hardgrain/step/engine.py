@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from hardgrain.core.model import Model, State
+from hardgrain.errors import InputError
 from hardgrain.processes import Processes, world
 from hardgrain.scene._base import Count, Finite, NotNegative, Positive, Spec
 from hardgrain.solve.solver import Solver
@@ -119,6 +120,11 @@ def make_engine(
         assert isinstance(settings, RigidGrains)
         return SharedDynamics(model, solver, dt, seed, settings, here)
     if isinstance(settings, SoftParticles):
+        if model.cell >= 0:
+            raise InputError(
+                "engine.kind is 'soft-particles', which has no cell that deforms; leave scene.cell"
+                " out, or use kind = 'contact-dynamics'"
+            )
         from hardgrain.step.soft_particles import SoftParticleDynamics
         from hardgrain.step.soft_shapes import SoftShapeDynamics
 
@@ -126,6 +132,11 @@ def make_engine(
         return kind(model, settings, dt, state)
     from hardgrain.step.contact_dynamics import ContactDynamics
 
+    if model.cell >= 0:
+        from hardgrain.step.cell_dynamics import CellDynamics, refuse_in_cell
+
+        refuse_in_cell(model, solver, settings)
+        return CellDynamics(model, solver, dt, seed, settings)
     if settings.device != "cpu":
         from hardgrain.step.device_dynamics import DeviceDynamics, carried, refuse_on_device
 

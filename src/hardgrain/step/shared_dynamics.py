@@ -65,6 +65,7 @@ def refuse_shared(model: Model, solver: Solver, settings: Any) -> None:
         "scene.contact_rule": model.rule is not None,
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
         "locks": bool(model.locks),
+        "scene.cell": model.cell >= 0,
         "fewer than two grains": model.n < 2,
     }
     what = next((what for what, there in refused.items() if there), None)

@@ -185,7 +185,8 @@ def soft(
 
 # ---------------------------------------------------------------------- kept on disk
 _PACKAGE = Path(__file__).resolve().parents[2]
-_ARRAYS = tuple(f.name for f in fields(Packing) if f.name != "unit")
+# What is kept of a packing; its cell does not deform, so that it has no branches.
+_ARRAYS = tuple(f.name for f in fields(Packing) if f.name not in ("unit", "branch"))
 # The sources that decide what is kept.
 _SOURCES = {
     "packing": (

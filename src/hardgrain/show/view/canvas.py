@@ -255,12 +255,16 @@ class Canvas:
 
     def cell(self, snap: Snapshot) -> None:
         """Draw the outline of the periodic cell, if there is one."""
-        if not (snap.model.periodic > 0.0).any():
+        repeats = snap.cell.repeats
+        if not repeats.any():
             return
-        low, high = (np.pad(x, (0, 3 - snap.dim)) for x in (self.run.low, self.run.high))
-        corner = np.array(np.meshgrid(*zip(low, high, strict=True), indexing="ij")).reshape(3, -1).T
+        low, high = self.run.low, self.run.high
+        begin, h = np.zeros(3), np.zeros((3, 3))
+        begin[: snap.dim] = np.where(repeats, snap.low, low)
+        h[: snap.dim, : snap.dim] = snap.cell.matrix + np.diag(np.where(repeats, 0.0, high - low))
+        share = np.array(np.meshgrid(*3 * [[0.0, 1.0]], indexing="ij")).reshape(3, -1).T
         pairs = [(i, i | b) for i in range(8) for b in (1, 2, 4) if not i & b]
-        ends = self.place(corner)[np.array(pairs)]
+        ends = self.place(begin + share @ h.T)[np.array(pairs)]
         self.scene.add_line_segments("/cell", ends, WALL, thickness=1.5, thickness_units="screen")
 
     def picked(self, where: Floats | None, radius: float) -> None:

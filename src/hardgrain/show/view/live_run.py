@@ -13,7 +13,6 @@ from hardgrain.core.model import Contacts, Floats
 from hardgrain.errors import InputError
 from hardgrain.io.runfile import RunFile
 from hardgrain.measure.snapshot import Snapshot, model_of, snapshot
-from hardgrain.scene.wall_shape import WallShape
 
 __all__ = ["LiveRun"]
 
@@ -117,15 +116,18 @@ class LiveRun:
         It holds the grains of the first and the last frame but for outliers, the walls that have
         an end, and the periodic cell.
         """
-        ends = [self.at(k, contacts=False).wrapped for k in {0, len(self) - 1}]
+        snaps = [self.at(k, contacts=False) for k in {0, len(self) - 1}]
+        ends = [snap.wrapped for snap in snaps]
         ends = [x for x in ends if len(x)] or [np.zeros((1, self.dim))]
         share = [OUTLIERS, 1.0 - OUTLIERS]
         box = np.array([np.quantile(x, share, axis=0) for x in ends])
         reach = float(self._everyone.radius.max())
         low, high = box[:, 0].min(axis=0) - reach, box[:, 1].max(axis=0) + reach
-        for wall in WallShape.all(self._first.walls, self._first.model.meshes):
+        for wall in self._first.wall_shapes:
             seen = wall.ends()
             low, high = np.min([low, *seen], axis=0), np.max([high, *seen], axis=0)
-        period, begin = self._first.model.periodic, self._first.low
-        low = np.where(period > 0.0, begin, low)
-        return low, np.where(period > 0.0, begin + period, high)
+        if not self._first.cell.repeats.any():
+            return low, high
+        cell = np.concatenate([snap.cell_edges.reshape(-1, self.dim) for snap in snaps])
+        low = np.where(self._first.cell.repeats, cell.min(axis=0), low)
+        return low, np.where(self._first.cell.repeats, cell.max(axis=0), high)

@@ -160,6 +160,8 @@ class Page:
             canvas.grains(snap, colours, self.marks.value, self.playing)
             canvas.lines(self.net)
             canvas.walls(snap)
+            if snap.model.cell >= 0:
+                canvas.cell(snap)
             canvas.picked(*self._place_of_picked(snap))
             self._tell(snap, colours.legend)
         self.client.flush()

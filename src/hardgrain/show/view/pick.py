@@ -164,7 +164,7 @@ def grain_facts(snap: Snapshot, number: int) -> Facts:
     facts = [
         ("grain", str(number)),
         ("position", _vector(snap.wrapped[i])),
-        ("velocity", _vector(snap.velocity[i])),
+        ("velocity", _vector(snap.in_space(snap.wrapped)[i])),
         ("spin", _vector(snap.spin[i])),
         *_shape_facts(snap, i),
         ("mass", _number(snap.mass[i])),

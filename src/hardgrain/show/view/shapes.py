@@ -130,7 +130,7 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
     turned = snap.state.orientation[snap.n :]
     low, high = low - 2.0 * band, high + 2.0 * band
     parts: list[Mesh] = []
-    for wall, angle in zip(WallShape.all(snap.walls, snap.model.meshes), turned, strict=True):
+    for wall, angle in zip(snap.wall_shapes, turned):
         if snap.dim == 2 and wall.kind in ROUND:
             parts.append(_round(wall, band, float(angle[0])))
             continue
