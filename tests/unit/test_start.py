@@ -146,6 +146,20 @@ def test_a_state_of_another_scene_is_refused() -> None:
         hg.Simulation(scene, dt=0.01, start=state)
 
 
+def test_a_file_may_be_named_in_python(tmp_path: Path) -> None:
+    """As a scenario names it: the same first state."""
+    scene = hg.Scene(grains=[hg.Grains(place=hg.At(positions=[[0, 0], [2, 0]]), velocity=[1, 0])])
+    file = tmp_path / "run.h5"
+    hg.Simulation(scene, dt=0.1).run(3, output=file, progress=False)
+    told = hg.Simulation(hg.Scenario(dt=0.1, scene=scene, start=Start(file=str(file))))
+    for name in (file, str(file)):
+        sim = hg.Simulation(scene, dt=0.1, start=name)
+        assert sim.state.position.tobytes() == told.state.position.tobytes()
+        assert sim.state.position[0, 0] == pytest.approx(0.3)
+    with pytest.raises(hg.InputError, match="start is a int; valid are the state of a simulation"):
+        hg.Simulation(scene, dt=0.1, start=3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("share", [0.1, 3.0])
 def test_contacts_keep_their_forces_when_the_step_is_another(settled: Path, share: float) -> None:
     """Also from a state in memory, which knows its step by its time."""

@@ -53,7 +53,8 @@ class Simulation:
     """Contact dynamics of a scene. ``step`` advances by one step, ``run`` until a condition holds.
 
     ``scene`` is a `Scene`, or a whole `Scenario` (then the other arguments are not given).
-    ``start`` gives the first state: that of another simulation, or a packing (`read_packing`).
+    ``start`` gives the first state: that of another simulation, a packing (`read_packing`), or a
+    file that holds a run or a packing.
 
     ``model`` and ``state`` are of the grains that are there, in the order in which the run holds
     them (`sort`), and of the walls behind them; ``model.id`` has the grains' numbers. ``frame`` has
@@ -70,7 +71,7 @@ class Simulation:
         solver: GaussSeidel | Jacobi | RigidSolver | None = None,
         engine: RigidGrains | SoftParticles | None = None,
         seed: int = 0,
-        start: State | GrainArrays | None = None,
+        start: State | GrainArrays | str | Path | None = None,
         title: str = "",
         units: str = "",
         on_implausible: Literal["stop", "report"] | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,13 +125,20 @@ class Beginning:
         refuse_overlaps(checked, state, new_grains=new, new_walls=new_walls)
 
 
-def beginning(scenario: Scenario, start: State | GrainArrays | None) -> Beginning:
+def beginning(scenario: Scenario, start: State | GrainArrays | str | Path | None) -> Beginning:
     """Read what a scenario starts from, or take what is given."""
     grains, state, walls, dt, cell = None, None, None, None, None
-    if isinstance(start, GrainArrays):
+    if isinstance(start, str | Path):
+        scenario = scenario.model_copy(update={"start": Start(file=str(start))})
+    elif isinstance(start, GrainArrays):
         grains = start
-    else:
+    elif start is None or isinstance(start, State):
         state = start
+    else:
+        raise InputError(
+            f"start is a {type(start).__name__}; valid are the state of a simulation, a packing"
+            " (read_packing), and the name of a file"
+        )
     old = None
     if scenario.start is not None:
         grains, state, walls, old = _start_from(scenario.start, scenario.scene.dimension)
