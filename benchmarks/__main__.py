@@ -29,6 +29,7 @@ BENCHMARKS = {
     "rigid": "rigid",
     "overhead": "overhead",
     "small": "small",
+    "cell": "cell",
     "advise": "advise",
     "default": "default",
     "size": "size",

@@ -146,24 +146,9 @@ def make_third(jit: Callable[..., Any], dim: int, lean: bool) -> SimpleNamespace
             p.cell[RATE, a] += p.cell[INVERSE, a] * p.cell[GATHERED, a]
             p.cell[GATHERED, a] = 0.0
 
-    @jit
-    def relative_2d(p, k, i, j):
-        """Velocity of the image of body j less that of body i."""
-        u, v, _ = carried(p, k, RATE)
-        return p.b[j, 0] - p.b[i, 0] + u, p.b[j, 1] - p.b[i, 1] + v
-
-    @jit
-    def relative_3d(p, k, i, j):
-        """The same in 3D."""
-        u, v, w = carried(p, k, RATE)
-        return (
-            p.b[j, 0] - p.b[i, 0] + u, p.b[j, 1] - p.b[i, 1] + v, p.b[j, 2] - p.b[i, 2] + w,
-        )  # fmt: skip
-
     return SimpleNamespace(
-        branch=branch, carried=carried, gather=gather, settle=settle, column=column,
-        relative=relative_2d if dim == 2 else relative_3d,
-    )  # fmt: skip
+        branch=branch, carried=carried, gather=gather, settle=settle, column=column
+    )
 
 
 def make_celled(
@@ -171,23 +156,31 @@ def make_celled(
 ) -> SimpleNamespace:
     """Compile with ``jit`` what is done in a cell with a contact or body of a kind.
 
-    make: makes the functions of the kind; lean: whether these can feel a third body themselves.
-    Others are shown a second body that moves, for as long as an update takes, as its image does.
+    make: makes the functions of the kind; lean: whether these can be told how the image of the
+    second body moves beyond it. Others are shown a second body that moves, for as long as an update
+    takes, as its image does.
     """
     third = make_third(jit, dim, lean)
     branch, carried, gather, settle = third.branch, third.carried, third.gather, third.settle
     column = third.column
-    base = make(jit, third.relative) if lean else make(jit)
+    base = make(jit)
     solid = dim - 2
     relax, want, pack, begin = base.relax_contact, base.wanted, base.pack_contact, base.start
+    if lean:
+        relax, want = base.relax_with_image, base.wanted_with_image
     put, impulse_of = base.set_impulse, base.impulse_of
     pack_one, unpack_one = base.pack_body, base.unpack_body
 
+    # An update in which the image of the second body moves by (u, v, w) beyond it; the change of P.
     @jit
-    def as_image(p, k):
-        """One contact update of which the second body is shown as its image; the change of P."""
+    def told_2d(p, k, u, v, w):
+        """Of a lean contact, in 2D."""
+        return relax(p, k, u, v)
+
+    @jit
+    def shown(p, k, u, v, w):
+        """Of any other, which is shown the image in place of the body."""
         j, last = p.second[k], 1 + solid
-        u, v, w = carried(p, k, RATE)
         x, y, z = p.b[j, 0], p.b[j, 1], p.b[j, last]
         ax, ay, az = x + u, y + v, z + w
         p.b[j, 0], p.b[j, 1] = ax, ay
@@ -201,29 +194,32 @@ def make_celled(
         x, y, z = impulse_of(p, k)
         return x - px, y - py, z - pz
 
-    relaxed = relax if lean else as_image
+    relaxed = (relax if dim == 3 else told_2d) if lean else shown
 
     @jit
     def relax_contact(p, k):
         """One contact update in a cell."""
-        x, y, z = relaxed(p, k)
+        u, v, w = carried(p, k, RATE)
+        x, y, z = relaxed(p, k, u, v, w)
         gather(p, k, x, y, z)
         settle(p)
 
-    # What is gathered stays in registers.
+    # L does not change while impulses are gathered. Both stay in registers: bodies are written in
+    # between, and a compiler must assume that these writes might change what it has read.
     @jit
     def sweep_2d(p, order):
         """One sweep over all contacts in the given order."""
         s, m = 0, order.size
         while s < m:
             end = min(s + int(p.cell[COUNTS, MOST]), m)
+            l_xx, l_yy, l_xy = p.cell[RATE, 0], p.cell[RATE, 1], p.cell[RATE, 2]
             xx = yy = xy = 0.0
-            while s < end:
-                k = order[s]
-                x, y, _ = relaxed(p, k)
+            for at in range(s, end):
+                k = order[at]
                 u, v, _ = branch(p, k)
+                x, y, _ = relaxed(p, k, l_xx * u + l_xy * v, l_yy * v, 0.0)
                 xx, yy, xy = xx + x * u, yy + y * v, xy + x * v
-                s += 1
+            s = end
             p.cell[GATHERED, 0], p.cell[GATHERED, 1], p.cell[GATHERED, 2] = xx, yy, xy
             settle(p)
 
@@ -233,21 +229,37 @@ def make_celled(
         s, m = 0, order.size
         while s < m:
             end = min(s + int(p.cell[COUNTS, MOST]), m)
+            l_xx, l_yy, l_zz = p.cell[RATE, 0], p.cell[RATE, 1], p.cell[RATE, 2]
+            l_yz, l_xz, l_xy = p.cell[RATE, 3], p.cell[RATE, 4], p.cell[RATE, 5]
             xx = yy = zz = yz = xz = xy = 0.0
-            while s < end:
-                k = order[s]
-                x, y, z = relaxed(p, k)
+            for at in range(s, end):
+                k = order[at]
                 u, v, w = branch(p, k)
+                beyond = l_xx * u + l_xy * v + l_xz * w, l_yy * v + l_yz * w, l_zz * w
+                x, y, z = relaxed(p, k, beyond[0], beyond[1], beyond[2])
                 xx, yy, zz = xx + x * u, yy + y * v, zz + z * w
                 yz, xz, xy = yz + y * w, xz + x * w, xy + x * v
-                s += 1
+            s = end
             p.cell[GATHERED, 0], p.cell[GATHERED, 1], p.cell[GATHERED, 2] = xx, yy, zz
             p.cell[GATHERED, 3], p.cell[GATHERED, 4], p.cell[GATHERED, 5] = yz, xz, xy
             settle(p)
 
+    # The impulse that the law would have now.
     @jit
-    def wanted(p, k):
-        """The impulse that the law would have now, the second body being shown as its image."""
+    def wanted_2d(p, k):
+        """Of a lean contact, in 2D."""
+        u, v, _ = carried(p, k, RATE)
+        return want(p, k, u, v)
+
+    @jit
+    def wanted_3d(p, k):
+        """The same in 3D."""
+        u, v, w = carried(p, k, RATE)
+        return want(p, k, u, v, w)
+
+    @jit
+    def wanted_shown(p, k):
+        """Of any other contact, the second body being shown as its image."""
         j, last = p.second[k], 1 + solid
         u, v, w = carried(p, k, RATE)
         x, y, z = p.b[j, 0], p.b[j, 1], p.b[j, last]
@@ -259,6 +271,8 @@ def make_celled(
         if solid:
             p.b[j, last] = z
         return found
+
+    wanted = (wanted_3d if dim == 3 else wanted_2d) if lean else wanted_shown
 
     @jit
     def set_impulse(p, k, q):
@@ -329,7 +343,7 @@ def make_celled(
 
     return SimpleNamespace(
         relax_contact=relax_contact, sweep=sweep_2d if dim == 2 else sweep_3d,
-        wanted=want if lean else wanted, present=base.present, set_impulse=set_impulse,
+        wanted=wanted, present=base.present, set_impulse=set_impulse,
         speed_squared=base.speed_squared, pack_body=pack_body, pack_contact=pack_contact,
         start=start, unpack_body=unpack_body, unpack_contact=base.unpack_contact,
     )  # fmt: skip

@@ -45,29 +45,20 @@ PSI, IM, K = 2, 3, 4
 
 
 @cache
-def make_lean_2d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
-    """Compile with ``jit`` what a backend does with one contact or body of a `Lean2D`.
-
-    third: what gives the velocity of the second body less that of the first where a third one is
-    felt, see `point.cell`; by default there is none.
-    """
+def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
+    """Compile with ``jit`` what a backend does with one contact or body of a `Lean2D`."""
     push, stick_or_slide = make_shock(jit).push, make_friction(jit).stick_or_slide
     contact = make_contact(jit)
     normal_shift, friction = contact.normal_shift, contact.friction
 
+    # In a cell that deforms (`point.cell`), the image of the second body that is met moves by
+    # (x, y) beyond it. Elsewhere both are zero, and cost nothing once compiled.
     @jit
-    def apart(p, k, i, j):
-        """Velocity of body j less that of body i."""
-        return p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1]
-
-    relative = third or apart
-
-    @jit
-    def update(p, k):
+    def update(p, k, x, y):
         """The impulse that the law of contact k would have now, normal and tangential."""
         i, j = p.first[k], p.second[k]
         nx, ny = p.c[k, NX], p.c[k, NY]
-        dx, dy = relative(p, k, i, j)
+        dx, dy = p.b[j, 0] - p.b[i, 0] + x, p.b[j, 1] - p.b[i, 1] + y
         u_n = nx * dx + ny * dy
         u_t = nx * dy - ny * dx - (p.b[i, PSI] + p.b[j, PSI])
         p_n = push(p.c[k, PN], p.c[k, MN], u_n, p.c[k, BIAS])
@@ -95,12 +86,12 @@ def make_lean_2d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
         p.b[j, PSI] = other - kj * d_t
 
     @jit
-    def relax_contact(p, k):
+    def relax_with_image(p, k, x, y):
         """One contact update: find the impulse its law asks for, and give it to the two bodies.
 
         Returns how the impulse has changed, a vector in space.
         """
-        p_n, p_t = update(p, k)
+        p_n, p_t = update(p, k, x, y)
         d_n, d_t = p_n - p.c[k, PN], p_t - p.c[k, PT]
         apply(p, k, d_n, d_t)
         p.c[k, PN], p.c[k, PT] = p_n, p_t
@@ -108,10 +99,20 @@ def make_lean_2d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
         return d_n * nx - d_t * ny, d_n * ny + d_t * nx, 0.0
 
     @jit
-    def wanted(p, k):
+    def relax_contact(p, k):
+        """One contact update where there is no cell that deforms."""
+        relax_with_image(p, k, 0.0, 0.0)
+
+    @jit
+    def wanted_with_image(p, k, x, y):
         """The impulse that the law would have now, padded to seven components."""
-        p_n, p_t = update(p, k)
+        p_n, p_t = update(p, k, x, y)
         return p_n, p_t, 0.0, 0.0, 0.0, 0.0, 0.0
+
+    @jit
+    def wanted(p, k):
+        """The same where there is no cell that deforms."""
+        return wanted_with_image(p, k, 0.0, 0.0)
 
     @jit
     def present(p, k):
@@ -195,4 +196,5 @@ def make_lean_2d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,
         speed_squared=speed_squared, pack_body=pack_body, pack_contact=pack_contact, start=start,
         unpack_body=unpack_body, unpack_contact=unpack_contact, impulse_of=impulse_of,
+        relax_with_image=relax_with_image, wanted_with_image=wanted_with_image,
     )  # fmt: skip

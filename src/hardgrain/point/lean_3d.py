@@ -31,31 +31,22 @@ IM, K = 6, 7
 
 
 @cache
-def make_lean_3d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
-    """Compile with ``jit`` what a backend does with one contact or body of a `Lean3D`.
-
-    third: what gives the velocity of the second body less that of the first where a third one is
-    felt, see `point.cell`; by default there is none.
-    """
+def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
+    """Compile with ``jit`` what a backend does with one contact or body of a `Lean3D`."""
     push, stick_or_slide_share = make_shock(jit).push, make_friction(jit).stick_or_slide_share
     contact = make_contact(jit)
     normal_shift, friction = contact.normal_shift, contact.friction
 
+    # (x, y, z): see `point.lean_2d`.
     @jit
-    def apart(p, k, i, j):
-        """Velocity of body j less that of body i."""
-        return p.b[j, 0] - p.b[i, 0], p.b[j, 1] - p.b[i, 1], p.b[j, 2] - p.b[i, 2]
-
-    relative = third or apart
-
-    @jit
-    def update(p, k):
+    def update(p, k, x, y, z):
         """The impulse that the law of contact k would have now, its tangential part a vector."""
         i, j = p.first[k], p.second[k]
         nx, ny, nz = p.c[k, NX], p.c[k, NY], p.c[k, NZ]
         sx, sy, sz = p.b[i, 3] + p.b[j, 3], p.b[i, 4] + p.b[j, 4], p.b[i, 5] + p.b[j, 5]
-        dx, dy, dz = relative(p, k, i, j)
-        dx, dy, dz = dx - (sy * nz - sz * ny), dy - (sz * nx - sx * nz), dz - (sx * ny - sy * nx)
+        dx = p.b[j, 0] - p.b[i, 0] + x - (sy * nz - sz * ny)
+        dy = p.b[j, 1] - p.b[i, 1] + y - (sz * nx - sx * nz)
+        dz = p.b[j, 2] - p.b[i, 2] + z - (sx * ny - sy * nx)
         u_n = nx * dx + ny * dy + nz * dz
         p_n = push(p.c[k, PN], p.c[k, MN], u_n, p.c[k, BIAS])
         mt = p.c[k, MT]
@@ -91,12 +82,12 @@ def make_lean_3d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
         p.b[j, 3], p.b[j, 4], p.b[j, 5] = wx - kj * rx, wy - kj * ry, wz - kj * rz
 
     @jit
-    def relax_contact(p, k):
+    def relax_with_image(p, k, x, y, z):
         """One contact update: find the impulse its law asks for, and give it to the two bodies.
 
         Returns how the impulse has changed, a vector in space.
         """
-        p_n, px, py, pz = update(p, k)
+        p_n, px, py, pz = update(p, k, x, y, z)
         d_n, dx = p_n - p.c[k, PN], px - p.c[k, PX]
         dy, dz = py - p.c[k, PY], pz - p.c[k, PZ]
         apply(p, k, d_n, dx, dy, dz)
@@ -105,10 +96,20 @@ def make_lean_3d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
         return d_n * nx + dx, d_n * ny + dy, d_n * nz + dz
 
     @jit
-    def wanted(p, k):
+    def relax_contact(p, k):
+        """One contact update where there is no cell that deforms."""
+        relax_with_image(p, k, 0.0, 0.0, 0.0)
+
+    @jit
+    def wanted_with_image(p, k, x, y, z):
         """The impulse that the law would have now, padded to seven components."""
-        p_n, px, py, pz = update(p, k)
+        p_n, px, py, pz = update(p, k, x, y, z)
         return p_n, px, py, pz, 0.0, 0.0, 0.0
+
+    @jit
+    def wanted(p, k):
+        """The same where there is no cell that deforms."""
+        return wanted_with_image(p, k, 0.0, 0.0, 0.0)
 
     @jit
     def present(p, k):
@@ -211,4 +212,5 @@ def make_lean_3d(jit: Callable[..., Any], third: Any = None) -> SimpleNamespace:
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,
         speed_squared=speed_squared, pack_body=pack_body, pack_contact=pack_contact, start=start,
         unpack_body=unpack_body, unpack_contact=unpack_contact, impulse_of=impulse_of,
+        relax_with_image=relax_with_image, wanted_with_image=wanted_with_image,
     )  # fmt: skip
