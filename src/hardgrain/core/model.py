@@ -153,7 +153,7 @@ class Model:
         own: Floats = self.solids.width[self.solids.shape] * self.solids.size
         return own
 
-    @property
+    @cached_property
     def cell(self) -> int:
         """The body that is the cell, the last one, if it deforms; −1: it does not."""
         return self.bodies - 1 if CELL in self.wall_kind[-1:] else -1
