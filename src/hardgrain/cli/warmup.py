@@ -76,7 +76,7 @@ def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, 
                 yield f"{dim}D, {name}, {order} order", scene, {"solver": solver}
             yield f"{dim}D, {name}, parallel order", scene, {"solver": Jacobi(sweeps=2)}
             repeats = dict.fromkeys("xyz"[:dim], (0.0, 4.0))
-            shrinking = MixedControl(**dict.fromkeys("xyz"[:dim], Control(rate=-0.1)))
+            shrinking = MixedControl.model_validate(dict.fromkeys("xyz"[:dim], Control(rate=-0.1)))
             cell = scene.model_copy(update={"walls": [], "periodic": repeats, "cell": shrinking})
             yield f"{dim}D, {name}, a cell in random order", cell, {"solver": GaussSeidel(sweeps=2)}
             if name == "plain laws":
