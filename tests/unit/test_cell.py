@@ -183,14 +183,18 @@ def test_a_packing_at_rest_bears_the_stress_that_was_asked_for() -> None:
     assert np.allclose(sim.engine.wall_force[-1] / volume, [1.0, 2.0], rtol=1e-6)
 
 
-def test_grains_in_a_row_bear_stress_times_width() -> None:
-    """Three disks that touch each other and their images: F = σ × the width of the cell."""
-    width, pressure = 3.0, 0.7
+@pytest.mark.parametrize(("pressure", "cohesion"), [(0.7, 0.0), (-0.7, 3.0)])
+def test_grains_in_a_row_bear_stress_times_width(pressure: float, cohesion: float) -> None:
+    """Three disks that touch each other and their images: F = σ × the width of the cell.
+
+    A tension too, if the grains stick together.
+    """
+    width = 3.0
     places = [(0.5, 1.0), (1.5, 1.0), (2.5, 1.0)]
     scene = hg.Scene(
         periodic={"x": (0.0, 3.0), "y": (0.0, width)},
         cell=MixedControl(x=Control(stress=pressure)),
-        contacts=[hg.ContactLaw(friction=0.0)],
+        contacts=[hg.ContactLaw(friction=0.0, cohesion=cohesion)],
         grains=[hg.Grains(diameter=1.0, count=3, place=At(positions=places))],
     )
     sim = simulated(scene, sweeps=400)

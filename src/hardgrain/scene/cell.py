@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Discriminator, Tag, model_validator
 
 from hardgrain.core.cell import PLACES, Cell
+from hardgrain.core.lawtable import COHESION
 from hardgrain.core.model import SPIN, VELOCITY, Drive, Model, State, Stress
 from hardgrain.core.wall_kinds import CELL, PLANE
 from hardgrain.errors import InputError
@@ -272,7 +273,7 @@ def _check(controls: dict[str, Control], model: Model, names: list[str]) -> None
         stress = control.stress
         if stress is not None and len(name) == 1 and is_constant(stress):
             value = compile_function(stress)(0.0)
-            if value < 0.0:
+            if value < 0.0 and not model.law_table[:, COHESION].any():
                 raise InputError(
                     f"scene.cell.{name}.stress is {value:g}, a tension, which rigid grains without"
                     " cohesion cannot bear; compression is positive"
