@@ -20,6 +20,7 @@ from hardgrain.core.drives import (
     VELOCITY,
     Drive,
     Lock,
+    Membrane,
     Pressure,
     Stress,
 )
@@ -34,7 +35,8 @@ Rows = NDArray[np.integer[Any]]  # of arrays
 
 __all__ = [
     "FORCE", "SPIN", "TORQUE", "VELOCITY", "ContactRows", "Contacts", "Drive", "Floats", "Ints",
-    "Lock", "Model", "Pressure", "Rows", "State", "Stress", "contact_key", "some_bodies",
+    "Lock", "Membrane", "Model", "Pressure", "Rows", "State", "Stress", "contact_key",
+    "some_bodies",
 ]  # fmt: skip
 
 MOVING = "position", "velocity", "spin", "orientation"  # arrays of a state, a row for each body
@@ -74,6 +76,7 @@ class Model:
     remove_overlaps: bool = False
     drives: tuple[Drive, ...] = ()
     pressures: tuple[Pressure, ...] = ()
+    membrane: Membrane | None = None
     stresses: tuple[Stress, ...] = ()  # on the cell, where it deforms
     # (wall, wall, axis) between which it lies along each axis that is not periodic
     cell_walls: tuple[tuple[int, int, int], ...] = ()
