@@ -16,11 +16,11 @@ from hardgrain.step.membrane import Surface
 AXES = "xyz"
 
 
-def built(x: Any, planes: dict[str, tuple[float, float]] = {}, **keys: Any) -> tuple[Model, State]:
+def built(x: Any, planes: Any = None, **keys: Any) -> tuple[Model, State]:
     """A scene with small grains at places, between two planes across some axes."""
     x = np.asarray(x, float)
     dim, walls = x.shape[1], []
-    for name, ends in planes.items():
+    for name, ends in (planes or {}).items():
         for sign, at in zip((1.0, -1.0), ends):
             normal = sign * np.eye(dim)[AXES.index(name)]
             point = at * np.abs(normal)
@@ -133,7 +133,8 @@ def test_its_work_is_pressure_times_volume(dim, across):
         there = state.copy()
         there.position[: model.n] += part * step
         path.append(Surface(model, there))
-    assert same(path[0], path[1]) and same(path[0], path[2])
+    assert same(path[0], path[1])
+    assert same(path[0], path[2])
     work = [float((s.force * step).sum()) for s in path]
     gained = path[2].volume - path[0].volume
     assert abs(gained) > 1e-6

@@ -22,8 +22,8 @@ SWEEPS = hg.GaussSeidel(stop="residual", tolerance=1e-6, sweeps=20_000)
 RIGID = hg.RigidSolver(tolerance=1e-8)
 DT = 0.02
 PRESSURE = {"x": 1.0, "y": 1.5, "z": 2.0}
-# [1] Error of a load that counts as met: a hundred times the residual of sweeps. Grains that bear no
-# force keep moving and hit the others now and then.
+# [1] Error of a load that counts as met: a hundred times the residual of sweeps. Grains that bear
+# no force keep moving and hit the others now and then.
 MET = 1e-4
 
 

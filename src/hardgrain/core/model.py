@@ -35,8 +35,7 @@ Rows = NDArray[np.integer[Any]]  # of arrays
 
 __all__ = [
     "FORCE", "SPIN", "TORQUE", "VELOCITY", "ContactRows", "Contacts", "Drive", "Floats", "Ints",
-    "Lock", "Membrane", "Model", "Pressure", "Rows", "State", "Stress", "contact_key",
-    "some_bodies",
+    "Lock", "Model", "Pressure", "Rows", "State", "Stress", "contact_key", "some_bodies",
 ]  # fmt: skip
 
 MOVING = "position", "velocity", "spin", "orientation"  # arrays of a state, a row for each body
@@ -206,13 +205,12 @@ class Model:
         if not self.round:
             own = self.solids
             arrays["solids"] = own._replace(shape=own.shape[grains], size=own.size[grains])
-        drives, locks, pressures = [], [], []
-        for drive in self.drives:
-            driven = renumber[drive.bodies]
-            drives.append(replace(drive, bodies=driven[driven >= 0]))
-        for lock in self.locks:
-            held = renumber[lock.bodies]
-            locks.append(replace(lock, bodies=held[held >= 0]))
+        pressures = []
+
+        def there(one: Any) -> Any:
+            moved = renumber[one.bodies]
+            return replace(one, bodies=moved[moved >= 0])
+
         for p in self.pressures:
             spans = tuple((int(renumber[a]), int(renumber[b]), k) for a, b, k in p.between)
             pressures.append(replace(p, body=int(renumber[p.body]), between=spans))
@@ -220,8 +218,8 @@ class Model:
             self,
             **arrays,
             carrier=renumber[self.carrier[rows]],
-            drives=tuple(drives),
-            locks=tuple(locks),
+            drives=tuple(map(there, self.drives)),
+            locks=tuple(map(there, self.locks)),
             pressures=tuple(pressures),
         )
 

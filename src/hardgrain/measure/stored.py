@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.drives import Membrane
 from hardgrain.core.meshes import NO_MESHES
-from hardgrain.core.model import Contacts, Ints, Membrane, Model
+from hardgrain.core.model import Contacts, Ints, Model
 from hardgrain.core.solids import ROUND_GRAINS
 from hardgrain.errors import InputError
 from hardgrain.scene.contact_rule import as_stored

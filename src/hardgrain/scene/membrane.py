@@ -20,7 +20,7 @@ LEAST = 0.6
 
 
 class Membrane(Spec):
-    """A flexible membrane around all grains, with a pressure outside that presses on the outer ones.
+    """A flexible membrane around all grains; a pressure outside presses on the outer ones.
 
     It lies on the centres that a ball touches which rolls around the sample. Planes are platens:
     it meets them at a right angle, and they feel nothing of it.

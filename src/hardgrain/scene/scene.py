@@ -33,10 +33,10 @@ from hardgrain.scene._checks import (
     vector,
 )
 from hardgrain.scene.cell import CellControl, with_cell
-from hardgrain.scene.membrane import Membrane, with_membrane
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
+from hardgrain.scene.membrane import Membrane, with_membrane
 from hardgrain.scene.obstacles import Obstacles
 from hardgrain.scene.place import Voronoi, entrances, place
 from hardgrain.scene.region import Region

@@ -14,7 +14,8 @@ from hardgrain.scene._checks import AXES, spins
 from hardgrain.scene.spec import Box, Grains, Wall
 
 __all__ = [
-    "check_held", "check_memory", "check_periods", "check_sizes", "check_turning", "is_lean", "moments_of",
+    "check_held", "check_memory", "check_periods", "check_sizes", "check_turning", "is_lean",
+    "moments_of",
 ]  # fmt: skip
 
 _PER_GRAIN = 2048  # [bytes] memory that a run needs for each grain and its contacts

@@ -49,8 +49,8 @@ from hardgrain.errors import INTACT, InputError, RunError
 
 __all__ = ["Surface", "membrane_force", "refuse_empty"]
 
-# [ball's radius] By how much places are shifted to break ties. Less: circumspheres of flat simplices
-# are lost in rounding; more: the ball is not the one that was asked for.
+# [ball's radius] By how much places are shifted to break ties. Less: circumspheres of flat
+# simplices are lost in rounding; more: the ball is not the one that was asked for.
 SHIFT = 1e-7
 
 Indices = NDArray[np.int64]
