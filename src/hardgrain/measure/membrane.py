@@ -34,7 +34,7 @@ def membrane_of(snap: Snapshot) -> Surface:
 
 def enclosed_stress(snap: Snapshot) -> Floats:
     """(dim, dim) mean stress of the contacts in the volume that the membrane encloses."""
-    load = np.einsum("ka,kb->ab", snap.force, snap.branch)
+    load: Floats = np.einsum("ka,kb->ab", snap.force, snap.branch)
     return load / (membrane_of(snap).volume or np.nan)
 
 

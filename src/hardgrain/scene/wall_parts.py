@@ -104,16 +104,16 @@ def _sides(wall: Box, dim: int, at: str) -> Iterator[tuple[Simple, str]]:
             piston = wall.pistons.get(side)
             if velocity is not None and piston is not None:
                 velocity = [*velocity[:across], "free", *velocity[across + 1 :]]
-            given = faces.get(across)
-            if given is not None and given.fixed != side:
-                if given.pressure is not None:
+            moved = faces.get(across)
+            if moved is not None and moved.fixed != side:
+                if moved.pressure is not None:
                     between = [
                         (prefix + a, prefix + b) for k, (a, b) in enumerate(sides) if k != across
                     ]
-                    piston = Piston(mass=given.mass, pressure=given.pressure, between=between)
+                    piston = Piston(mass=moved.mass, pressure=moved.pressure, between=between)
                 else:
                     velocity = [0.0] * dim
-                    velocity[across] = _times(given.velocity, -sign)
+                    velocity[across] = _times(moved.velocity, -sign)
             yield (
                 Plane(
                     name=prefix + side,

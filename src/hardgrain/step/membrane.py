@@ -241,11 +241,14 @@ def _circumspheres(edge: Floats, size: Floats) -> tuple[Floats, NDArray[np.bool_
 def _facet_radius(x: Floats) -> Floats:
     """Radii of the circles through triangles (m, 3, 3), or half the lengths of lines (m, 2, 2)."""
     if x.shape[1] == 2:
-        return 0.5 * np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
+        half: Floats = 0.5 * np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
+        return half
     sides = [x[:, b] - x[:, a] for a, b in ((0, 1), (1, 2), (2, 0))]
     lengths = np.prod([np.linalg.norm(side, axis=1) for side in sides], axis=0)
     double = np.linalg.norm(np.cross(sides[0], sides[1]), axis=1)
-    return np.divide(lengths, 2.0 * double, out=np.full(len(x), np.inf), where=double > 0.0)
+    radius: Floats = np.full(len(x), np.inf)
+    np.divide(lengths, 2.0 * double, out=radius, where=double > 0.0)
+    return radius
 
 
 def _reached(m: int, one: Indices, other: Indices) -> NDArray[np.bool_]:
@@ -256,13 +259,14 @@ def _reached(m: int, one: Indices, other: Indices) -> NDArray[np.bool_]:
     ends = one, np.where(other < 0, m, other)
     links = coo_array((np.ones(one.size, bool), ends), (m + 1, m + 1))
     _, label = connected_components(links, directed=False)
-    return label[:m] == label[m]
+    return np.asarray(label[:m] == label[m])
 
 
 def _without(simplex: Indices, k: Indices) -> Indices:
     """(m, dim) the corners of simplices other than the k-th."""
     m, corners = simplex.shape
-    return simplex[np.arange(corners) != k[:, None]].reshape(m, corners - 1)
+    others: Indices = simplex[np.arange(corners) != k[:, None]].reshape(m, corners - 1)
+    return others
 
 
 def _facing(simplex: Indices, k: Indices) -> Indices:
@@ -284,7 +288,8 @@ def _swapped(rows: Indices) -> Indices:
 
 def _share(mirror: Indices) -> Floats:
     """(m,) one half for each plane that a facet or a simplex crosses, with corners (m, k)."""
-    return 0.5 ** np.bitwise_count(np.bitwise_or.reduce(mirror, axis=1))
+    share: Floats = 0.5 ** np.bitwise_count(np.bitwise_or.reduce(mirror, axis=1))
+    return share
 
 
 @lru_cache(maxsize=64)
