@@ -182,7 +182,8 @@ class WallRows:
         if wall.spin is not None:
             raise InputError(f"{at} has a piston and a spin; give one of the two")
         if wall.mass is not None:
-            raise InputError(f"{at}.mass is given, and a piston, which has a mass; give that one")
+            other = "" if piston.mass is None else f" and piston.mass is {piston.mass:g}"
+            raise InputError(f"{at}.mass is {wall.mass:g}{other}; give one, as piston.mass")
         if np.count_nonzero(row.axis) != 1:
             raise InputError(
                 f"{at}.normal is {text(row.axis)}; a piston's normal must lie along an axis"
