@@ -11,6 +11,9 @@ from scipy.spatial import cKDTree
 
 import hardgrain as hg
 from hardgrain.core.model import Model, State
+from hardgrain.measure.membrane import membrane_of
+from hardgrain.measure.snapshot import snapshot
+from hardgrain.show import plane
 from hardgrain.step.membrane import Surface
 
 AXES = "xyz"
@@ -159,6 +162,22 @@ def test_the_order_of_rows_changes_no_bit(dim):
     mixed = np.random.default_rng(3).permutation(model.n)
     other = Surface(model.only(mixed), state.only(mixed, model.n)).force
     assert other.tobytes() == Surface(model, state).force[mixed].tobytes()
+
+
+# ---------------------------------------------------------------------- as others see it
+def test_files_and_pictures_know_it(tmp_path):
+    """A run file tells where it lies, and under which pressure; pictures in 2D show it as lines."""
+    scene = hg.Scene(
+        grains=[hg.Grains(diameter=1.0, place=hg.At(positions=lattice(2).tolist()))],
+        membrane=hg.Membrane(pressure="2 + t"),
+    )
+    hg.Simulation(scene, dt=0.01).run(1, output=tmp_path / "a.h5", progress=False)
+    with hg.RunFile(tmp_path / "a.h5") as run:
+        snap = snapshot(run)
+    lines = [s for s in plane.walls(snap, *plane.bounds(snap)) if not isinstance(s, plane.Circle)]
+    assert sum(np.linalg.norm(b - a) for a, b in lines) == pytest.approx(membrane_of(snap).area)
+    assert len(lines) == 16
+    assert snap.whole.membrane.pressure(0.5) == 2.5
 
 
 # ---------------------------------------------------------------------- nonsense
