@@ -233,3 +233,8 @@ def test_a_membrane_that_holds_nothing_is_refused():
     )
     with pytest.raises(hg.InputError, match="'a' and 'b' are 6 apart"):
         hg.Simulation(near, dt=0.1)
+    boxed = scene.changed(
+        walls=[hg.Box(min=[-1, -1], max=[6, 6])], membrane=hg.Membrane(pressure=1.0, radius=3.5)
+    )
+    with pytest.raises(hg.InputError, match="enclose the grains on all sides"):
+        hg.Simulation(boxed, dt=0.1)

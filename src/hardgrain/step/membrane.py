@@ -122,7 +122,13 @@ def membrane_force(model: Model, state: State, time: float) -> Floats:
 def refuse_empty(model: Model, state: State) -> None:
     """Refuse a first state of which the membrane would hold nothing."""
     assert model.membrane is not None
-    if model.n and not len(Surface(model, state).facets):
+    found = Surface(model, state)
+    if len(found.inside) and not len(found.facets):
+        raise InputError(
+            "scene.membrane is given, but planes enclose the grains on all sides, so that there is"
+            " no room for it; open a side"
+        )
+    if model.n and not len(found.facets):
         raise InputError(
             f"scene.membrane.radius is {model.membrane.radius:g}, and a ball of that radius passes"
             " between all grains, so that the membrane holds none of them; place the grains closer"
