@@ -70,6 +70,13 @@ def _indeterminacy(folder: Path) -> dict[str, Path]:
     return {"indeterminacy.png": folder / "settling-box-forces" / "network.png"}
 
 
+def _membrane(folder: Path) -> dict[str, Path]:
+    _hardgrain("new", "membrane", cwd=folder)
+    _hardgrain("run", "membrane.toml", "--quiet", cwd=folder)
+    _hardgrain("plot", "membrane.h5", "packing", "-o", "membrane.png", cwd=folder)
+    return {"membrane.png": folder / "membrane.png"}
+
+
 def _scaling(folder: Path) -> dict[str, Path]:
     sys.path.insert(0, str(ROOT))
     from benchmarks.scaling import FRICTION, SIZES, draw, measured
@@ -125,6 +132,7 @@ def _viewer(folder: Path) -> dict[str, Path]:
 SOURCES = {
     "force-network": Source("hardgrain demo", (), _demo),
     "indeterminacy": Source("hardgrain forces settling-box.h5", (), _indeterminacy),
+    "membrane": Source("hardgrain plot membrane.h5", (), _membrane),
     "rigid-scaling": Source(
         "python -m benchmarks scaling",
         ("benchmarks/scaling.py", "benchmarks/rigid_packings.py"),

@@ -45,6 +45,7 @@ _PUBLIC = {
     "Deposit": "scene.place",
     "Disk": "scene.spec",
     "Drum": "scene.spec",
+    "Faces": "scene.spec",
     "GaussSeidel": "solve.gauss_seidel",
     "Grains": "scene.spec",
     "Grid": "scene.place",
@@ -59,6 +60,7 @@ _PUBLIC = {
     "Lognormal": "scene.sizes",
     "Loose": "scene.place",
     "Material": "scene.spec",
+    "Membrane": "scene.membrane",
     "MeshShape": "scene.shapes",
     "MeshWall": "scene.spec",
     "MixedControl": "scene.cell",
@@ -140,6 +142,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         SimpleShear,
     )
     from hardgrain.scene.contact_rule import Candidates
+    from hardgrain.scene.membrane import Membrane
     from hardgrain.scene.place import At, Deposit, Grid, Loose, Voronoi
     from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion
     from hardgrain.scene.scene import Scene
@@ -151,6 +154,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         Cylinder,
         Disk,
         Drum,
+        Faces,
         Grains,
         Insert,
         Material,

@@ -54,7 +54,8 @@ def test_every_option_says_what_it_is_without_being_given(name):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in quantities() if n not in ("flow-rate", "wall-profile", "track")]
+    "name",
+    [n for n in quantities() if n not in ("flow-rate", "wall-profile", "track", "membrane")],
 )
 def test_every_quantity_comes_as_table_and_file(hardgrain, run, name):
     result = hardgrain("measure", run, name)

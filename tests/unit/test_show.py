@@ -377,6 +377,13 @@ def test_every_measurement_has_a_picture(run, name, tmp_path) -> None:
         place = hg.Loose(min=[0, 0], max=[12, 12])
         rods = hg.Grains(count=30, shape="capsule", orientation="random", place=place)
         hg.Simulation(hg.Scene(grains=[rods]), dt=0.01).run(1, output=run, progress=False)
+    if name == "membrane":
+        with pytest.raises(hg.InputError, match="has no membrane"):
+            plots.draw(run, name)
+        run = tmp_path / "membrane.h5"
+        grid = hg.Grains(place=hg.At(positions=[[x, y] for x in range(5) for y in range(5)]))
+        scene = hg.Scene(grains=[grid], membrane=hg.Membrane(pressure=1.0))
+        hg.Simulation(scene, dt=0.01).run(2, output=run, progress=False)
     figure = plots.draw(run, name, options=needed)
     assert all(shown(figure))
     for option in needed:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from hardgrain.core.brief import brief
 
-__all__ = ["FORCE", "SPIN", "TORQUE", "VELOCITY", "Drive", "Lock", "Pressure", "Stress"]
+__all__ = [
+    "FORCE", "SPIN", "TORQUE", "VELOCITY", "Drive", "Lock", "Membrane", "Pressure", "Stress",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.integer[Any]]  # of arrays
@@ -51,6 +53,15 @@ class Pressure:
     pressure: Callable[[float], float]
     area: float  # used where ``between`` is empty
     between: tuple[tuple[int, int, int], ...]  # (wall body, wall body, axis) of each span
+
+
+@dataclass(frozen=True)
+class Membrane:
+    """A flexible membrane around the grains, with a pressure outside, see `step.membrane`."""
+
+    radius: float  # of the ball that finds it [length]
+    # None: it is drawn and measured, but its load is not known
+    pressure: Callable[[float], float] | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from hardgrain.core.drives import (
     VELOCITY,
     Drive,
     Lock,
+    Membrane,
     Pressure,
     Stress,
 )
@@ -74,6 +75,7 @@ class Model:
     remove_overlaps: bool = False
     drives: tuple[Drive, ...] = ()
     pressures: tuple[Pressure, ...] = ()
+    membrane: Membrane | None = None
     stresses: tuple[Stress, ...] = ()  # on the cell, where it deforms
     # (wall, wall, axis) between which it lies along each axis that is not periodic
     cell_walls: tuple[tuple[int, int, int], ...] = ()
@@ -203,13 +205,12 @@ class Model:
         if not self.round:
             own = self.solids
             arrays["solids"] = own._replace(shape=own.shape[grains], size=own.size[grains])
-        drives, locks, pressures = [], [], []
-        for drive in self.drives:
-            driven = renumber[drive.bodies]
-            drives.append(replace(drive, bodies=driven[driven >= 0]))
-        for lock in self.locks:
-            held = renumber[lock.bodies]
-            locks.append(replace(lock, bodies=held[held >= 0]))
+        pressures = []
+
+        def there(one: Any) -> Any:
+            moved = renumber[one.bodies]
+            return replace(one, bodies=moved[moved >= 0])
+
         for p in self.pressures:
             spans = tuple((int(renumber[a]), int(renumber[b]), k) for a, b, k in p.between)
             pressures.append(replace(p, body=int(renumber[p.body]), between=spans))
@@ -217,8 +218,8 @@ class Model:
             self,
             **arrays,
             carrier=renumber[self.carrier[rows]],
-            drives=tuple(drives),
-            locks=tuple(locks),
+            drives=tuple(map(there, self.drives)),
+            locks=tuple(map(there, self.locks)),
             pressures=tuple(pressures),
         )
 

@@ -51,6 +51,7 @@ _MODULES: tuple[str, ...] = (
     "orientation",
     "stress",
     "deforming",
+    "membrane",
     "force_statistics",
     "resultants",
     "chains",

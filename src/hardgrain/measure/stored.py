@@ -11,11 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.core.drives import Membrane
 from hardgrain.core.meshes import NO_MESHES
 from hardgrain.core.model import Contacts, Ints, Model
 from hardgrain.core.solids import ROUND_GRAINS
 from hardgrain.errors import InputError
 from hardgrain.scene.contact_rule import as_stored
+from hardgrain.scene.membrane import radius_of
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.shape_table import stored_solids
 from hardgrain.scene.wall_rows import stored_meshes
@@ -58,12 +60,18 @@ def model_of(run: Run) -> Model:
     rule = as_stored if len(held["named_laws"]) else None
     shape, solids, meshes = held.pop("shape"), ROUND_GRAINS, NO_MESHES
     names = tuple(run.wall_names)
-    if shape.size:
-        with understood():
-            scenario = json.loads(run.header["scenario"])
+    membrane = None
+    with understood():
+        scenario = json.loads(run.header["scenario"])
+        if shape.size:
             solids = stored_solids(scenario, shape, held["radius"])
             meshes = stored_meshes(scenario["scene"]["walls"], names)
-    return Model(**held, solids=solids, meshes=meshes, wall_names=names, rule=rule)
+        around = scenario["scene"].get("membrane")
+        if around is not None:
+            membrane = Membrane(radius_of(around["radius"], held["radius"]))
+    return Model(
+        **held, solids=solids, meshes=meshes, wall_names=names, rule=rule, membrane=membrane
+    )
 
 
 def with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
@@ -79,7 +87,7 @@ def with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:
             "the loads of this run cannot be made again from its file, as where a scene holds"
             " Python functions; measure the simulation as it runs"
         ) from None
-    loads = ("drives", "pressures", "locks", "stresses", "cell_walls")
+    loads = ("drives", "pressures", "membrane", "locks", "stresses", "cell_walls")
     return replace(model, **{name: getattr(made, name) for name in loads})
 
 

@@ -36,10 +36,12 @@ from hardgrain.scene.cell import CellControl, with_cell
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
 from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
+from hardgrain.scene.membrane import Membrane, with_membrane
 from hardgrain.scene.obstacles import Obstacles
 from hardgrain.scene.place import Voronoi, entrances, place
 from hardgrain.scene.region import Region
 from hardgrain.scene.scene_checks import (
+    check_held,
     check_memory,
     check_periods,
     check_turning,
@@ -89,6 +91,8 @@ class Scene(Spec):
     periodic: dict[Literal["x", "y", "z"], tuple[Finite, Finite]] = {}
     # how the periodic cell deforms: by rates, or under stresses; default: it does not
     cell: CellControl | None = None
+    # flexible membrane around the grains, with a pressure outside; default: none
+    membrane: Membrane | None = None
     # what grains and walls are made of, by name
     materials: dict[Name, Material] = Field(default_factory=lambda: {"grain": Material()})
     # contact laws; the last one for a pair of materials holds; default: friction 0.3 for all pairs
@@ -188,6 +192,7 @@ class Scene(Spec):
         walls = WallRows(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
         solids = solids_of(self.grains, dim, seed, g, walls.any_mesh)
+        check_held(self.walls, gravity)
         check_periods(periodic, g.radius)
         check_images(periodic, g.radius, walls.rows)
         check_holes(g.radius, walls.rows)
@@ -250,7 +255,7 @@ class Scene(Spec):
             offset[k] = point[k] - row.pivot
             drives.extend(replace(drive, bodies=slice(body, body + 1)) for drive in row.drives)
             locks.extend(replace(lock, bodies=slice(body, body + 1)) for lock in row.locks)
-            mass[body] = row.mass
+            mass[body] = row.mass or (float(mass[:n].sum()) if row.free else 0.0)
             if row.glued_to is not None:
                 carrier[body] = n + walls.carrier(row.glued_to, row.at)
         laws = Laws.of(self.contacts, names, g.radius, dim)
@@ -316,6 +321,8 @@ class Scene(Spec):
             orientation=orientation,
             contacts=Contacts.none(dim),
         )
+        if self.membrane is not None:
+            model = with_membrane(self.membrane, model)
         locked = inv_mass[:n] == 0.0
         state.velocity[:n][locked] = 0.0
         state.spin[:n][inv_inertia[:n] == 0.0] = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,10 +11,11 @@ from hardgrain.core import lawtable as table
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.scene._checks import AXES, spins
-from hardgrain.scene.spec import Grains
+from hardgrain.scene.spec import Box, Grains, Wall
 
 __all__ = [
-    "check_memory", "check_periods", "check_sizes", "check_turning", "is_lean", "moments_of",
+    "check_held", "check_memory", "check_periods", "check_sizes", "check_turning", "is_lean",
+    "moments_of",
 ]  # fmt: skip
 
 _PER_GRAIN = 2048  # [bytes] memory that a run needs for each grain and its contacts
@@ -52,6 +54,19 @@ def check_periods(periodic: Floats, radius: Floats) -> None:
                 f"scene.periodic.{AXES[k]} spans {period:g}; with the largest diameter"
                 f" {0.5 * least:g} it must span at least {least:g}"
             )
+
+
+def check_held(walls: Sequence[Wall], gravity: Floats) -> None:
+    """Refuse boxes that nothing holds against gravity."""
+    for k, wall in enumerate(walls):
+        for axis in np.flatnonzero(gravity):
+            faces = getattr(wall, AXES[axis]) if isinstance(wall, Box) else None
+            if faces is not None and faces.pressure is not None and faces.fixed is None:
+                raise InputError(
+                    f"scene.walls[{k}].{AXES[axis]} has a pressure on both sides, and gravity acts"
+                    " along it, so that the box would fall for ever; give"
+                    f" {AXES[axis]}.fixed, the side that stands still"
+                )
 
 
 def moments_of(spec: Grains, dim: int, at: str) -> Floats:

@@ -15,6 +15,7 @@ __all__ = [
     "Cylinder",
     "Disk",
     "Drum",
+    "Faces",
     "MeshWall",
     "Motion",
     "Piston",
@@ -43,7 +44,8 @@ class Piston(Spec):
     the named pairs of walls (one pair in 2D, two in 3D) as they are at that moment.
     """
 
-    mass: Positive  # inertia of the wall, without weight [mass]
+    # inertia of the wall, without weight [mass]; default: that of all grains together
+    mass: Positive | None = None
     # force that pushes the wall, positive towards the grains [force]
     force: TimeFunction | None = None
     # pressure that pushes the wall towards the grains [force/length^(dimension − 1)]
@@ -179,11 +181,38 @@ class MeshWall(_WallBase):
         return data
 
 
+class Faces(Spec):
+    """Two opposite sides of a box that move: under a pressure, or as prescribed.
+
+    Under a pressure each is a piston, pushed by the pressure times the area between the sides
+    across as it is at that moment. Both move, so that a sample stays where it is, unless one is
+    ``fixed``.
+    """
+
+    # pressure on each of the two sides, towards the grains [force/length^(dimension − 1)]
+    pressure: TimeFunction | None = None
+    # velocity of each of the two sides, positive outwards, in place of a pressure [length/time]
+    velocity: TimeFunction | None = None
+    # inertia of each side under a pressure [mass]; default: that of all grains together
+    mass: Positive | None = None
+    # the one of the two sides that stands still, such as "bottom"; default: none
+    fixed: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Faces:
+        if (self.pressure is None) == (self.velocity is None):
+            raise ValueError("the sides of a box need either pressure or velocity, and not both")
+        if self.pressure is None and self.mass is not None:
+            raise ValueError("mass goes with pressure, not with velocity")
+        return self
+
+
 class Box(Spec):
     """Planes around a rectangle (left, right, bottom, top) or a block (front and back too).
 
     x runs from left to right; the vertical axis, y in 2D and z in 3D, from bottom to top; in 3D y
-    runs from front to back. ``open`` sides have no wall; ``pistons`` names sides that move.
+    runs from front to back. ``open`` sides have no wall; ``pistons`` names sides that move, and
+    ``x``, ``y`` and ``z`` say how the two sides across an axis do.
     """
 
     kind: Literal["box"] = "box"
@@ -192,6 +221,10 @@ class Box(Spec):
     open: list[str] = []  # sides without a wall, such as "top"
     # sides that move under a force or a pressure, by the name of the side
     pistons: dict[str, Piston] = {}
+    # how the two sides across x move, under a pressure or as prescribed; default: they do not
+    x: Faces | None = None
+    y: Faces | None = None  # the same across y
+    z: Faces | None = None  # the same across z
     # prescribed velocity of all sides, a function of time for each axis; a piston is free along
     # its own axis [length/time]; default: at rest
     velocity: list[TimeFunction] | None = None

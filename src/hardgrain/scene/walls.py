@@ -42,7 +42,7 @@ class WallRow:
     side: Floats = field(default_factory=lambda: np.zeros(0))
     mesh: MeshTable | None = None  # its triangles
     free: list[int] = field(default_factory=list)  # axes along which forces move it
-    mass: float = 0.0
+    mass: float = 0.0  # 0: that of all grains, if the wall is free along an axis
     drives: list[Drive] = field(default_factory=list)
     locks: list[Lock] = field(default_factory=list)
     piston: Piston | None = None
@@ -149,8 +149,8 @@ class WallRows:
         if row.piston is not None:
             self._piston(row, wall, velocity)
         row.free = [axis for axis, v in enumerate(velocity) if v == "free"]
-        row.mass = wall.mass or (row.piston.mass if row.piston else 0.0)
-        if row.free and not row.mass:
+        row.mass = wall.mass or (row.piston.mass if row.piston else None) or 0.0
+        if row.free and not row.mass and row.piston is None:
             raise InputError(
                 f"{at}.velocity is 'free' along {AXES[row.free[0]]}, where forces move the wall;"
                 " give its mass"
@@ -182,9 +182,8 @@ class WallRows:
         if wall.spin is not None:
             raise InputError(f"{at} has a piston and a spin; give one of the two")
         if wall.mass is not None:
-            raise InputError(
-                f"{at}.mass is {wall.mass:g} and piston.mass is {piston.mass:g}; give one"
-            )
+            other = "" if piston.mass is None else f" and piston.mass is {piston.mass:g}"
+            raise InputError(f"{at}.mass is {wall.mass:g}{other}; give one, as piston.mass")
         if np.count_nonzero(row.axis) != 1:
             raise InputError(
                 f"{at}.normal is {text(row.axis)}; a piston's normal must lie along an axis"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import FLAT, INSIDE, MESH, PLANE, ROUND, SEGMENT
+from hardgrain.measure.membrane import membrane_of
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.grain_outline import Outlines, outlines_2d, seen_3d
 from hardgrain.scene.wall_shape import WallShape
@@ -180,13 +181,16 @@ def _seen_as_circle(wall: WallShape) -> bool:
 def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
     """Outlines of the walls in a view; planes are bands that leave the view at both ends.
 
-    The edges of a cell that is tilted or deforms are among them.
+    The edges of a cell that is tilted or deforms are among them, and in 2D the membrane.
     """
     keep = list(plane_of(snap))
     shapes: list[Shape] = []
     if snap.cell.tilted or snap.model.cell >= 0:
         edges = np.unique(np.round(snap.cell_edges[:, :, keep], 12), axis=0)
         shapes += [edge for edge in edges if (edge[0] != edge[1]).any()]
+    if snap.model.membrane is not None and snap.dim == 2:
+        around = membrane_of(snap)
+        shapes += list(around.place[around.facets])
     for wall in snap.wall_shapes:
         if wall.kind == PLANE:
             shapes += _band(wall, low, high, BAND * snap.diameter, keep)

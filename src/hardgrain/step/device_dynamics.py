@@ -47,6 +47,7 @@ def _not_carried(model: Model, solver: Solver, settings: RigidGrains) -> str | N
         "engine.geometry = 'end'": settings.geometry == "end",
         "grains that are not round, or walls that are meshes": not model.round,
         "scene.contact_rule": model.rule is not None,
+        "scene.membrane": model.membrane is not None,
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
     }
     return next((what for what, there in refused.items() if there), None)

@@ -11,6 +11,7 @@ from hardgrain.errors import InputError
 from hardgrain.processes import Processes, world
 from hardgrain.scene._base import Count, Finite, NotNegative, Positive, Spec
 from hardgrain.solve.solver import Solver
+from hardgrain.step.membrane import refuse_empty
 
 if TYPE_CHECKING:
     from hardgrain.step.contact_dynamics import ContactDynamics
@@ -112,6 +113,8 @@ def make_engine(
     seed: int,
 ) -> ContactDynamics | SharedDynamics | SoftParticleDynamics:
     """The engine that advances ``state``; one that cannot do so says why before the run."""
+    if model.membrane is not None and state.step == 0:
+        refuse_empty(model, state)
     here = world()
     if isinstance(here, Processes):
         from hardgrain.step.shared_dynamics import SharedDynamics, refuse_shared

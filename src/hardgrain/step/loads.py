@@ -12,6 +12,7 @@ from hardgrain.core.model import FORCE, SPIN, VELOCITY, Drive, Floats, Model, St
 from hardgrain.cpu.inertia import TENSOR, inverses_in_space
 from hardgrain.cpu.ledger import kinetic_energy
 from hardgrain.kernels import jit
+from hardgrain.step.membrane import membrane_force
 from hardgrain.step.report import Pace
 
 __all__ = ["Loads", "move", "turned"]
@@ -37,7 +38,8 @@ class Loads:
     def steady(self) -> bool:
         """Whether loads, drives and what can move are the same in every step."""
         m = self.model
-        return all(d.constant for d in m.drives) and not m.locks and not m.pressures
+        timed = m.locks or m.pressures or m.membrane is not None
+        return all(d.constant for d in m.drives) and not timed
 
     def now(self, state: State) -> Model:
         """The model in the coming step: as its locks make it, with the inertia of turned bodies."""
@@ -90,6 +92,8 @@ class Loads:
                         abs(point[b - n, k] - point[a - n, k]) for a, b, k in p.between
                     )
                 force[p.body] += p.pressure(middle) * area * p.direction
+        if self.model.membrane is not None:
+            force[: self.model.n] += membrane_force(self.model, state, middle)
         return force, torque
 
 

@@ -66,6 +66,7 @@ def refuse_shared(model: Model, solver: Solver, settings: Any) -> None:
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
         "locks": bool(model.locks),
         "scene.cell": model.cell >= 0,
+        "scene.membrane": model.membrane is not None,
         "fewer than two grains": model.n < 2,
     }
     what = next((what for what, there in refused.items() if there), None)
