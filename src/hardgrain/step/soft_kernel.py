@@ -303,13 +303,14 @@ def rotate_vector(vectors, turned, w, about, c, s):
 
 
 @jit
-def march(b, pairs, walls, law, cell, begin, steps, sums, wall_push):
-    """Explicit steps from number begin on, up to steps, or until the pair list is used up.
+def march(b, pairs, walls, law, cell, course, sums, wall_push):
+    """Explicit steps until all are made, or until the pair list is used up.
 
-    sums: shape (4,), see above; wall_push: shape (w, 6), impulses on the walls. Returns the number
-    of explicit steps done since the step began.
+    course: how many are made, how many there are; sums: shape (4,), see above; wall_push: shape
+    (w, 6), impulses on the walls. Returns how many are made now.
     """
     n, dt = b.radius.size, law.dt
+    begin, steps = course
     for step in range(begin, steps):
         move_walls(b, walls, step * dt)
         if cell is not None:

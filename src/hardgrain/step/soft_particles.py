@@ -146,7 +146,7 @@ class SoftParticleDynamics:
                 bodies, pairs = self._pairs(bodies, walls, contacts, dt * turning, cell)
             with self.seconds.of("solve"):
                 done = kernel.march(
-                    bodies, pairs, walls, self._law, cell, done, steps, sums, wall_push
+                    bodies, pairs, walls, self._law, cell, (done, steps), sums, wall_push
                 )
             if done == steps:
                 break
