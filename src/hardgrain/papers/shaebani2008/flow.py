@@ -8,8 +8,8 @@ that it exceeds that of rigid disks by a share of order p/k.
 How far is this a straight line? Contacts gain in number as disks are pressed together, for disks
 near jamming by Δz ≈ 3.6 √Δφ (C. S. O'Hern et al., Phys. Rev. E 68, 011306 (2003)); more contacts
 share the load and are compressed less. With Δφ of some percent at k/p = 100 that is a fifth of z,
-at k/p = 1600 it is a twentieth, and an exponent over this range may be less than one by
-ln(1.2/1.05)/ln 16 = 0.05. We allow twice as much.
+at k/p = 800 it is a fifteenth, and an exponent over this range may be less than one by
+ln(1.2/1.07)/ln 8 = 0.05. We allow twice as much.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Size(NamedTuple):
     stiffness: tuple[int, ...]  # k/p
 
 
-FULL, QUICK = Size(100, 60.0, 6, (100, 200, 400, 800, 1600)), Size(40, 12.0, 3, (100, 400))
+FULL, QUICK = Size(100, 45.0, 5, (100, 200, 400, 800)), Size(40, 12.0, 3, (100, 400))
 
 
 class Flow(NamedTuple):
