@@ -251,8 +251,9 @@ isostatic packing moves far when its contacts give a little. The cell shrinks as
 *rigid* disks say, without any fit. So contact dynamics is the limit of soft particles here, force
 by force, and it is reached with the first power of p/k.
 
-Where contacts are softer, gaps close that were open, and the packing becomes another one (lines
-without points). Then single forces change by tens of percent, while the density still follows."""
+Where contacts are so soft that an open gap has closed, the packing is another one. Such values are
+drawn as lines without points, and no exponent is taken from them. Larger packings have narrower
+gaps, and need stiffer contacts."""
 
 EXPERIMENT = Experiment(
     "statics", "Packings at rest: soft contacts that become stiff, and rigid ones", run
