@@ -72,7 +72,7 @@ LONG = (
         "unger2002-adaptive", "unger2002-elasticity", "radjai1997-methods",
         "radjai1997-coefficients", "unger2002-performance", "mcnamara2004-friction",
         "cegeo2012-shear", "radjai1997-indeterminate", "radjai1997-statics",
-        "cegeo2012-isotropic", "unger2003-parallel", "unger2002-fig4",
+        "cegeo2012-isotropic", "unger2003-parallel", "unger2002-fig4", "shaebani2008-flow",
     )),
     "tests/verification/test_matrices.py",
     "tests/verification/test_rigid.py",

@@ -116,6 +116,8 @@ FAULTS = [
           "driven -= 0.5 * dt * push * before",
           SOFT),
     Fault("step/soft_kernel.py", "turned[w, 1] = c * vy + s", "turned[w, 1] = c * vy - s", SOFT),
+    Fault("step/soft_kernel.py", "f[body, 5] += qx * by", "f[body, 5] += qy * bx",
+          "verification/test_soft_cell.py"),
     Fault("papers/radjai1997/exact/array.py", "(rotation, first + 5, 1.0)",
           "(rotation, first + 5, -1.0)", ARRAY),
     # measure

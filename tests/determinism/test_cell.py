@@ -9,10 +9,14 @@ import pytest
 import hardgrain as hg
 from hardgrain.io.runfile import RunFile
 
+ENGINES: dict[str, dict[str, Any]] = {
+    "rigid": {},
+    "soft": {"kind": "soft-particles", "stiffness": 2e4, "restitution": 0.5, "substeps": 50},
+}
 KEPT = ("position", "orientation", "velocity", "spin", "wall_force", "wall_torque", "cell")
 
 
-def sheared(steps: int) -> hg.Scenario:
+def sheared(steps: int, engine: str) -> hg.Scenario:
     """Disks in a cell that is sheared under a pressure."""
     scene = {
         "periodic": {"x": (-1.0, 7.0), "y": (0.5, 6.5)},
@@ -27,14 +31,17 @@ def sheared(steps: int) -> hg.Scenario:
         "solver": {"kind": "gauss-seidel", "sweeps": 30, "order": "random"},
         "output": {"every": 10, "contacts_every": 1}, "stop": {"steps": steps},
     }  # fmt: skip
+    if ENGINES[engine]:
+        given["engine"] = ENGINES[engine]
     return hg.Scenario.model_validate(given)
 
 
+@pytest.mark.parametrize("engine", list(ENGINES))
 @pytest.mark.filterwarnings("ignore")
-def test_a_run_in_a_cell_that_deforms_is_resumed_with_the_same_bits(tmp_path):
+def test_a_run_in_a_cell_that_deforms_is_resumed_with_the_same_bits(tmp_path, engine):
     whole, parts = tmp_path / "whole.h5", tmp_path / "parts.h5"
-    hg.Simulation(sheared(120)).run(output=whole, progress=False)
-    hg.Simulation(sheared(50)).run(output=parts, progress=False)
+    hg.Simulation(sheared(120, engine)).run(output=whole, progress=False)
+    hg.Simulation(sheared(50, engine)).run(output=parts, progress=False)
     hg.Simulation.resume(parts, 120, progress=False)
     with RunFile(whole) as one, RunFile(parts) as other:
         assert len(one) == len(other)

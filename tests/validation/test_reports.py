@@ -33,6 +33,7 @@ EXPERIMENTS = {
         "friction", "loading",
     ],
     "cegeo2012": ["isotropic", "shear"],
+    "shaebani2008": ["statics", "flow"],
 }  # fmt: skip
 
 Records = dict[str, Any]

@@ -82,6 +82,8 @@ def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, 
             if name == "plain laws":
                 yield f"{dim}D, rigid solver", scene, {"solver": _AllStages()}
                 yield f"{dim}D, soft particles", scene, {"engine": SoftParticles(stiffness=1.0)}
+                finer = SoftParticles(stiffness=1.0, substeps=4)
+                yield f"{dim}D, soft particles in a cell", cell, {"engine": finer}
                 sides = (1.0, 0.8, 0.6)[:dim]  # three different moments of inertia in 3D
                 block = Grains(count=4, place=Loose(min=low, max=high), shape=Cuboid(sides=sides))
                 shaped = scene.model_copy(update={"grains": [block]})
@@ -89,7 +91,7 @@ def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, 
                 yield (
                     f"{dim}D, soft shapes",
                     shaped,
-                    {"engine": SoftParticles(stiffness=1.0, substeps=4)},
+                    {"engine": finer},
                 )
 
 

@@ -19,6 +19,9 @@ PAPERS = {
     "cegeo2012": "CEGEO, B. Saint-Cyr, K. Szarf, C. Voivret, E. Azéma, V. Richefeu, J.-Y. Delenne,"
     " G. Combe, C. Nouguier-Lehon, P. Villard, P. Sornay, M. Chaze and F. Radjai, Particle shape"
     " dependence in 2D granular media, EPL 98, 44008 (2012)",
+    "shaebani2008": "M. R. Shaebani, T. Unger and J. Kertész, Generation of homogeneous granular"
+    " packings: contact dynamics simulations at constant pressure using fully periodic boundaries,"
+    " Int. J. Mod. Phys. C 20, 847 (2009), arXiv:0803.3566",
 }
 
 __all__ = ["PAPERS", *PAPERS]
@@ -28,4 +31,11 @@ __getattr__ = lazy(__name__, dict.fromkeys(PAPERS, ""))
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
-    from hardgrain.papers import cegeo2012, mcnamara2004, radjai1997, unger2002, unger2003
+    from hardgrain.papers import (
+        cegeo2012,
+        mcnamara2004,
+        radjai1997,
+        shaebani2008,
+        unger2002,
+        unger2003,
+    )

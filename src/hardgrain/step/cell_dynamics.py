@@ -15,15 +15,14 @@ import numpy as np
 from hardgrain.core.cell import Cell, voigt
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.ledger import contact_work
-from hardgrain.errors import INTACT, InputError, RunError
+from hardgrain.errors import InputError
 from hardgrain.point.ledger import Means
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
 from hardgrain.step.account import CREATED, DISSIPATED, WORK_DRIVEN, MarchRows, Moving, midway
-from hardgrain.step.cell_loads import CellLoads
+from hardgrain.step.cell_loads import CellLoads, pace_in_cell, refuse_small
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.engine import RigidGrains
-from hardgrain.step.loads import pace
 
 __all__ = ["CellDynamics", "on_cell", "refuse_in_cell"]
 
@@ -64,7 +63,6 @@ class CellDynamics(ContactDynamics):
     ) -> None:
         super().__init__(model, solver, dt, seed, settings)
         self._loads = CellLoads(model, dt)
-        self._size = float(np.linalg.norm(model.periodic))  # of the cell at first [length]
 
     def _problem(self, state: State, contacts: Contacts, velocity: Floats, spin: Floats) -> Problem:
         return replace(super()._problem(state, contacts, velocity, spin), grains=self.model.n)
@@ -78,16 +76,7 @@ class CellDynamics(ContactDynamics):
         state.orientation[cell] = turned
         h = Cell(state.cell).matrix
         state.cell = voigt(h + self.dt * (gradient @ h))
-        self._refuse_small(state)
-
-    def _refuse_small(self, state: State) -> None:
-        """End a run whose cell has become so small that grains would touch two images of one."""
-        least, period = 4.0 * float(self.model.radius.max(initial=0.0)), Cell(state.cell).period
-        for k in np.flatnonzero((self.model.periodic > 0.0) & ~(period >= least)):
-            raise RunError(
-                f"step {state.step + 1} gave the cell a length of {period[k]:.4g} along {'xyz'[k]};"
-                f" its largest grains need {least:.4g}{INTACT}"
-            )
+        refuse_small(m, state.step, state.cell)
 
     # The ledger of contacts knows two bodies; the third is added here.
     def _tell_more(
@@ -118,11 +107,5 @@ class CellDynamics(ContactDynamics):
         outcome.wall_force[0, -1] = push[: m.dim] / self.dt
         outcome.wall_torque[0, -1] = push[m.dim :] / self.dt
         outcome.wall_work[0, -1] = -push @ mean
-        outcome.paces[0] = pace(
-            moving.velocity[:cell], free[0][:cell], moving.spin[:cell], free[1][:cell],
-            moving.position[:cell], m.radius, now.inv_mass[:cell], now.inv_inertia[:cell],
-        )  # fmt: skip
-        before = np.concatenate([moving.velocity[cell], moving.spin[cell]])
-        pulled = np.concatenate([free[0][cell], free[1][cell]]) - before
-        given = np.where(inverse == 0.0, before, 0.0)
-        outcome.paces[0] += self._size * np.array([np.linalg.norm(pulled), np.linalg.norm(given)])
+        before = moving.velocity, moving.spin
+        outcome.paces[0] = pace_in_cell(now, moving.position, before, free)

@@ -21,11 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from hardgrain.contact.pairs import wall_geometry
-from hardgrain.core.cell import PLACES
+from hardgrain.core.cell import PLACES, Cell
 from hardgrain.core.model import Floats, Model, State
-from hardgrain.step.loads import Loads
+from hardgrain.errors import INTACT, RunError
+from hardgrain.step.loads import Loads, pace
+from hardgrain.step.report import Pace
 
-__all__ = ["CellLoads", "volume_of"]
+__all__ = ["CellLoads", "pace_in_cell", "refuse_small", "volume_of"]
 
 
 class CellLoads(Loads):
@@ -47,6 +49,44 @@ class CellLoads(Loads):
             on_cell[stress.component] -= volume * stress.value(middle)
         force[m.cell], torque[m.cell] = on_cell[: m.dim], on_cell[m.dim :]
         return force, torque
+
+    def pace(self, state: State, velocity: Floats, spin: Floats) -> Pace:
+        before = state.velocity, state.spin
+        return Pace(*pace_in_cell(self.model, state.position, before, (velocity, spin)))
+
+
+def pace_in_cell(
+    model: Model, position: Floats, before: tuple[Floats, Floats], free: tuple[Floats, Floats]
+) -> Floats:
+    """What makes the grains fast, as `Pace` has it; the cell counts as it is at its farthest.
+
+    before, free: velocities and spins before the step, and those without contacts.
+    """
+    cell, size = model.cell, float(np.linalg.norm(model.periodic))
+    inverse = np.concatenate([model.inv_mass[cell], model.inv_inertia[cell]])
+    found = np.array(
+        pace(
+            before[0][:cell], free[0][:cell], before[1][:cell], free[1][:cell], position[:cell],
+            model.radius, model.inv_mass[:cell], model.inv_inertia[:cell],
+        )
+    )  # fmt: skip
+    rate = np.concatenate([before[0][cell], before[1][cell]])
+    pulled = np.concatenate([free[0][cell], free[1][cell]]) - rate
+    given = np.where(inverse == 0.0, rate, 0.0)
+    return found + size * np.array([np.linalg.norm(pulled), np.linalg.norm(given)])
+
+
+def refuse_small(model: Model, step: int, cell: Floats) -> None:
+    """End a run whose cell has become so small that grains would touch two images of one.
+
+    step: number of steps before; cell: `State.cell` after the step.
+    """
+    least, period = 4.0 * float(model.radius.max(initial=0.0)), Cell(cell).period
+    for k in np.flatnonzero((model.periodic > 0.0) & ~(period >= least)):
+        raise RunError(
+            f"step {step + 1} gave the cell a length of {period[k]:.4g} along {'xyz'[k]};"
+            f" its largest grains need {least:.4g}{INTACT}"
+        )
 
 
 def volume_of(model: Model, state: State) -> float:

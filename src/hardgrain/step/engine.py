@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from hardgrain.core.model import Model, State
-from hardgrain.errors import InputError
 from hardgrain.processes import Processes, world
 from hardgrain.scene._base import Count, Finite, NotNegative, Positive, Spec
 from hardgrain.solve.solver import Solver
@@ -124,10 +123,9 @@ def make_engine(
         return SharedDynamics(model, solver, dt, seed, settings, here)
     if isinstance(settings, SoftParticles):
         if model.cell >= 0:
-            raise InputError(
-                "engine.kind is 'soft-particles', which has no cell that deforms; leave scene.cell"
-                " out, or use kind = 'contact-dynamics'"
-            )
+            from hardgrain.step.soft_cell import SoftCellDynamics
+
+            return SoftCellDynamics(model, settings, dt, state)
         from hardgrain.step.soft_particles import SoftParticleDynamics
         from hardgrain.step.soft_shapes import SoftShapeDynamics
 

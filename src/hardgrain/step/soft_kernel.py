@@ -6,6 +6,9 @@ alone, and the other inverse masses and moments of inertia are zero. One code do
 Forces are summed in the order of the pair list and a pair that does not touch adds nothing, so the
 sums do not depend on when the list was made; all other sums are taken explicit step by explicit
 step. A step that is left in the middle to make a new list therefore has the same bits.
+
+A periodic cell that deforms (`step.soft_cell_kernel`) is an argument that is None where there is
+none, and is then compiled away.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from hardgrain.core.geometry import TINY, min_image, wall_gap
 from hardgrain.kernels import device, jit
 from hardgrain.law.spring import make_spring
+from hardgrain.step.soft_cell_kernel import deform, load_cell, nearest_image, times
 
 _spring = make_spring(device)
 normal_force, onto_plane, stretch = _spring.normal_force, _spring.onto_plane, _spring.stretch
@@ -92,11 +96,12 @@ def nearest(d, period, inverse):
 
 
 @jit
-def contact_forces(b, pairs, walls, law, last):
+def contact_forces(b, pairs, walls, law, cell, last):
     """Fill b.f with the forces of all contacts, b.elastic with the share of the normal springs.
 
     Returns the energy that tangential springs gain in this explicit step, and the worst overlap.
-    The last explicit step of a step keeps what it saw of each contact.
+    The last explicit step of a step keeps what it saw of each contact. cell: a `DeformingCell`,
+    which is the last body, or None.
     """
     # Bound here, once: within the loop Numba would count references.
     x, v, f, e, radius = b.x, b.v, b.f, b.elastic, b.radius
@@ -105,6 +110,8 @@ def contact_forces(b, pairs, walls, law, last):
     period = law.periodic
     lx, ly, lz = period[0], period[1], period[2]
     ix, iy, iz = per_length(lx), per_length(ly), per_length(lz)
+    if cell is not None:
+        tilt, body = (cell.near[3], cell.near[4], cell.near[5]), x.shape[0] - 1
     gained, worst = 0.0, 0.0
     f[:], e[:] = 0.0, 0.0
     for i in range(n):
@@ -114,9 +121,14 @@ def contact_forces(b, pairs, walls, law, last):
             j = second[p]
             wall = j >= n
             if not wall:
-                nx = nearest(x[j, 0] - x[i, 0], lx, ix)
-                ny = nearest(x[j, 1] - x[i, 1], ly, iy)
-                nz = nearest(x[j, 2] - x[i, 2], lz, iz)
+                if cell is None:
+                    nx = nearest(x[j, 0] - x[i, 0], lx, ix)
+                    ny = nearest(x[j, 1] - x[i, 1], ly, iy)
+                    nz = nearest(x[j, 2] - x[i, 2], lz, iz)
+                else:
+                    nx, ny, nz = nearest_image(
+                        x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2], (lx, ly, lz), tilt
+                    )
                 contact = r + radius[j]
                 d2 = nx * nx + ny * ny + nz * nz
                 gap = 1.0
@@ -163,6 +175,11 @@ def contact_forces(b, pairs, walls, law, last):
                 ux += v[j, 4] * pz - v[j, 5] * py
                 uy += v[j, 5] * px - v[j, 3] * pz
                 uz += v[j, 3] * py - v[j, 4] * px
+            if cell is not None:  # and + L l of the branch l, zero at a wall
+                branch = 0.0 if wall else r + radius[j] + gap
+                bx, by, bz = branch * nx, branch * ny, branch * nz
+                ax, ay, az = times(v, body, bx, by, bz)
+                ux, uy, uz = ux + ax, uy + ay, uz + az
             u_n = ux * nx + uy * ny + uz * nz
             force_n = normal_force(-gap, u_n, k_n, pairs.law[p, 1])
             xi = (0.0, 0.0, 0.0)
@@ -196,6 +213,19 @@ def contact_forces(b, pairs, walls, law, last):
                 e[j, 3] += py * hz - pz * hy
                 e[j, 4] += pz * hx - px * hz
                 e[j, 5] += px * hy - py * hx
+            if cell is not None:
+                f[body, 0] += qx * bx
+                f[body, 1] += qy * by
+                f[body, 2] += qz * bz
+                f[body, 3] += qy * bz
+                f[body, 4] += qx * bz
+                f[body, 5] += qx * by
+                e[body, 0] += hx * bx
+                e[body, 1] += hy * by
+                e[body, 2] += hz * bz
+                e[body, 3] += hy * bz
+                e[body, 4] += hx * bz
+                e[body, 5] += hx * by
             if last:
                 pairs.seen[p, 0], pairs.seen[p, 1], pairs.seen[p, 2] = nx, ny, nz
                 pairs.seen[p, 3] = gap
@@ -273,20 +303,25 @@ def rotate_vector(vectors, turned, w, about, c, s):
 
 
 @jit
-def march(b, pairs, walls, law, begin, steps, sums, wall_push):
-    """Explicit steps from number begin on, up to steps, or until the pair list is used up.
+def march(b, pairs, walls, law, cell, course, sums, wall_push):
+    """Explicit steps until all are made, or until the pair list is used up.
 
-    sums: shape (4,), see above; wall_push: shape (w, 6), impulses on the walls. Returns the number
-    of explicit steps done since the step began.
+    course: how many are made, how many there are; sums: shape (4,), see above; wall_push: shape
+    (w, 6), impulses on the walls. Returns how many are made now.
     """
     n, dt = b.radius.size, law.dt
+    begin, steps = course
     for step in range(begin, steps):
         move_walls(b, walls, step * dt)
-        gained, worst = contact_forces(b, pairs, walls, law, step == steps - 1)
+        if cell is not None:
+            load_cell(b, walls, cell)
+        gained, worst = contact_forces(b, pairs, walls, law, cell, step == steps - 1)
         for w in range(wall_push.shape[0]):
             for a in range(6):
                 wall_push[w, a] += dt * b.f[n + w, a]
         external, driven, rubbed, good = move_bodies(b, dt)
+        if cell is not None:
+            good = deform(b, cell, dt) and good
         sums[DISSIPATED] -= rubbed + gained
         sums[EXTERNAL] += external
         sums[DRIVEN] += driven
@@ -297,16 +332,22 @@ def march(b, pairs, walls, law, begin, steps, sums, wall_push):
 
 
 @jit
-def stored_energy(b, pairs, walls, law):
+def stored_energy(b, pairs, walls, law, cell):
     """Energy in the springs where the bodies are now [energy]."""
     n, total = b.radius.size, 0.0
     for i in range(n):
         for p in range(pairs.start[i], pairs.start[i + 1]):
             j = pairs.second[p]
             if j < n:
-                x = min_image(b.x[j, 0] - b.x[i, 0], law.periodic[0])
-                y = min_image(b.x[j, 1] - b.x[i, 1], law.periodic[1])
-                z = min_image(b.x[j, 2] - b.x[i, 2], law.periodic[2])
+                x, y, z = b.x[j, 0] - b.x[i, 0], b.x[j, 1] - b.x[i, 1], b.x[j, 2] - b.x[i, 2]
+                if cell is None:
+                    x = min_image(x, law.periodic[0])
+                    y = min_image(y, law.periodic[1])
+                    z = min_image(z, law.periodic[2])
+                else:
+                    period = cell.near[0], cell.near[1], cell.near[2]
+                    tilt = cell.near[3], cell.near[4], cell.near[5]
+                    x, y, z = nearest_image(x, y, z, period, tilt)
                 gap = math.sqrt(x * x + y * y + z * z) - b.radius[i] - b.radius[j]
             else:
                 gap, x, y, z = wall_gap(

@@ -13,7 +13,8 @@ driven velocities are those at the middle of the whole step, as in contact dynam
 Walls, pistons and locked axes need no word here: they differ in their inverse masses only.
 
 How long an explicit step may be is derived in `step.stable_step`. Grains that are not round have an
-engine of their own, `step.soft_shapes`, made of the same parts.
+engine of their own, `step.soft_shapes`, made of the same parts, and so have scenes whose periodic
+cell deforms, `step.soft_cell`.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Outcome(NamedTuple):
     orientation: Floats  # (nb, 1) or (nb, 4)
     contacts: Contacts  # those of the last explicit step
     elastic: float  # energy in the springs [energy]
+    cell: Floats  # `State.cell`
 
 
 class SoftParticleDynamics:
@@ -90,9 +92,10 @@ class SoftParticleDynamics:
         if explicit > longest and state.step == 0:  # a run that has begun goes on
             finer = math.ceil(dt / longest)
             substeps = f"engine.substeps = {finer} or " if finer <= MOST_SUBSTEPS else ""
+            of_cell = ", and the inertia of this cell" if model.cell >= 0 else ""
             raise InputError(
                 f"dt / engine.substeps is {explicit:.4g} but must not exceed {_floor(longest):g}"
-                f" with this stiffness, damping and these masses; use {substeps}dt ="
+                f" with this stiffness, damping and these masses{of_cell}; use {substeps}dt ="
                 f" {_floor(longest * settings.substeps):g}"
             )
         limit = longest if math.isfinite(longest) else None
@@ -101,7 +104,7 @@ class SoftParticleDynamics:
         self.springs = settings.spring > 0.0  # contacts remember an elongation
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
-        self._loads, self._farthest = Loads(model, dt), farthest(model)
+        self._loads, self._farthest = self._loads_of(model), farthest(model)
         self._pushed = pushed_bodies(model)
         self._list = PairList(model)
         self._inverse = self._six(model.inv_mass, model.inv_inertia)
@@ -111,6 +114,9 @@ class SoftParticleDynamics:
         )  # fmt: skip
         ratio = damping_ratio(settings.restitution or 1.0)
         self._damping_root = 2.0 * ratio * math.sqrt(settings.stiffness)
+
+    def _loads_of(self, model: Model) -> Loads:
+        return Loads(model, self.dt)
 
     def advance(self, state: State) -> StepReport:
         """One step."""
@@ -127,6 +133,7 @@ class SoftParticleDynamics:
             geometry = wall_geometry(model, state)
             force, torque = self._loads.at(state)
             bodies, walls = self._pack(state, geometry, force, torque)
+            cell = self._cell_in(state)
             turning = turning_speed(state.position, state.spin, geometry, model.wall_offset)
             free_velocity = state.velocity + dt * model.inv_mass * force
             free_spin = state.spin + dt * model.inv_inertia * torque
@@ -136,23 +143,26 @@ class SoftParticleDynamics:
         done = 0
         while True:
             with self.seconds.of("detect"):
-                bodies, pairs = self._pairs(bodies, walls, contacts, dt * turning)
+                bodies, pairs = self._pairs(bodies, walls, contacts, dt * turning, cell)
             with self.seconds.of("solve"):
-                done = kernel.march(bodies, pairs, walls, self._law, done, steps, sums, wall_push)
+                done = kernel.march(
+                    bodies, pairs, walls, self._law, cell, (done, steps), sums, wall_push
+                )
             if done == steps:
                 break
             kernel.move_walls(bodies, walls, done * self._law.dt)
             contacts = self._contacts(pairs)
         with self.seconds.of("account"):
             kernel.move_walls(bodies, walls, dt)
-            elastic = kernel.stored_energy(bodies, pairs, walls, self._law)
+            elastic = kernel.stored_energy(bodies, pairs, walls, self._law, cell)
             self._list.turned += dt * turning
             position = np.ascontiguousarray(bodies.x[:, : model.dim])
             contacts = complete(model, position, self._contacts(pairs))
             velocity, spin = self._split(bodies.v)
             orientation = state.orientation.copy()
             turn(orientation, np.ascontiguousarray(bodies.turned[:, -spin.shape[1] :]), 1.0)
-        end = Outcome(position, velocity, spin, orientation, contacts, float(elastic))
+            form = state.cell if cell is None else self._form(cell)
+        end = Outcome(position, velocity, spin, orientation, contacts, float(elastic), form)
         return self._told(state, end, model.inv_inertia, sums, wall_push, caught, pace)
 
     def _told(
@@ -185,6 +195,7 @@ class SoftParticleDynamics:
         with self.seconds.of("move"):
             state.position, state.orientation = end.position, end.orientation
             state.velocity, state.spin, state.contacts = velocity, spin, contacts
+            state.cell = end.cell
             state.step += 1
             state.time = state.step * dt
             refuse_unfit(model, state, self._farthest, RunError, f"step {state.step} gave", INTACT)
@@ -200,12 +211,22 @@ class SoftParticleDynamics:
         """Energy in the springs of a state [energy]."""
         geometry = wall_geometry(self.model, state)
         bodies, walls = self._pack(state, geometry, *self._loads.at(state))
-        bodies, pairs = self._pairs(bodies, walls, state.contacts, np.zeros(walls.kind.size))
-        return float(kernel.stored_energy(bodies, pairs, walls, self._law))
+        none, cell = np.zeros(walls.kind.size), self._cell_in(state)
+        bodies, pairs = self._pairs(bodies, walls, state.contacts, none, cell)
+        return float(kernel.stored_energy(bodies, pairs, walls, self._law, cell))
 
     def updates(self, report: StepReport) -> float:
         """How much work a step was: grains times explicit steps."""
         return self.model.n * self.settings.substeps
+
+    # ------------------------------------------------------------------ the cell, if it deforms
+    def _cell_in(self, state: State) -> Any:
+        """The cell as the kernels want it; None: it does not deform."""
+        return None
+
+    def _form(self, cell: Any) -> Floats:
+        """`State.cell` of the cell as the kernels have left it."""
+        raise NotImplementedError
 
     # ------------------------------------------------------------------ packing
     def _six(self, along: Floats, about: Floats) -> Floats:
@@ -236,7 +257,9 @@ class SoftParticleDynamics:
         )  # fmt: skip
         return bodies, walls
 
-    def _pairs(self, bodies: Any, walls: Any, contacts: Contacts, turning: Floats) -> Any:
+    def _pairs(
+        self, bodies: Any, walls: Any, contacts: Contacts, turning: Floats, cell: Any
+    ) -> Any:
         """A pair list good for these places, with the springs of the contacts given.
 
         turning: how far turning may carry the walls in this step, shape (w,) [length].
@@ -250,7 +273,8 @@ class SoftParticleDynamics:
             np.ascontiguousarray(a[:, :dim])
             for a in (bodies.x, walls.point, walls.axis, walls.side)
         )
-        if pairs.keep(x, Walls(walls.kind, point, axis, walls.size, side), reach, further):
+        geometry = Walls(walls.kind, point, axis, walls.size, side)
+        if self._keep(x, geometry, reach, further, cell):
             self._list_start = np.searchsorted(pairs.first, np.arange(n + 1))
             self._list_second = pairs.second.astype(np.uint32)
             self._list_law = self._pair_laws()
@@ -267,6 +291,10 @@ class SoftParticleDynamics:
         left = pairs.safety - reach
         left[n:] -= pairs.turned
         return bodies._replace(origin=_three(pairs.origin), limit=left * left), slots
+
+    def _keep(self, x: Floats, walls: Walls, reach: Floats, further: Floats, cell: Any) -> bool:
+        """Have a list that holds all pairs; whether it was made anew."""
+        return self._list.keep(x, walls, reach, further)
 
     def _pair_laws(self) -> Floats:
         """µ and γ_n of every listed pair, shape (p, 2)."""

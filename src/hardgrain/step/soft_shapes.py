@@ -75,8 +75,9 @@ class SoftShapeDynamics(SoftParticleDynamics):
             contacts = complete(model, moving.position, self._points(known))
             inv_inertia = turned(model, moving.orientation).inv_inertia
         end = Outcome(
-            moving.position, moving.velocity, moving.spin, moving.orientation, contacts, elastic
-        )
+            moving.position, moving.velocity, moving.spin, moving.orientation, contacts, elastic,
+            state.cell,
+        )  # fmt: skip
         return self._told(state, end, inv_inertia, sums, wall_push, caught, pace)
 
     def elastic(self, state: State) -> float:

@@ -25,6 +25,14 @@ grain, nor more than there is room for: points where grains no smaller than r_mi
 at fixed planes and cylinders, at a period, or, for grains that are locked along an axis, where they
 stand; what is not bounded so for good holds all grains.
 
+A periodic cell that deforms is a third body of every contact between grains, with b = n ⊗ l/√W on
+its free components. The largest eigenvalue of B Bᵀ, with a row of B for each contact, is at most
+that of the grains' columns plus that of the cell's, and the latter is at most the sum of all
+k l²/W, however the normals lie. Since l ≤ r_i + r_j, and l² ≤ 2 r_i² + 2 r_j², the sum is at most
+2 k Σ z r²/W over all grains: for equal disks 3 k N d²/W. With tangents it is the larger of k and
+k_t, since what a strain does to l, along n and across it, is no longer than l. So a light cell asks
+for short steps. Its periods may grow, and bound no span.
+
 Stable is not yet good: contacts open and close between two explicit steps, and where no dashpot
 takes the energy of such a mistake, colliding grains heat up. So springs are counted as `MARGIN`²
 times as stiff.
@@ -65,8 +73,9 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
         return math.inf
     if not model.round:
         return _shaped_step(model, settings, state)
-    alpha = np.sqrt(model.inv_mass.max(axis=1))
-    rho = np.zeros(model.bodies)
+    bodies = model.bodies - (model.cell >= 0)  # which act by contacts of their own
+    alpha = np.sqrt(model.inv_mass[:bodies].max(axis=1))
+    rho = np.zeros(bodies)
     rho[:n] = model.radius * np.sqrt(model.inv_inertia[:n].max(axis=1))
     most_alpha, most_rho = float(alpha.max()), float(rho.max())
     alpha, piston, rho = alpha[:n], alpha[n:], rho[:n]
@@ -75,7 +84,8 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
     room = np.floor((np.pi / theta if dim == 2 else caps) + 1e-9)
     push = alpha + most_alpha
     slide = push + rho + most_rho
-    many = np.where(piston > 0.0, _side_by_side(model, state, float(model.radius.min())), 0)
+    side_by_side = _side_by_side(model, state, float(model.radius.min()))[: piston.size]
+    many = np.where(piston > 0.0, side_by_side, 0)
     rubs = bool(model.laws[..., lawtable.MU_DYNAMIC].max() > 0.0)
 
     def rate(normal: Floats, tangential: float, normal_piston: Floats) -> float:
@@ -96,6 +106,13 @@ def admissible_step(model: Model, settings: SoftParticles, state: State) -> floa
         if (least := float(alpha.min())) > 0.0:
             normal_piston *= np.minimum(1.0, (1.0 + math.sqrt(2.0)) * piston / least)
     damping = rate(normal, settings.tangential_damping or 0.0, normal_piston)
+    if model.cell >= 0:
+        lightest = float(max(model.inv_mass[-1].max(), model.inv_inertia[-1].max()))  # 1/W
+        felt = 2.0 * float((room * model.radius**2).sum()) * lightest
+        if settings.restitution is not None:  # m_eff is no more than one of the two masses
+            c = root * math.sqrt(0.5 * float(model.mass[:n].max()))
+        stiffness += felt * max(k, settings.spring * rubs)
+        damping += felt * max(c, (settings.tangential_damping or 0.0) * rubs)
     return _longest(settings, stiffness, damping)
 
 
@@ -181,6 +198,8 @@ def _spans(model: Model, state: State) -> Floats:
         elif drive.what == SPIN:  # a wall's may carry it along
             turned = np.arange(model.bodies)[drive.bodies]
             moves[turned[turned >= n]] = True
+    if model.cell >= 0:  # which carries the grains along
+        moves[:n] |= model.periodic > 0.0
     low, high = np.full(dim, -np.inf), np.full(dim, np.inf)
     x, r = state.position[:n], model.radius[:, None]
     stands = ~moves[:n].any(axis=0)
@@ -195,4 +214,6 @@ def _spans(model: Model, state: State) -> Floats:
             low = np.where(across, np.maximum(low, point - size), low)
             high = np.where(across, np.minimum(high, point + size), high)
     spans: Floats = high - low
+    if model.cell >= 0:  # its periods change
+        return spans
     return np.where(model.periodic > 0.0, np.minimum(spans, model.periodic), spans)
