@@ -266,8 +266,13 @@ class Witness:
 
 
 def factories() -> Iterator[Any]:
-    """Every factory of `hardgrain.point`."""
+    """Every factory of `hardgrain.point` whose functions a GPU has too.
+
+    It does not carry cells that deform; what these add is judged on the CPU (`test_cell.py`).
+    """
     for module in pkgutil.iter_modules(hardgrain.point.__path__, "hardgrain.point."):
+        if module.name == "hardgrain.point.cell":
+            continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.startswith("make_") and inspect.unwrap(value).__module__ == module.name:
                 yield value
