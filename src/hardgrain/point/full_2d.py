@@ -281,7 +281,7 @@ def make_full_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def unpack_contact(p, s, k, impulse, torque):
         """Write the impulse and the torque impulse of row s to contact k."""
-        impulse[k, 0], impulse[k, 1] = p.c[s, P], p.c[s, P + 1]
+        impulse[k, 0], impulse[k, 1], _ = impulse_of(p, s)
         torque[k, 0] = p.c[s, LR]
 
     return SimpleNamespace(

@@ -385,8 +385,8 @@ def make_full_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def unpack_contact(p, s, k, impulse, torque):
         """Write the impulse and the torque impulse of row s to contact k."""
+        impulse[k, 0], impulse[k, 1], impulse[k, 2] = impulse_of(p, s)
         for a in range(3):
-            impulse[k, a] = p.c[s, P + a]
             torque[k, a] = p.c[s, N + a] * p.c[s, LN] + p.c[s, LT + a]
 
     return SimpleNamespace(

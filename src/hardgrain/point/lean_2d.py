@@ -188,9 +188,7 @@ def make_lean_2d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def unpack_contact(p, s, k, impulse, torque):
         """Write the impulse of row s to contact k; lean contacts have no torque."""
-        nx, ny = p.c[s, NX], p.c[s, NY]
-        impulse[k, 0] = p.c[s, PN] * nx - p.c[s, PT] * ny
-        impulse[k, 1] = p.c[s, PN] * ny + p.c[s, PT] * nx
+        impulse[k, 0], impulse[k, 1], _ = impulse_of(p, s)
 
     return SimpleNamespace(
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,

@@ -205,8 +205,7 @@ def make_lean_3d(jit: Callable[..., Any]) -> SimpleNamespace:
     @jit
     def unpack_contact(p, s, k, impulse, torque):
         """Write the impulse of row s to contact k; lean contacts have no torque."""
-        for a in range(3):
-            impulse[k, a] = p.c[s, PN] * p.c[s, NX + a] + p.c[s, PX + a]
+        impulse[k, 0], impulse[k, 1], impulse[k, 2] = impulse_of(p, s)
 
     return SimpleNamespace(
         relax_contact=relax_contact, wanted=wanted, present=present, set_impulse=set_impulse,
