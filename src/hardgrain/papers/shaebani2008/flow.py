@@ -203,11 +203,11 @@ coefficient of restitution of 0.1.
 
 The packing fraction exceeds that of rigid disks by the {exponent:.2f} ± {error:.2f} power of p/k
 (k/p = {ends}). Overlaps alone would give the first power, as they do in packings at rest; the time
-that contacts last gives the root, and approaches rigid disks slowly. The two stiffest flows lead,
+that contacts last would give the root. A difference that stays, such as that of restitution, would
+look alike over this range, and these runs do not tell the two apart. The two stiffest flows lead,
 for p/k → 0, to a packing fraction that differs from that of rigid disks by {far:.4f} ±
-{far_error:.4f}, and to a µ* that differs by {rubs:.3f} ± {rubs_error:.3f}. So a comparison of
-dense flows with rigid grains needs contacts far stiffer than overlaps suggest, or none at all that
-have a stiffness."""
+{far_error:.4f}, and to a µ* that differs by {rubs:.3f} ± {rubs_error:.3f}: no more than chance
+allows, but with errors that leave room for a small difference."""
 
 EXPERIMENT = Experiment(
     "flow", "Simple shear at constant pressure: contacts that become stiff, and rigid ones", run
