@@ -143,6 +143,7 @@ def _along(values: Any) -> Any:
         c
         for c in values.coords.values()
         if c.ndim == 1
+        and c.name != "time"
         and c.dims[0] in values.dims
         and c.dims[0] not in ("time", *MANY)
         and c.dtype.kind in "iuf"

@@ -1,0 +1,70 @@
+"""Mohr's circles as a picture: shear stress over normal stress, on all planes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardgrain.show.style import COLOURS, GREY, colour_map, label, plain_ticks, style, symbols
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_mohr"]
+
+FEW = 4  # frames that are told apart by a legend; more by a scale of time
+
+
+def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
+    """Draw the upper halves of the circles of each frame, and the line that touches the steepest.
+
+    Dots are the planes across the axes.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+
+    known, time = symbols(units), data["time"].to_numpy()
+    shade = ScalarMappable(Normalize(time.min(), time.max()), colour_map("viridis"))
+    turn = np.linspace(0.0, math.pi, 181)
+    most = float((data["centre"] + data["radius"]).max())
+    high = float(data["radius"].max())
+    with style():
+        figure = Figure(figsize=(5.6, 5.6 * min(1.0, 0.32 + high / most)), layout="constrained")
+        axes = figure.add_subplot()
+        for k, moment in enumerate(time):
+            one = data.isel(time=k)
+            colour = COLOURS[k + 1] if len(time) <= FEW else shade.to_rgba(moment)
+            words = f"time {moment:.4g}" if len(time) <= FEW else None
+            for j, (centre, radius) in enumerate(zip(one["centre"].values, one["radius"].values)):
+                axes.plot(
+                    centre + radius * np.cos(turn), radius * np.sin(turn), lw=1.1, color=colour,
+                    label=None if j else words,
+                )  # fmt: skip
+            at = one["normal_stress"].to_numpy(), one["shear_stress"].to_numpy()
+            axes.plot(*at, "o", ms=3, color=colour)
+            if len(time) == 1:
+                for name, x, y in zip(one["component"].to_numpy(), *at):
+                    axes.annotate(str(name), (x, y), (4, 3), textcoords="offset points")
+        angle = data["friction_angle"].to_numpy()
+        if np.isfinite(angle).any():
+            steepest = float(np.nanmax(angle))
+            reach = np.array([0.0, 1.05 * most])
+            words = f"friction angle {math.degrees(steepest):.3g}°"
+            axes.plot(reach, math.tan(steepest) * reach, "--", lw=0.9, color=GREY, label=words)
+        if len(time) > FEW:
+            figure.colorbar(shade, ax=axes, label=label("time", "time", known), fraction=0.05)
+        unit = str(data["centre"].attrs["units"])
+        axes.set(
+            xlabel=label("normal stress", unit, known), ylabel=label("shear stress", unit, known),
+            aspect="equal", xlim=(min(0.0, float(data["normal_stress"].min())), 1.05 * most),
+            ylim=(0.0, 1.25 * high if high > 0.0 else most),
+        )  # fmt: skip
+        axes.legend(loc="upper left")
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", weight="bold", size="medium")
+        plain_ticks(figure)
+    return figure
