@@ -159,7 +159,7 @@ def _stress_strain(
         "inertial_number": (over, number, about("1", "inertial number")),
         "work": (over, found.work, about(units, "work of the stress by volume")),
         "stress": (tensor, found.stress, about(units, "stress, compression positive")),
-        "strain": (tensor, found.strain, about("1", "strain ∫ ∂v_a/∂x_b dt, growth positive")),
+        "strain": (tensor, found.strain, about("1", "strain, growth positive")),
     }  # fmt: skip
     words = f"shear strain ({found.loading.words})"
     coords = {

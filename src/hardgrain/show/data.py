@@ -15,7 +15,7 @@ import numpy as np
 
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
-from hardgrain.show.series import Panel, curve_name, draw_panels, measured
+from hardgrain.show.series import Panel, curve_name, draw_panels, measured, mirrored
 from hardgrain.show.style import COLOURS, GREY, colour_map, label, plain_ticks, style, symbols
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_data", "over_time"]
+__all__ = ["draw_data", "in_degrees", "over_time"]
 
 SPACE = ("x", "y", "z")
 MANY = ("grain", "contact")  # dimensions over which numbers are a distribution
@@ -36,6 +36,7 @@ BINS = 40  # most bins of a histogram; more would be narrower than a few points 
 
 def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str = "") -> Figure:
     """Draw a dataset, or one of its variables; tensors on a grid only if asked for by name."""
+    data = in_degrees(data)
     values = {n: _squeezed(v) for n, v in _chosen(data, variable).items() if v.size}
     if not values:
         raise InputError("there is nothing to draw: no values in these frames")
@@ -62,13 +63,22 @@ def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str 
 
 def over_time(data: xr.Dataset, variable: str = "") -> list[Panel]:
     """The variables of a dataset that can be followed over time, a panel each."""
-    chosen = _chosen(data, variable).items()
+    chosen = _chosen(in_degrees(data), variable).items()
     return [
         measured(n, part)
         for n, v in chosen
         if v.size and "time" in v.dims and _few(v)
         for part in _apart(v)
     ]
+
+
+def in_degrees(data: xr.Dataset) -> xr.Dataset:
+    """The data with their angles in degrees, as readers of pictures have them."""
+    turned = {}
+    for name, values in data.data_vars.items():
+        if values.attrs.get("units") == "radian":
+            turned[name] = np.rad2deg(values).assign_attrs(values.attrs | {"units": "degree"})
+    return data.assign(turned)
 
 
 def _apart(values: Any) -> list[Any]:
@@ -196,6 +206,8 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
         else [""]
     )
     for k, (y, bar, name) in enumerate(zip(table, bars, names)):
+        if mirrored(name, names, table.T):
+            continue
         axes.errorbar(
             x, y, bar, fmt="-" if k < len(COLOURS) else "--", ms=3, lw=0.9, capsize=1.5,
             marker="o" if x.size <= 60 else None, color=COLOURS[(k + 1) % len(COLOURS)],

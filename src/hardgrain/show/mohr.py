@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,9 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
     most = float((data["centre"] + data["radius"]).max())
     high = float(data["radius"].max())
     with style():
-        figure = Figure(figsize=(5.6, 5.6 * min(1.0, 0.32 + high / most)), layout="constrained")
+        # as high as circles with their true proportions need, below a line of title
+        height = max(2.2, 1.2 + 4.6 * 1.25 * high / (1.05 * most))
+        figure = Figure(figsize=(5.6, height), layout="constrained")
         axes = figure.add_subplot()
         for k, moment in enumerate(time):
             one = data.isel(time=k)
@@ -59,7 +62,8 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
             figure.colorbar(shade, ax=axes, label=label("time", "time", known), fraction=0.05)
         unit = str(data["centre"].attrs["units"])
         axes.set(
-            xlabel=label("normal stress", unit, known), ylabel=label("shear stress", unit, known),
+            xlabel=label("normal stress", unit, known),
+            ylabel=fill(label("shear stress", unit, known), 24),
             aspect="equal", xlim=(min(0.0, float(data["normal_stress"].min())), 1.05 * most),
             ylim=(0.0, 1.25 * high if high > 0.0 else most),
         )  # fmt: skip
