@@ -13,7 +13,6 @@ on; otherwise it lasts from one reversal of the shear strain to the next but one
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from scipy.signal import find_peaks
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_run
-from hardgrain.measure.element import Response, response
+from hardgrain.measure.element import Response, cell_of, response
 from hardgrain.measure.snapshot import Source
 from hardgrain.measure.stress import stress_units
 
@@ -129,9 +128,11 @@ def _cycles(
 ) -> xr.Dataset:
     import xarray as xr
 
-    response_ = response(source, frames, along)
-    found = cycles(response_, _period(source) if period is None else period)
-    units = stress_units(response_.stress.shape[-1])
+    test, cell = response(source, frames, along), cell_of(source)
+    if period is None and cell.get("kind") == "cyclic":
+        period = float(cell["period"])
+    found = cycles(test, period)
+    units = stress_units(test.stress.shape[-1])
     words = {
         "amplitude": ("1", "amplitude of the shear strain"),
         "stress_amplitude": (units, "amplitude of the shear stress"),
@@ -149,13 +150,4 @@ def _cycles(
     }
     number = np.arange(1, found.begin.size + 1)
     coords = {"cycle": ("cycle", number, about("1", "cycle"))}
-    return xr.Dataset(data, coords, {"loading": response_.loading.words})
-
-
-def _period(source: Source) -> float | None:
-    """The period of a cell that is sheared to and fro."""
-    header = getattr(source, "header", None)
-    if header is None:
-        return None
-    cell = json.loads(header["scenario"])["scene"].get("cell") or {}
-    return float(cell["period"]) if cell.get("kind") == "cyclic" else None
+    return xr.Dataset(data, coords, {"loading": test.loading.words})

@@ -17,6 +17,7 @@ explained in `measure.correlated`.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, moments, of_run
 from hardgrain.measure.correlated import estimate
-from hardgrain.measure.snapshot import Source
+from hardgrain.measure.snapshot import Source, understood
 from hardgrain.measure.strain import Loading, edges, loading, shear_rate, strains
 from hardgrain.measure.stress import invariants, stress_tensor, stress_units
 from hardgrain.measure.structure import packing_fraction
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Response",
+    "cell_of",
     "dilatancy_angle",
     "inertial_number",
     "response",
@@ -109,7 +111,7 @@ def response(
     """Stress and strain of a sample over the frames that hold contacts.
 
     ``along`` names the shear strain: "xy" is shear along x across y, "z" compression along z; by
-    default it is the one that is largest.
+    default it is the shear that is prescribed of the cell, or else the one that is largest.
     """
     time, h, sigma, fraction = [], [], [], []
     snap = None
@@ -124,15 +126,32 @@ def response(
         raise InputError("frames must follow each other in time, each of them once")
     strain = strains(np.array(h), ~snap.cell.repeats)
     size = snap.diameter * math.sqrt(float(snap.mass.sum() / snap.volume.sum()))
-    return Response(
-        np.array(time), strain, np.array(sigma), np.array(fraction), size, loading(strain, along)
-    )
+    way = loading(strain, along or _prescribed(cell_of(source)))
+    return Response(np.array(time), strain, np.array(sigma), np.array(fraction), size, way)
+
+
+def cell_of(source: Source) -> dict[str, Any]:
+    """How the cell is deformed, as the scenario of a run says; nothing where it is not."""
+    header = getattr(source, "header", None)
+    if header is None:
+        return {}
+    with understood():
+        found: dict[str, Any] = json.loads(header["scenario"])["scene"].get("cell") or {}
+    return found
+
+
+def _prescribed(cell: dict[str, Any]) -> str | None:
+    """The plane in which a cell is sheared at a given rate, however it is pressed besides."""
+    if cell.get("kind") in ("simple-shear", "cyclic"):
+        return "xy"
+    sheared = [name for name in ("xy", "xz", "yz") if (cell.get(name) or {}).get("rate")]
+    return sheared[0] if len(sheared) == 1 else None
 
 
 # ---------------------------------------------------------------------- labelled
 @of_run(
     "stress-strain",
-    "stress, strain, volume and inertial number of a sample in a cell or between walls",
+    "stress, strain, volume and inertial number of a sample, in a cell or box",
     contacts=True,
 )
 def _stress_strain(
@@ -173,7 +192,7 @@ def _stress_strain(
 
 @of_run(
     "strength",
-    "friction and dilatancy angle, stress ratio with errors; windows = …: along the strain",
+    "friction and dilatancy angle of a sample, with errors; windows = …",
     contacts=True,
 )
 def _strength(
@@ -207,7 +226,7 @@ def _strength(
 
 @of_run(
     "rheology",
-    "inertial number, effective friction and density of a flow, with errors; windows = …",
+    "inertial number, friction, density of a flow, with errors; windows = …",
     contacts=True,
 )
 def _rheology(

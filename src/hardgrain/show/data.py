@@ -15,7 +15,7 @@ import numpy as np
 
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
-from hardgrain.show.series import Panel, curve_name, draw_panels, measured, mirrored
+from hardgrain.show.series import Panel, curve_name, draw_panels, measured
 from hardgrain.show.style import COLOURS, GREY, colour_map, label, plain_ticks, style, symbols
 
 if TYPE_CHECKING:
@@ -206,8 +206,6 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
         else [""]
     )
     for k, (y, bar, name) in enumerate(zip(table, bars, names)):
-        if mirrored(name, names, table.T):
-            continue
         axes.errorbar(
             x, y, bar, fmt="-" if k < len(COLOURS) else "--", ms=3, lw=0.9, capsize=1.5,
             marker="o" if x.size <= 60 else None, color=COLOURS[(k + 1) % len(COLOURS)],

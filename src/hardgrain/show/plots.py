@@ -93,6 +93,11 @@ def draw(
     if frames is None and not quantity.small and not quantity.whole:
         frames = (frame,)
     data = measure(run, measurement, frames, **(options or {}))
+    if "windows" in quantity.options and not data.sizes:
+        raise InputError(
+            f"{measurement} is a mean over all these frames; give windows, such as --set windows=8,"
+            " to draw how it changes along the strain"
+        )
     return draw_data(data, variable, *about(run)[:2])
 
 

@@ -30,7 +30,6 @@ __all__ = [
     "draw_panels",
     "energy",
     "measured",
-    "mirrored",
     "rigidity",
     "solver",
     "walls",
@@ -182,7 +181,7 @@ def measured(name: str, values: Any) -> Panel:
         keys = flat["curve"].to_numpy()
         names = [curve_name(rest, k if isinstance(k, tuple) else (k,)) for k in keys]
     table = flat.transpose("time", "curve").to_numpy().astype(float)
-    shown = [k for k, text in enumerate(names) if not mirrored(text, names, table)]
+    shown = [k for k, text in enumerate(names) if not _mirrored(text, names, table)]
     curves = [Curve(time, table[:, k], names[k]) for k in shown]
     words = str(values.attrs.get("long_name", name)).replace("_", " ")
     return Panel(words, str(values.attrs.get("units", "")), curves)
@@ -196,7 +195,7 @@ def curve_name(dims: Sequence[Any], key: Sequence[Any]) -> str:
     return ("" if all(len(p) == 1 for p in parts) else " ").join(parts)
 
 
-def mirrored(name: str, names: Sequence[str], table: Floats) -> bool:
+def _mirrored(name: str, names: Sequence[str], table: Floats) -> bool:
     """Whether yx of a symmetric tensor would hide behind xy, within the width of a line."""
     other = name[::-1]
     if other not in names or names.index(other) >= names.index(name):
