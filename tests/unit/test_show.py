@@ -406,7 +406,7 @@ def test_mohr_s_circles_are_drawn_as_measured(cyclic) -> None:
     for xy, centre, radius in zip(halves, found.centre[:, 0], found.radius[:, 0], strict=True):
         away = np.hypot(xy[:, 0] - float(centre), xy[:, 1])
         np.testing.assert_allclose(away, float(radius))
-    slope = float(found.friction_angle.max())
+    slope = float(found.coulomb_angle.max())
     told = [t.get_text() for t in axes.get_legend().get_texts()]
     assert told[-1] == f"friction angle {np.rad2deg(slope):.3g}°"
     (_, _), (x, y) = axes.lines[-1].get_xydata()

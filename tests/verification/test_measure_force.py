@@ -235,7 +235,7 @@ def test_mohr_s_circles_hold_the_stress_on_every_plane(dim):
         assert (away[:, 0] < TIGHT).all()
         assert (away[:, 1:] > -TIGHT).all()
     # the line that rises by the friction angle touches the greatest circle
-    slope = float(found.friction_angle)
+    slope = float(found.coulomb_angle)
     assert float(found.centre[0]) * math.sin(slope) == pytest.approx(float(found.radius[0]))
 
 

@@ -37,8 +37,8 @@ def _mohr(snap: Snapshot, region: Any = None) -> xr.Dataset:
     data: dict[str, Any] = {
         "centre": ("circle", ends.mean(axis=1), about(units, "centre of the circle")),
         "radius": ("circle", 0.5 * (ends[:, 0] - ends[:, 1]), about(units, "its radius")),
-        "friction_angle": (
-            (), found.friction_angle, about("radian", "mobilised friction angle")
+        "coulomb_angle": (
+            (), found.friction_angle, about("radian", "friction angle, slope of the line")
         ),
         "normal_stress": (
             "component", normal, about(units, "normal stress on the plane across an axis")

@@ -52,7 +52,7 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
             if len(time) == 1:
                 for name, x, y in zip(one["component"].to_numpy(), *at):
                     axes.annotate(str(name), (x, y), (4, 3), textcoords="offset points")
-        angle = data["friction_angle"].to_numpy()
+        angle = data["coulomb_angle"].to_numpy()
         if np.isfinite(angle).any():
             steepest = float(np.nanmax(angle))
             reach = np.array([0.0, 1.05 * most])
