@@ -109,7 +109,8 @@ def _units(values: xr.DataArray) -> str:
 
 
 def _degrees(values: xr.DataArray) -> str:
-    return f" ({math.degrees(values.item()):.4g}°)" if _units(values) == "radian" else ""
+    known = _units(values) == "radian" and math.isfinite(values.item())
+    return f" ({math.degrees(values.item()):.4g}°)" if known else ""
 
 
 def _figure(x: Any) -> str:

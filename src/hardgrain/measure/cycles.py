@@ -93,7 +93,7 @@ def _one(found: Response, begin: float, end: float) -> tuple[float, ...]:
     at = np.concatenate([[begin], time[inside], [end]])
 
     def of(series: Floats) -> Floats:
-        return np.interp(at, time, series)
+        return np.asarray(np.interp(at, time, series))
 
     gamma, tau = of(found.shear_strain), of(found.shear_stress)
     grown, work = of(found.volumetric_strain), of(found.work)
@@ -142,12 +142,14 @@ def _cycles(
         "shear_strain": ("1", "shear strain that the cycle leaves"),
         "volumetric_strain": ("1", "volumetric strain that the cycle leaves"),
         "pressure": (units, "mean pressure"),
-        "begin": ("time", "begin of the cycle"),
-        "frames": ("1", "frames in the cycle"),
     }
     data: dict[str, Any] = {
         name: ("cycle", getattr(found, name), about(*own)) for name, own in words.items()
     }
     number = np.arange(1, found.begin.size + 1)
-    coords = {"cycle": ("cycle", number, about("1", "cycle"))}
+    coords = {
+        "cycle": ("cycle", number, about("1", "cycle")),
+        "time": ("cycle", found.begin, about("time", "begin of the cycle")),
+        "frames": ("cycle", found.frames.astype(int), about("1", "frames in the cycle")),
+    }
     return xr.Dataset(data, coords, {"loading": test.loading.words})

@@ -119,7 +119,8 @@ def fabric(
     dim, basis = snap.dim, _basis(snap.dim)
     if len(n) <= len(basis):
         none = np.full((dim, dim), np.nan)
-        return Fabric(none, *[Anisotropy(none)] * 4, np.nan, len(n), np.nan)
+        blank = Anisotropy(none)
+        return Fabric(none, blank, blank, blank, blank, np.nan, len(n), np.nan)
     if along == "branch":
         n = branch / np.linalg.norm(branch, axis=1)[:, None]
     tensor: Floats = n.T @ n / len(n)

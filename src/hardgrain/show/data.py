@@ -77,7 +77,9 @@ def in_degrees(data: xr.Dataset) -> xr.Dataset:
     turned = {}
     for name, values in data.data_vars.items():
         if values.attrs.get("units") == "radian":
-            turned[name] = np.rad2deg(values).assign_attrs(values.attrs | {"units": "degree"})
+            turned[name] = (values * (180.0 / math.pi)).assign_attrs(
+                values.attrs | {"units": "degree"}
+            )
     return data.assign(turned)
 
 
@@ -158,7 +160,9 @@ def _along(values: Any) -> Any:
         and c.dims[0] not in ("time", *MANY)
         and c.dtype.kind in "iuf"
     ]
-    return max(found, key=lambda c: c.size) if found and values.ndim <= 2 else None
+    if not found or values.ndim > 2:
+        return None
+    return max(found, key=lambda c: (c.size, c.name == c.dims[0]))
 
 
 def _words(values: Any, known: dict[str, str]) -> str:
@@ -216,8 +220,10 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
     if "probability" in str(values.attrs.get("long_name")):
         _logarithmic(axes, table, bars[0])
     axes.set(xlabel=_words(along, known), ylabel=fill(_words(values, known), 36))
-    if x.size > 2 and x[0] > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
+    if x.size > 2 and x.min() > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
         axes.set_xscale("log")
+    else:  # so that numbers do not run into each other
+        axes.locator_params(axis="x", nbins=6, integer=x.dtype.kind in "iu")
 
 
 def _theory(axes: Axes, values: Any) -> None:

@@ -173,12 +173,12 @@ def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
     for k, place in enumerate(places):
         at = dict(zip(others, place))
         told = ", ".join(f"{d} {text_of(values[d].to_numpy()[j].item())}" for d, j in at.items())
-        y, bars, place_x, x_bars = (
+        here: list[Any] = [
             None if one is None else one.isel(at, missing_dims="ignore").to_numpy()
-            for one in (values, errors, x, wide)
-        )
+            for one in (x, values, errors, wide)
+        ]
         axes.errorbar(
-            place_x, y, bars, x_bars, fmt=lines if k < len(COLOURS) - 1 else "s--", ms=3, lw=0.9,
+            *here, fmt=lines if k < len(COLOURS) - 1 else "s--", ms=3, lw=0.9,
             capsize=1.5, color=COLOURS[1 + k % (len(COLOURS) - 1)], label=told,
             ecolor=GREY if lines == "o" else None,
         )  # fmt: skip
