@@ -674,6 +674,32 @@ def test_stress_force_and_fabric(dim, along):
     assert found.ratio == pytest.approx(expected, rel=1e-2)
 
 
+def test_anisotropies_of_branches_are_found_again():
+    """Branches and forces with given harmonics, whatever the normals; q/p follows, as of disks."""
+    a_c, a_l, a_n, a_t = 0.08, 0.02, 0.06, 0.04
+    angle = fan(a_c, 0.0)
+    along = np.column_stack([np.sin(angle), np.cos(angle)])  # angles are those from the vertical
+    left = np.column_stack([-along[:, 1], along[:, 0]])
+    cosine, sine = np.cos(2 * angle), np.sin(2 * angle)
+    branch = 1.7 * (1 + a_l * cosine)[:, None] * along
+    force = 3.0 * ((1 + a_n * cosine)[:, None] * along + (a_t * sine)[:, None] * left)
+    off = angle + np.random.default_rng(0).uniform(-0.5, 0.5, angle.size)
+    snap = contacts_along(np.column_stack([np.sin(off), np.cos(off)]), force)
+    c = snap.contacts
+    arm = branch + c.arm_second - c.gap[:, None] * c.normal
+    snap = replace(snap, state=replace(snap.state, contacts=replace(c, arm_first=arm)))
+    found = fabric(snap, along="branch")
+    parts = [found.contacts, found.branches, found.normal, found.tangential]
+    # the distribution function is interpolated; yy is the signed anisotropy of a vertical axis
+    assert [one.tensor[1, 1] for one in parts] == pytest.approx([a_c, a_l, a_n, a_t], abs=1e-5)
+    stress = force.T @ branch
+    ratio = (stress[1, 1] - stress[0, 0]) / (stress[1, 1] + stress[0, 0])
+    assert found.ratio == pytest.approx(ratio, rel=1e-3)
+    # products of two anisotropies are left out of the first order
+    assert ratio == pytest.approx(found.ratio_of_fabric, abs=0.01)
+    assert found.ratio_of_fabric == pytest.approx(0.5 * (a_c + a_l + a_n + a_t), abs=1e-4)
+
+
 def test_the_relation_of_stress_and_fabric_needs_no_common_axes():
     """Anisotropies of quite different directions are summed as tensors."""
     a, (t_c, t_n, t_t) = 1e-3, (0.2, 1.1, -0.7)

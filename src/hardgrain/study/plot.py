@@ -173,12 +173,9 @@ def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
     for k, place in enumerate(places):
         at = dict(zip(others, place))
         told = ", ".join(f"{d} {text_of(values[d].to_numpy()[j].item())}" for d, j in at.items())
-        here: list[Any] = [
-            None if one is None else one.isel(at, missing_dims="ignore").to_numpy()
-            for one in (x, values, errors, wide)
-        ]
+        px, py, bars, wide_bars = (_at(one, at) for one in (x, values, errors, wide))
         axes.errorbar(
-            *here, fmt=lines if k < len(COLOURS) - 1 else "s--", ms=3, lw=0.9,
+            px, py, bars, wide_bars, fmt=lines if k < len(COLOURS) - 1 else "s--", ms=3, lw=0.9,
             capsize=1.5, color=COLOURS[1 + k % (len(COLOURS) - 1)], label=told,
             ecolor=GREY if lines == "o" else None,
         )  # fmt: skip
@@ -186,6 +183,11 @@ def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
         axes.legend()
     if _by_factors(x.to_numpy().ravel(), wide is not None):
         axes.set_xscale("log")
+
+
+def _at(values: Any, place: dict[Any, int]) -> Any:
+    """The numbers of one curve, if there are any."""
+    return None if values is None else values.isel(place, missing_dims="ignore").to_numpy()
 
 
 def _by_factors(x: Any, measured: bool) -> bool:
