@@ -413,6 +413,8 @@ def test_mohr_s_circles_are_drawn_as_measured(cyclic) -> None:
     assert y == pytest.approx(x * np.tan(slope))
     many = plots.draw(cyclic, "mohr", frames=range(10, 20)).axes
     assert len(many) == 2  # a scale of time in place of the legend
+    with pytest.raises(hg.InputError, match="no stress in these frames"):
+        plots.draw(cyclic, "mohr", frames=[0])
 
 
 # ---------------------------------------------------------------------- labelled data

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardgrain.errors import InputError
 from hardgrain.show.style import COLOURS, GREY, colour_map, label, plain_ticks, style, symbols
 
 if TYPE_CHECKING:
@@ -31,11 +32,15 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
     known, time = symbols(units), data["time"].to_numpy()
     shade = ScalarMappable(Normalize(time.min(), time.max()), colour_map("viridis"))
     turn = np.linspace(0.0, math.pi, 181)
-    most = float((data["centre"] + data["radius"]).max())
+    most = max(0.0, float((data["centre"] + data["radius"]).max()))
+    least = min(0.0, float((data["centre"] - data["radius"]).min()))
     high = float(data["radius"].max())
+    if most == least:
+        raise InputError("there is no stress in these frames, and so no circle; choose others")
     with style():
         # as high as circles with their true proportions need, below a line of title
-        height = max(2.2, 1.2 + 4.6 * 1.25 * high / (1.05 * most))
+        wide = 1.05 * (most - least)
+        height = max(2.2, 1.2 + 4.6 * 1.25 * high / wide)
         figure = Figure(figsize=(5.6, height), layout="constrained")
         axes = figure.add_subplot()
         for k, moment in enumerate(time):
@@ -64,8 +69,8 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
         axes.set(
             xlabel=label("normal stress", unit, known),
             ylabel=fill(label("shear stress", unit, known), 24),
-            aspect="equal", xlim=(min(0.0, float(data["normal_stress"].min())), 1.05 * most),
-            ylim=(0.0, 1.25 * high if high > 0.0 else most),
+            aspect="equal", xlim=(most - wide if least < 0.0 else 0.0, least + wide),
+            ylim=(0.0, max(1.25 * high, 0.1 * wide)),
         )  # fmt: skip
         axes.legend(loc="upper left")
         if title:
