@@ -55,8 +55,13 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
             at = one["normal_stress"].to_numpy(), one["shear_stress"].to_numpy()
             axes.plot(*at, "o", ms=3, color=colour)
             if len(time) == 1:
-                for name, x, y in zip(one["component"].to_numpy(), *at):
-                    axes.annotate(str(name), (x, y), (4, 3), textcoords="offset points")
+                dots = np.column_stack(at)
+                names = [str(name) for name in one["component"].to_numpy()]
+                for j, dot in enumerate(dots):  # planes that share a dot share its label
+                    near = np.linalg.norm(dots - dot, axis=1) < wide / 30
+                    if not near[:j].any():
+                        words = ", ".join(name for name, same in zip(names, near) if same)
+                        axes.annotate(words, tuple(dot), (4, 3), textcoords="offset points")
         angle = data["coulomb_angle"].to_numpy()
         if np.isfinite(angle).any():
             steepest = float(np.nanmax(angle))
@@ -72,7 +77,7 @@ def draw_mohr(data: xr.Dataset, title: str = "", units: str = "") -> Figure:
             aspect="equal", xlim=(most - wide if least < 0.0 else 0.0, least + wide),
             ylim=(0.0, max(1.25 * high, 0.1 * wide)),
         )  # fmt: skip
-        axes.legend(loc="upper left")
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3)
         if title:
             figure.suptitle(title, x=0.01, ha="left", weight="bold", size="medium")
         plain_ticks(figure)
