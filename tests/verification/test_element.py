@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hardgrain as hg
-from hardgrain.core.cell import Cell
+from hardgrain.core.cell import Cell, voigt
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import measure
 from hardgrain.measure.cycles import cycles
@@ -222,7 +222,7 @@ def test_what_the_shear_stress_does_is_dissipated(at_constant_volume):
     start, which the shear L turns, do work with the mean of those from its start and its end. As
     measured, it is that at the end of the step, and the balance is open by no more than both.
     """
-    rate, dt, steps = 0.1, 0.02, 100
+    rate, dt, steps = 0.1, 0.02, 60
     with hg.RunFile(at_constant_volume) as run:
         which = range(len(run) - steps - 1, len(run))
         found = response(run, which)
@@ -248,6 +248,18 @@ def test_what_the_shear_stress_does_is_dissipated(at_constant_volume):
     measured = rate * dt * found.shear_stress[1:].sum() * volume
     bound = rate * dt * (np.abs(within).sum() + np.abs(moving).sum())
     assert abs(measured - lost - gained) < bound
+
+
+def test_the_stress_that_a_cell_bears_is_the_stress_that_is_measured(at_constant_volume):
+    """What the contacts do on the cell, and the mean over all that the cell fills."""
+    with hg.RunFile(at_constant_volume) as run:
+        which = [-40, -1]
+        borne = measure(run, "cell", which).stress.to_numpy()
+        tensors = [stress_tensor(run, k, kinetic=False) for k in which]
+        moved = run.history["force_cell_x"][-1] / Cell(run[-1].cell).volume
+    np.testing.assert_allclose(borne, [voigt(one) for one in tensors], rtol=1e-9, atol=1e-12)
+    # and what the solver of the step found, as its history keeps it
+    assert moved == pytest.approx(tensors[-1][0, 0], rel=1e-9)
 
 
 def test_measurements_of_a_shear_test(at_constant_volume):
