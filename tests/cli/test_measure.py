@@ -12,6 +12,8 @@ import xarray as xr
 import hardgrain as hg
 from hardgrain.measure.catalogue import measure, quantities
 
+from ..cells import cell_run
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -29,6 +31,13 @@ def run(tmp_path_factory):
     )  # fmt: skip
     hg.Simulation(scenario).run(output=path, progress=False)
     return path
+
+
+@pytest.fixture(scope="module")
+def cyclic(tmp_path_factory):
+    """Disks that are sheared to and fro in a periodic cell."""
+    cell = hg.CyclicShear(amplitude=0.1, period=2.0, pressure=1.0)
+    return cell_run(tmp_path_factory.mktemp("cyclic") / "cyclic.h5", cell, 4.0)
 
 
 def test_the_list_explains_each_in_one_line(hardgrain):
@@ -57,7 +66,9 @@ def test_every_option_says_what_it_is_without_being_given(name):
     "name",
     [n for n in quantities() if n not in ("flow-rate", "wall-profile", "track", "membrane")],
 )
-def test_every_quantity_comes_as_table_and_file(hardgrain, run, name):
+def test_every_quantity_comes_as_table_and_file(hardgrain, run, name, request):
+    if name in ("stress-strain", "strength", "rheology", "cycles"):  # a box without lid has none
+        run = request.getfixturevalue("cyclic")
     result = hardgrain("measure", run, name)
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith(f"{name}: ")
@@ -79,6 +90,16 @@ def test_every_quantity_comes_as_table_and_file(hardgrain, run, name):
     with open("a.csv") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) >= 1
+
+
+def test_a_stress_strain_curve_has_its_times_beside_it(hardgrain, cyclic):
+    text = hardgrain("measure", cyclic, "stress-strain", "--frames", "5:9", "--csv", "-").out
+    rows = [*csv.DictReader(io.StringIO(text))]
+    assert [*rows[0]][:2] == ["shear_strain", "time"]
+    assert [float(row["time"]) for row in rows] == pytest.approx([1.0, 1.2, 1.4, 1.6])
+    told = hardgrain("measure", cyclic, "strength").out
+    assert "radian, friction angle of the mean stress (" in told
+    assert "°)" in told
 
 
 def test_csv_has_components_as_columns(hardgrain, run):

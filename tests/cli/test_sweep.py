@@ -49,6 +49,7 @@ def test_from_the_file_to_the_page(hardgrain: Command, study: Path) -> None:
     assert "0 to do" in again.err
     found = hardgrain("collect", "mu", "-o", "mu.nc")
     assert re.search(r"friction +energy.translation +runs\n +0.1 +[\d.]+ ± [\d.]+ +2\n", found.out)
+    assert hardgrain("collect", "mu", "--frames", "1:").code == 0  # at once, of any run's length
     assert hardgrain("collect", "mu", "energy", "steps", "-o", "mu.csv").code == 2
     assert hardgrain("collect", "mu", "energy", "summary.steps", "-o", "mu.csv").code == 0
     assert Path("mu.csv").read_text().startswith("friction,runs,energy.translation,")

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from hardgrain.papers.cegeo2012.look import _along_branches
 from hardgrain.papers.cegeo2012.means import Means
 from hardgrain.papers.cegeo2012.sample import ROUND, SPAN, _diameters, eta, name
 from hardgrain.papers.cegeo2012.shear import krengel
@@ -30,29 +29,6 @@ def test_every_size_has_the_same_area() -> None:
     other = _diameters(3000, seed=2)
     assert not np.array_equal(d, other)
     assert np.array_equal(np.sort(d), np.sort(other))
-
-
-def test_anisotropies_of_branches_are_found_again() -> None:
-    """Branches and forces with given harmonics; the stress of them is q/p to first order."""
-    a_c, a_l, a_n, a_t = 0.08, 0.02, 0.06, 0.04
-    # angles from the vertical with a density ~ 1 + a_c cos 2θ, by its distribution function
-    share = (np.arange(20_000) + 0.5) / 20_000
-    fine = np.linspace(0.0, 2.0 * math.pi, 100_001)
-    angle = np.interp(share, (fine + 0.5 * a_c * np.sin(2.0 * fine)) / (2.0 * math.pi), fine)
-    along = np.stack([np.sin(angle), np.cos(angle)], axis=1)
-    left = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    cosine, sine = np.cos(2.0 * angle), np.sin(2.0 * angle)
-    branch = 1.7 * (1.0 + a_l * cosine)[:, None] * along
-    force = 3.0 * ((1.0 + a_n * cosine)[:, None] * along + (a_t * sine)[:, None] * left)
-    found = _along_branches(branch, force)
-    expected = {
-        "branch": a_c, "branch_length": a_l, "branch_normal": a_n, "branch_tangential": a_t,
-    }  # fmt: skip
-    assert found == pytest.approx(expected, abs=1e-6)  # the distribution function is interpolated
-    stress = force.T @ branch
-    ratio = (stress[1, 1] - stress[0, 0]) / (stress[1, 1] + stress[0, 0])
-    # products of two anisotropies are left out of the first order
-    assert ratio == pytest.approx(0.5 * sum(expected.values()), abs=0.01)
 
 
 def test_errors_come_from_all_shapes() -> None:

@@ -14,7 +14,7 @@ import hardgrain as hg
 from hardgrain.cli import starter
 from hardgrain.core.model import Contacts
 from hardgrain.io.whole import whole
-from hardgrain.measure.catalogue import quantities
+from hardgrain.measure.catalogue import measure, quantities
 from hardgrain.measure.chains import force_chains
 from hardgrain.measure.snapshot import Snapshot, snapshot
 from hardgrain.run.closing import closing_word
@@ -38,6 +38,8 @@ from hardgrain.show.player import film_data
 from hardgrain.show.report import write_report
 from hardgrain.show.style import label, save, symbols
 from hardgrain.show.toml import scenario_text
+
+from ..cells import cell_run
 
 TITLE = "Disks <b>& walls</b>"
 
@@ -346,6 +348,7 @@ PANELS = {
     "force-chains": ["y [length]"],
     "energy": ["kinetic energy [energy]", "since the start [energy]"],
     "solver": ["residual", "sweeps a step", "contacts", "overlap [length]"],
+    "mohr": ["shear stress [force/length]"],
     "rigidity": [
         "length", "slowest mode ω [1/time]", "its damping time τ [time]",
         "sag under the load [length]",
@@ -365,13 +368,24 @@ NEEDED = {
     "wall-profile": {"wall": "bottom"},
     "flow-rate": {"at": 3.0},
     "track": {"body": "bottom"},
+    "strength": {"windows": 3},
+    "rheology": {"windows": 3},
 }
 
 
+@pytest.fixture(scope="module")
+def cyclic(tmp_path_factory):
+    """Disks that are sheared to and fro in a periodic cell."""
+    cell = hg.CyclicShear(amplitude=0.1, period=2.0, pressure=1.0)
+    return cell_run(tmp_path_factory.mktemp("cyclic") / "cyclic.h5", cell, 4.0)
+
+
 @pytest.mark.parametrize("name", quantities())
-def test_every_measurement_has_a_picture(run, name, tmp_path) -> None:
+def test_every_measurement_has_a_picture(run, name, tmp_path, request) -> None:
     """With the options that it cannot do without; and it says so if they are left out."""
     needed = NEEDED.get(name, {})
+    if name in ("stress-strain", "strength", "rheology", "cycles"):  # a box without lid has none
+        run = request.getfixturevalue("cyclic")
     if name == "orientations":  # disks have none
         run = tmp_path / "rods.h5"
         place = hg.Loose(min=[0, 0], max=[12, 12])
@@ -391,7 +405,33 @@ def test_every_measurement_has_a_picture(run, name, tmp_path) -> None:
             plots.draw(run, name)
 
 
+def test_mohr_s_circles_are_drawn_as_measured(cyclic) -> None:
+    (axes,) = plots.draw(cyclic, "mohr", frames=[-1, -11]).axes
+    with hg.RunFile(cyclic) as run:
+        found = measure(run, "mohr", [-1, -11])
+    halves = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) > 100]
+    for xy, centre, radius in zip(halves, found.centre[:, 0], found.radius[:, 0], strict=True):
+        away = np.hypot(xy[:, 0] - float(centre), xy[:, 1])
+        np.testing.assert_allclose(away, float(radius))
+    slope = float(found.coulomb_angle.max())
+    told = [t.get_text() for t in axes.get_legend().get_texts()]
+    assert told[-1] == f"friction angle {np.rad2deg(slope):.3g}°"
+    (_, _), (x, y) = axes.lines[-1].get_xydata()
+    assert y == pytest.approx(x * np.tan(slope))
+    many = plots.draw(cyclic, "mohr", frames=range(10, 20)).axes
+    assert len(many) == 2  # a scale of time in place of the legend
+    with pytest.raises(hg.InputError, match="no stress in these frames"):
+        plots.draw(cyclic, "mohr", frames=[0])
+
+
 # ---------------------------------------------------------------------- labelled data
+def test_angles_are_drawn_in_degrees(run) -> None:
+    (axes,) = plots.draw(run, "stress.friction_angle").axes
+    found = measure(run, "stress").friction_angle
+    assert axes.get_ylabel() == "[degree]"
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), np.rad2deg(found))
+
+
 def test_labelled_data_choose_their_picture() -> None:
     import xarray as xr
 

@@ -393,6 +393,31 @@ def test_mean_and_error_are_those_of_the_seeds(finished: Folder) -> None:
     assert [line[-1] for line in lines] == ["2", "2", "1"]
 
 
+def test_a_single_run_has_the_error_that_it_gives_itself(finished: Folder) -> None:
+    """Several seeds have that of their mean; in both cases it is one column beside its variable."""
+    table = collect(finished, ["flow-rate"], options={"at": 2.0})
+    each = collect(finished, ["flow-rate"], options={"at": 2.0}, each=True)
+    error = table["flow-rate.mean_rate_error"].values
+    assert error[2] == each["flow-rate.mean_rate_error"].values[2, 0]
+    seeds = each["flow-rate.mean_rate"].values[:2]
+    assert error[:2] == pytest.approx(seeds.std(1, ddof=1) / math.sqrt(2))
+    assert "flow-rate.mean_rate_error_error" not in table
+
+
+def test_a_variable_may_lie_along_the_picture(finished: Folder) -> None:
+    table = collect(finished, ["energy", "stress"])
+    figure = draw_study(table, ["energy"], against="stress.pressure")
+    for axes, name in zip(figure.axes, ("translation", "rotation", "potential"), strict=True):
+        (bars,) = axes.containers
+        assert bars[0].get_xdata() == pytest.approx(table["stress.pressure"].values)
+        assert bars[0].get_ydata() == pytest.approx(table[f"energy.{name}"].values)
+        assert bars.has_xerr
+        assert axes.get_xlabel() == "pressure [force/length]"
+    for nonsense in ("stress.stress", "energy", "runs"):
+        with pytest.raises(hg.InputError, match="give a single number of this table"):
+            draw_study(table, [], against=nonsense)
+
+
 def test_the_mean_over_frames(finished: Folder) -> None:
     mean = collect(finished, ["energy.translation"], frames="1:", each=True)
     single = [collect(finished, ["energy.translation"], frame=k, each=True) for k in (1, 2)]

@@ -181,7 +181,7 @@ def test_every_measurement_is_the_same_in_all_cells_of_a_lattice(kind, tilted):
     # what needs a run, or walls
     assert set(refused) == {
         "energy-balance", "wall-work", "wall-profile", "track", "janssen", "flow-rate", "msd",
-        "d2min", "mobility",
+        "d2min", "mobility", "stress-strain", "strength", "rheology", "cycles",
     }  # fmt: skip
 
 

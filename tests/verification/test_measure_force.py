@@ -209,6 +209,36 @@ def test_invariants_of_known_tensors():
     assert np.isnan(stress.invariants(np.diag([1.0, -2.0])).friction_angle)
 
 
+# ---------------------------------------------------------------------- Mohr's circles
+@pytest.mark.parametrize("dim", DIMS)
+def test_mohr_s_circles_hold_the_stress_on_every_plane(dim):
+    """Random planes: in 2D on the circle, in 3D within the greatest and outside of the others."""
+    snap = cloud(dim, 40, seed=3, periodic="xyz"[:dim])
+    sigma = stress.stress_tensor(snap)
+    sigma = 0.5 * (sigma + sigma.T)
+    found = measure(snap, "mohr").isel(time=0)
+    value = np.linalg.eigvalsh(sigma)[::-1]
+    ends = [(0, 1)] if dim == 2 else [(0, 2), (0, 1), (1, 2)]
+    np.testing.assert_allclose(found.centre, [0.5 * (value[a] + value[b]) for a, b in ends])
+    np.testing.assert_allclose(found.radius, [0.5 * (value[a] - value[b]) for a, b in ends])
+    n = np.random.default_rng(0).normal(size=(200, dim))
+    n = np.vstack([n / np.linalg.norm(n, axis=1)[:, None], np.eye(dim)])
+    traction = n @ sigma
+    normal = np.einsum("ka,ka->k", traction, n)
+    shear = np.linalg.norm(traction - normal[:, None] * n, axis=1)
+    np.testing.assert_allclose(found.normal_stress, normal[-dim:], atol=TIGHT)
+    np.testing.assert_allclose(found.shear_stress, shear[-dim:], atol=1e-7)
+    away = np.hypot(normal[:, None] - found.centre.values, shear[:, None]) - found.radius.values
+    if dim == 2:
+        np.testing.assert_allclose(away, 0.0, atol=TIGHT)
+    else:
+        assert (away[:, 0] < TIGHT).all()
+        assert (away[:, 1:] > -TIGHT).all()
+    # the line that rises by the friction angle touches the greatest circle
+    slope = float(found.coulomb_angle)
+    assert float(found.centre[0]) * math.sin(slope) == pytest.approx(float(found.radius[0]))
+
+
 # ---------------------------------------------------------------------- coarse graining
 @pytest.mark.parametrize("dim", DIMS)
 def test_integrals_of_fields_are_totals(dim):

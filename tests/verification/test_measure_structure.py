@@ -631,6 +631,91 @@ def test_fabric_in_3d():
     assert axial.normal.size == pytest.approx(0.6, rel=1e-9)
 
 
+def around(a_c: float, count: int = 20_000) -> np.ndarray:
+    """Directions with the density (1 + a_c (z² − 1/3)) / 4π, evenly in z and about it."""
+    grid = np.linspace(-1.0, 1.0, 200_001)
+    cumulative = 0.5 * (grid + 1.0 + a_c * (grid**3 - grid) / 3.0)
+    z = np.interp((np.arange(count) + 0.5) / count, cumulative, grid)
+    turn, rho = np.pi * (1 + np.sqrt(5)) * np.arange(count), np.sqrt(1 - z * z)
+    return np.column_stack([rho * np.cos(turn), rho * np.sin(turn), z])
+
+
+@pytest.mark.parametrize("along", ["normal", "branch"])
+@pytest.mark.parametrize("dim", DIMS)
+def test_stress_force_and_fabric(dim, along):
+    """Four anisotropies about one axis are found again, and q/p follows from them to first order.
+
+    In 2D q/p = (a_c + a_n + a_t + a_l)/2, in 3D 2/5 (a_c + a_n + 3/2 a_t + a_l), for p the mean
+    and q = (σ_1 − σ_2)/2 or σ_1 − σ_3; products of two of them are left out.
+    """
+    a_c, a_n, a_t, a_l = 1e-3 * np.array([1.0, 2.0, 3.0, 0.5])
+    axial = np.diag([0.5, -0.5]) * 2 if dim == 2 else np.diag([-1.0, -1.0, 2.0]) / 3
+    if dim == 2:
+        angle = fan(a_c, 0.0)
+        n = np.column_stack([np.cos(angle), np.sin(angle)])
+    else:
+        n = around(a_c)
+    even = np.einsum("ka,ab,kb->k", n, axial, n)
+    across = n @ axial - even[:, None] * n
+    force = 3.0 * ((1 + a_n * even)[:, None] * n + a_t * across)
+    snap = contacts_along(n, force)
+    # grains of diameter one; what is missing to the length of the branch is a gap
+    gap = 2.0 * (1 + a_l * even) - 1.0
+    snap = replace(snap, state=replace(snap.state, contacts=replace(snap.state.contacts, gap=gap)))
+    found = fabric(snap, along=along)
+    sizes = [found.contacts, found.normal, found.tangential, found.branches]
+    assert [one.size for one in sizes] == pytest.approx([a_c, a_n, a_t, a_l], rel=1e-3)
+    expected = 0.5 * (a_c + a_n + a_t + a_l) if dim == 2 else 0.4 * (a_c + a_n + 1.5 * a_t + a_l)
+    assert found.ratio_of_fabric == pytest.approx(expected, rel=1e-3)
+    stress = force.T @ (2.0 * (1 + a_l * even)[:, None] * n)
+    value = np.linalg.eigvalsh(0.5 * (stress + stress.T))
+    q = 0.5 * (value[-1] - value[0]) if dim == 2 else value[-1] - value[:2].mean()
+    assert found.ratio == pytest.approx(q / value.mean(), rel=1e-3)
+    assert found.ratio == pytest.approx(expected, rel=1e-2)
+
+
+def test_anisotropies_of_branches_are_found_again():
+    """Branches and forces with given harmonics, whatever the normals; q/p follows, as of disks."""
+    a_c, a_l, a_n, a_t = 0.08, 0.02, 0.06, 0.04
+    angle = fan(a_c, 0.0)
+    along = np.column_stack([np.sin(angle), np.cos(angle)])  # angles are those from the vertical
+    left = np.column_stack([-along[:, 1], along[:, 0]])
+    cosine, sine = np.cos(2 * angle), np.sin(2 * angle)
+    branch = 1.7 * (1 + a_l * cosine)[:, None] * along
+    force = 3.0 * ((1 + a_n * cosine)[:, None] * along + (a_t * sine)[:, None] * left)
+    off = angle + np.random.default_rng(0).uniform(-0.5, 0.5, angle.size)
+    snap = contacts_along(np.column_stack([np.sin(off), np.cos(off)]), force)
+    c = snap.contacts
+    arm = branch + c.arm_second - c.gap[:, None] * c.normal
+    snap = replace(snap, state=replace(snap.state, contacts=replace(c, arm_first=arm)))
+    found = fabric(snap, along="branch")
+    parts = [found.contacts, found.branches, found.normal, found.tangential]
+    # the distribution function is interpolated; yy is the signed anisotropy of a vertical axis
+    assert [one.tensor[1, 1] for one in parts] == pytest.approx([a_c, a_l, a_n, a_t], abs=1e-5)
+    stress = force.T @ branch
+    ratio = (stress[1, 1] - stress[0, 0]) / (stress[1, 1] + stress[0, 0])
+    assert found.ratio == pytest.approx(ratio, rel=1e-3)
+    # products of two anisotropies are left out of the first order
+    assert ratio == pytest.approx(found.ratio_of_fabric, abs=0.01)
+    assert found.ratio_of_fabric == pytest.approx(0.5 * (a_c + a_l + a_n + a_t), abs=1e-4)
+
+
+def test_the_relation_of_stress_and_fabric_needs_no_common_axes():
+    """Anisotropies of quite different directions are summed as tensors."""
+    a, (t_c, t_n, t_t) = 1e-3, (0.2, 1.1, -0.7)
+    angle = fan(a, t_c)
+    n = np.column_stack([np.cos(angle), np.sin(angle)])
+    t = np.column_stack([-n[:, 1], n[:, 0]])
+    force = (1 + 2 * a * np.cos(2 * (angle - t_n)))[:, None] * n
+    force -= (3 * a * np.sin(2 * (angle - t_t)))[:, None] * t
+    found = fabric(contacts_along(n, force))
+    assert found.ratio == pytest.approx(found.ratio_of_fabric, rel=1e-2)
+    sizes = found.contacts.size + found.normal.size + found.tangential.size
+    assert found.ratio < 0.9 * 0.5 * sizes
+    with pytest.raises(hg.InputError, match="along is 'x'; give 'normal' or 'branch'"):
+        fabric(contacts_along(n, force), along="x")
+
+
 def test_too_few_contacts_have_no_fabric():
     found = fabric(state([[0, 0], [1, 0]], links=[(0, 1)]))
     assert found.count == 1

@@ -55,7 +55,7 @@ def _tables(data: xr.Dataset) -> Iterator[str]:
     width = max((len(name) for name, _ in single), default=0)
     for name, values in single:
         words = ", ".join(filter(None, [_units(values), str(values.attrs.get("long_name", ""))]))
-        yield f"  {name:<{width}}  {_figure(values.item()):<12} {words}"
+        yield f"  {name:<{width}}  {_figure(values.item()):<12} {words}{_degrees(values)}"
     told = {name: values for name, values in data.items() if values.ndim}
     width = max((len(str(name)) for name in told), default=0)
     for name, values in told.items():
@@ -108,6 +108,11 @@ def _units(values: xr.DataArray) -> str:
     return "" if units == "1" else units
 
 
+def _degrees(values: xr.DataArray) -> str:
+    known = _units(values) == "radian" and math.isfinite(values.item())
+    return f" ({math.degrees(values.item()):.4g}°)" if known else ""
+
+
 def _figure(x: Any) -> str:
     if isinstance(x, bool | np.bool_):
         return "yes" if x else "no"
@@ -142,6 +147,9 @@ def _columns(data: xr.Dataset) -> dict[str, list[Any]]:
     sizes = {str(d): k for d, k in data.sizes.items()}
     places = np.meshgrid(*(data[d].values for d in sizes), indexing="ij") if sizes else []
     columns = {d: x.ravel().tolist() for d, x in zip(sizes, places)}
+    if len(sizes) == 1:  # what else there is to say of each place, such as its time
+        beside = {n: c for n, c in data.coords.items() if n not in sizes and c.ndim == 1}
+        columns |= {str(n): c.values.tolist() for n, c in beside.items()}
     for name, values in data.items():
         missing = {d: k for d, k in sizes.items() if d not in values.dims}
         whole = values.expand_dims(missing).transpose(*sizes)

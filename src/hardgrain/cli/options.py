@@ -15,7 +15,7 @@ from hardgrain.errors import InputError
 __all__ = [
     "Bins", "Changes", "Colour", "Device", "Frames", "GridOption", "LastFrame", "Overwrite",
     "Quiet", "Region", "RunFileArgument", "Settings", "View", "Width", "box_of", "changes_of",
-    "frames_of", "one_of", "own", "told",
+    "frames_of", "one_of", "own", "range_of", "told",
 ]  # fmt: skip
 
 RunFileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A run file (.h5).")]
@@ -110,17 +110,24 @@ def frames_of(text: str | None, count: int) -> list[int] | None:
     """Frames given by a slice such as 10: or ::5, or by a number; None if not given."""
     if text is None:
         return None
-    try:
-        parts = [int(p) if p.strip() else None for p in text.split(":")]
-        which = range(count)[slice(*parts)] if len(parts) > 1 else parts
-    except (ValueError, TypeError):
-        which = [None]
-    if None in which:
-        raise InputError(f"--frames is {text!r}; write A:B:C, such as 10: or ::5 or 0:50:2, or 7")
-    found = [k % count for k in which if k is not None and -count <= k < count]
+    which = range_of(text, count)
+    found = [k % count for k in which if -count <= k < count]
     if not found:
         raise InputError(f"--frames is {text}, which is none of the frames 0 to {count - 1}")
     return found
+
+
+def range_of(text: str, count: int) -> range:
+    """The frames that a slice such as 10: or ::5, or a number, means if there are so many."""
+    try:
+        parts = [int(p) if p.strip() else None for p in text.split(":")]
+        if len(parts) == 1:
+            return range(int(text), int(text) + 1)
+        return range(count)[slice(*parts)]
+    except (ValueError, TypeError):
+        raise InputError(
+            f"--frames is {text!r}; write A:B:C, such as 10: or ::5 or 0:50:2, or 7"
+        ) from None
 
 
 def box_of(text: str | None) -> Any:

@@ -55,6 +55,9 @@ def plot(
     width: Width = None,
     bins: Bins = None,
     settings: Settings = None,
+    against: Annotated[
+        str, typer.Option(metavar="NAME", help="Of a study: the variable along the picture, in place of a parameter.")  # noqa: E501
+    ] = "",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     show: Annotated[bool, typer.Option("--list", help="List all there is to draw.")] = False,
@@ -72,6 +75,7 @@ def plot(
       hardgrain plot silo.h5 kinetic residual force_bottom_y
       hardgrain plot silo.h5 flow.velocity --frames 20: -o velocity.pdf
       hardgrain plot study.nc coordination -o coordination.pdf
+      hardgrain plot study.nc rheology --against rheology.inertial_number
     """
     from hardgrain.io.runfile import RunFile
     from hardgrain.io.whole import check_target
@@ -84,8 +88,11 @@ def plot(
         print(plots.listing())
         return
     if file.suffix == ".nc":
-        _plot_study(file, what or [], output or Path(f"{file.stem}.png"), overwrite, show, quiet)
+        path = output or Path(f"{file.stem}.png")
+        _plot_study(file, what or [], path, against, overwrite, show, quiet)
         return
+    if against:
+        raise InputError("--against is for tables of a study (.nc) only")
     names = what or ["packing"]
     with RunFile(file) as run:
         if show:
@@ -111,7 +118,13 @@ def plot(
 
 
 def _plot_study(
-    file: Path, names: list[str], path: Path, overwrite: bool, show: bool, quiet: bool
+    file: Path,
+    names: list[str],
+    path: Path,
+    against: str,
+    overwrite: bool,
+    show: bool,
+    quiet: bool,
 ) -> None:
     """Draw the table of a study, all variables in one figure."""
     from hardgrain.io.whole import check_target
@@ -125,6 +138,6 @@ def _plot_study(
         return
     check(path)
     check_target(path, file, overwrite)
-    save(draw_study(table, names), path)
+    save(draw_study(table, names, against), path)
     if not quiet:
         print(f"written: {path}")

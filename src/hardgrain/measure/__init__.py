@@ -62,6 +62,7 @@ _PUBLIC = {
     "potential_energy": "energy",
     "quantities": "catalogue",
     "rattlers": "structure",
+    "response": "element",
     "rotational_energy": "energy",
     "sliding": "structure",
     "snapshots": "snapshot",
@@ -101,6 +102,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.measure.coarse import contact_stress_field, grid_of
     from hardgrain.measure.correlation import pair_correlation
     from hardgrain.measure.displacement import mean_square_displacement, mobility, non_affine
+    from hardgrain.measure.element import response
     from hardgrain.measure.energy import (
         angular_momentum,
         balance,

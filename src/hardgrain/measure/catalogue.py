@@ -50,8 +50,11 @@ _MODULES: tuple[str, ...] = (
     "fabric",
     "orientation",
     "stress",
+    "mohr",
     "deforming",
     "membrane",
+    "element",
+    "cycles",
     "force_statistics",
     "resultants",
     "chains",
@@ -103,6 +106,11 @@ _UNLESS_GIVEN = {
     ("", "axis"): "x, y or z; by default that of gravity",
     ("", "wall"): "required: the name of a wall",
     ("", "by"): "pair or point: contacts of two bodies, by default, or points of these",
+    (
+        "",
+        "along",
+    ): "xy: shear along x across y; y: compression along y; by default what the test does",
+    ("cycles", "period"): "time of a cycle; by default that of the cell, or between reversals",
     ("orientations", "fold"): "k of psi_k; by default that of the grains' own symmetry",
     ("", "body"): "required: the name of a wall, or the number of a grain",
     ("granular-temperature", "length"): (

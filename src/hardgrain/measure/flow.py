@@ -32,8 +32,10 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, axis_number, moments, of_run, only_run
 from hardgrain.measure.coarse import FieldGrid, Smear, grid_of, line_stress, room
+from hardgrain.measure.correlated import BLOCKS, scatter
 from hardgrain.measure.region import as_region
 from hardgrain.measure.snapshot import Run, Snapshot, Source, snapshots
+from hardgrain.measure.strain import shear_rate
 from hardgrain.measure.stress import stress_units
 
 if TYPE_CHECKING:
@@ -41,9 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Fields", "FlowRate", "fields", "flow_rate"]
 
-# [1] Number of blocks of time whose scatter gives the error of a mean rate. Fewer make the error
-# uncertain; more make blocks so short that they depend on each other, and the error too small.
-BLOCKS = 10
 # [greatest density] Velocities are not shown where the density is less. Above a flat surface they
 # then end 1.9 widths of the kernel beyond it; a smaller mask shows the velocity of single grains.
 MASK = 0.03
@@ -79,12 +78,7 @@ class Fields:
     @property
     def shear_rate(self) -> Floats:
         """The shear rate γ̇ = √(2 D:D) [1/time]."""
-        dim = len(self.velocity)
-        d = 0.5 * (self.gradient + np.swapaxes(self.gradient, 0, 1))
-        third = np.einsum("aa...->...", d) / dim
-        d = d - np.einsum("ab,...->ab...", np.eye(dim), third)
-        rate: Floats = np.sqrt(2.0 * np.einsum("ab...,ab...->...", d, d))
-        return rate
+        return shear_rate(np.moveaxis(self.gradient, (0, 1), (-2, -1)))
 
     @property
     def stress(self) -> Floats:
@@ -211,11 +205,9 @@ class FlowRate:
     def error(self) -> float:
         """Standard error of the mean, by the scatter of ten blocks of time; NaN if too short."""
         blocks = min(BLOCKS, self.time.size - 1)
-        if blocks < 2:
-            return math.nan
         t = np.linspace(self.time[0], self.time[-1], blocks + 1)
         rates = np.diff(np.interp(t, self.time, self.mass)) / np.diff(t)
-        return float(rates.std(ddof=1) / math.sqrt(blocks))
+        return scatter(rates)
 
 
 def flow_rate(

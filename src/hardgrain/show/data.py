@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_data", "over_time"]
+__all__ = ["draw_data", "in_degrees", "over_time"]
 
 SPACE = ("x", "y", "z")
 MANY = ("grain", "contact")  # dimensions over which numbers are a distribution
@@ -36,6 +36,7 @@ BINS = 40  # most bins of a histogram; more would be narrower than a few points 
 
 def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str = "") -> Figure:
     """Draw a dataset, or one of its variables; tensors on a grid only if asked for by name."""
+    data = in_degrees(data)
     values = {n: _squeezed(v) for n, v in _chosen(data, variable).items() if v.size}
     if not values:
         raise InputError("there is nothing to draw: no values in these frames")
@@ -62,13 +63,24 @@ def draw_data(data: xr.Dataset, variable: str = "", title: str = "", units: str 
 
 def over_time(data: xr.Dataset, variable: str = "") -> list[Panel]:
     """The variables of a dataset that can be followed over time, a panel each."""
-    chosen = _chosen(data, variable).items()
+    chosen = _chosen(in_degrees(data), variable).items()
     return [
         measured(n, part)
         for n, v in chosen
         if v.size and "time" in v.dims and _few(v)
         for part in _apart(v)
     ]
+
+
+def in_degrees(data: xr.Dataset) -> xr.Dataset:
+    """The data with their angles in degrees, as readers of pictures have them."""
+    turned = {}
+    for name, values in data.data_vars.items():
+        if values.attrs.get("units") == "radian":
+            turned[name] = (values * (180.0 / math.pi)).assign_attrs(
+                values.attrs | {"units": "degree"}
+            )
+    return data.assign(turned)
 
 
 def _apart(values: Any) -> list[Any]:
@@ -143,11 +155,14 @@ def _along(values: Any) -> Any:
         c
         for c in values.coords.values()
         if c.ndim == 1
+        and c.name != "time"
         and c.dims[0] in values.dims
         and c.dims[0] not in ("time", *MANY)
         and c.dtype.kind in "iuf"
     ]
-    return max(found, key=lambda c: c.size) if found and values.ndim <= 2 else None
+    if not found or values.ndim > 2:
+        return None
+    return max(found, key=lambda c: (c.size, c.name == c.dims[0]))
 
 
 def _words(values: Any, known: dict[str, str]) -> str:
@@ -205,8 +220,10 @@ def _curve(axes: Axes, values: Any, error: Any, known: dict[str, str]) -> None:
     if "probability" in str(values.attrs.get("long_name")):
         _logarithmic(axes, table, bars[0])
     axes.set(xlabel=_words(along, known), ylabel=fill(_words(values, known), 36))
-    if x.size > 2 and x[0] > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
+    if x.size > 2 and x.min() > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
         axes.set_xscale("log")
+    else:  # so that numbers do not run into each other
+        axes.locator_params(axis="x", nbins=6, integer=x.dtype.kind in "iu")
 
 
 def _theory(axes: Axes, values: Any) -> None:

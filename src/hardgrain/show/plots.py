@@ -18,6 +18,7 @@ from hardgrain.show import series
 from hardgrain.show.colour import FIELDS, PLAIN
 from hardgrain.show.data import draw_data, over_time
 from hardgrain.show.distributions import draw_forces
+from hardgrain.show.mohr import draw_mohr
 from hardgrain.show.network import about, draw_network
 from hardgrain.show.network_look import LINES
 from hardgrain.show.series import Panel, draw_panels
@@ -39,6 +40,7 @@ PICTURES = {
     "energy": "kinetic energy, work and dissipation over time",
     "solver": "residual, sweeps, contacts and overlaps over time",
     "force-chains": "the packing, each of its longest force chains in a colour of its own",
+    "mohr": "Mohr's circles of a frame or of several, with the line of the friction angle",
     "rigidity": "diffusion length, slowest mode and sag over time",
     "walls": "force on each wall over time",
 }
@@ -83,11 +85,19 @@ def draw(
         return draw_network(run, frame, **look | {"colour": "chain"})
     if name == "forces":
         return draw_forces(run, frames or (frame,))
+    if name == "mohr":
+        circles = measure(run, name, frames or (frame,), **(options or {}))
+        return draw_mohr(circles, *about(run)[:2])
     measurement, _, variable = name.partition(".")
     quantity = quantities()[measurement]
     if frames is None and not quantity.small and not quantity.whole:
         frames = (frame,)
     data = measure(run, measurement, frames, **(options or {}))
+    if "windows" in quantity.options and not data.sizes:
+        raise InputError(
+            f"{measurement} is a mean over all these frames; give windows, such as --set windows=8,"
+            " to draw how it changes along the strain"
+        )
     return draw_data(data, variable, *about(run)[:2])
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Curve",
     "Panel",
     "column",
+    "curve_name",
     "draw_panels",
     "energy",
     "measured",

@@ -2,7 +2,8 @@
 
 A grid of parameters becomes the axes of the table; points that were drawn lie along one axis,
 ``point``, with the parameters as labels. The error is that of the mean, the standard deviation of
-the seeds over the root of their number: NaN where there is only one.
+the seeds over the root of their number. Where there is only one, it is the error that the
+measurement itself gives, such as ``effective_friction_error`` of ``rheology``, or else NaN.
 """
 
 from __future__ import annotations
@@ -228,7 +229,10 @@ def _table(folder: Folder, runs: dict[str, Columns], each: bool) -> xr.Dataset:
     for key in runs:
         count[points[key].place] += 1
     table["runs"] = (dims, count, {"units": "1", "long_name": "number of runs"})
-    for name in dict.fromkeys(name for columns in runs.values() for name in columns):
+    names = dict.fromkeys(name for columns in runs.values() for name in columns)
+    for name in names:
+        if not each and name.endswith("_error") and name.removesuffix("_error") in names:
+            continue  # it tells how well its run is known, see below
         columns = {key: one[name] for key, one in runs.items() if name in one}
         values, own, coords, attrs = _stacked(columns, points, shape, plan.seeds)
         table, own = _with_axes(table, name, own, coords)
@@ -236,6 +240,10 @@ def _table(folder: Folder, runs: dict[str, Columns], each: bool) -> xr.Dataset:
             table[name] = ((*dims, "seed", *own), values, attrs)
             continue
         mean, error = _mean(values, len(shape))
+        if f"{name}_error" in names:
+            columns = {k: one[f"{name}_error"] for k, one in runs.items() if name in one}
+            alone, _ = _mean(_stacked(columns, points, shape, plan.seeds)[0], len(shape))
+            error = np.where(np.isfinite(values).sum(len(shape)) == 1, alone, error)
         table[name] = ((*dims, *own), mean, attrs)
         words = f"error of the mean of {attrs.get('long_name', name)}"
         table[f"{name}_error"] = ((*dims, *own), error, attrs | {"long_name": words})

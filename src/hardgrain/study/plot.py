@@ -2,7 +2,8 @@
 
 The axis of numbers with the most values lies along the picture; each combination of the others is a
 curve. Points that were drawn are dots over each of the parameters. Vectors and tensors have a panel
-for each component.
+for each component. Another single number of the table may take the place of the parameter, with its
+own error bars: friction against inertial number.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from hardgrain.errors import InputError
 from hardgrain.extras import needed
+from hardgrain.show.data import in_degrees
 from hardgrain.show.style import COLOURS, GREY, label, new_figure, plain_ticks, style, symbols
 from hardgrain.study.points import text_of
 
@@ -29,6 +31,7 @@ __all__ = ["draw_study", "read_table", "variables"]
 
 CURVES = 8  # most curves of a panel; more cannot be told apart
 PANELS = 12  # most panels of a picture
+DECADE = 10.0  # measured numbers that span more lie along a logarithmic axis
 
 
 def read_table(path: str | Path) -> xr.Dataset:
@@ -56,15 +59,22 @@ def variables(table: xr.Dataset) -> list[str]:
     return names
 
 
-def draw_study(table: xr.Dataset, names: Sequence[str] = ()) -> Figure:
+def draw_study(table: xr.Dataset, names: Sequence[str] = (), against: str = "") -> Figure:
     """Draw variables of a table over the parameters; by default all that have a few numbers.
 
-    A name may be that of a measurement, which stands for all its variables.
+    A name may be that of a measurement, which stands for all its variables. ``against`` names the
+    variable that lies along the picture in place of a parameter.
     """
-    chosen = _chosen(table, names)
-    panels = [panel for name in chosen for panel in _panels(table, name)]
+    table = in_degrees(table)
+    if against:
+        _check_against(table, against)
+    chosen = [name for name in _chosen(table, names) if name != against]
+    panels = [panel for name in chosen for panel in _panels(table, name, against)]
     if not panels:
-        raise InputError("there is nothing to draw: no parameter of the study is a number")
+        raise InputError(
+            "there is nothing to draw: no parameter of the study is a number; --against names a"
+            " variable to draw over"
+        )
     if len(panels) > PANELS:
         if names:
             raise InputError(
@@ -104,10 +114,20 @@ def _chosen(table: xr.Dataset, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-Panel = tuple[Any, Any, str, str]  # values, errors, the axis along the picture, words
+def _check_against(table: xr.Dataset, against: str) -> None:
+    axes, there = set(table["runs"].dims), variables(table)
+    single = [n for n in there if set(table[n].dims) == axes]
+    if against not in single:
+        raise InputError(
+            f"--against is {against!r}; give a single number of this table: {', '.join(single)}"
+        )
 
 
-def _panels(table: xr.Dataset, name: str) -> Iterator[Panel]:
+# values, their errors, the axis along the picture, what lies along it with its errors, words
+Panel = tuple[Any, Any, str, Any, Any, str]
+
+
+def _panels(table: xr.Dataset, name: str, against: str) -> Iterator[Panel]:
     """A panel for each component of a variable and, of drawn points, for each parameter."""
     values, errors = table[name], table.get(f"{name}_error")
     axes = [str(d) for d in table["runs"].dims]
@@ -115,14 +135,17 @@ def _panels(table: xr.Dataset, name: str) -> Iterator[Panel]:
         raise InputError("this table has the values of each seed; collect it without --each")
     own = [str(d) for d in values.dims if d not in axes]
     along = [n for n in _parameters(table) if table[n].dtype.kind in "iuf"]
-    if axes != ["point"]:
-        along = sorted(along, key=lambda n: -table.sizes[n])[:1]
+    if against and axes == ["point"]:
+        along = ["point"]
+    elif axes != ["point"]:
+        along = sorted(along or axes, key=lambda n: -table.sizes[n])[: 1 if along or against else 0]
     for place in itertools.product(*(range(values.sizes[d]) for d in own)):
         at = dict(zip(own, place))
         words = "".join(_component(values, d, k) for d, k in at.items())
         bars = None if errors is None else errors.isel(at)
         for axis in along:
-            yield values.isel(at), bars, axis, words
+            x, wide = table[against or axis], table.get(f"{against}_error") if against else None
+            yield values.isel(at), bars, axis, x, wide, words
 
 
 def _parameters(table: xr.Dataset) -> list[str]:
@@ -137,30 +160,41 @@ def _component(values: Any, axis: str, k: int) -> str:
 
 
 def _draw(axes: Axes, panel: Panel, known: dict[str, str]) -> None:
-    values, errors, along, words = panel
-    x = values[along].to_numpy()
+    values, errors, along, x, wide, words = panel
     name = str(values.attrs.get("long_name") or values.name)
-    axes.set_xlabel(str(values[along].attrs.get("long_name", along)))
+    told = str(x.attrs.get("long_name", x.name))
+    axes.set_xlabel(label(told, str(x.attrs.get("units", "1")), known))
     axes.set_ylabel(fill(label(name + words, str(values.attrs.get("units", "")), known), 40))
-    if values.dims == ("point",):
-        bars = None if errors is None else errors.to_numpy()
-        axes.errorbar(
-            x, values.to_numpy(), bars, fmt="o", ms=3, color=COLOURS[1], ecolor=GREY, capsize=1.5
-        )
-        return
     others = [d for d in values.dims if d != along]
     places = list(itertools.product(*(range(values.sizes[d]) for d in others)))
     if len(places) > CURVES:
         places = [places[k] for k in np.linspace(0, len(places) - 1, CURVES).round().astype(int)]
+    lines = "o" if values.dims == ("point",) else "o-"
     for k, place in enumerate(places):
         at = dict(zip(others, place))
         told = ", ".join(f"{d} {text_of(values[d].to_numpy()[j].item())}" for d, j in at.items())
-        bars = None if errors is None else errors.isel(at).to_numpy()
+        px, py, bars, wide_bars = (_at(one, at) for one in (x, values, errors, wide))
         axes.errorbar(
-            x, values.isel(at).to_numpy(), bars, fmt="o-" if k < len(COLOURS) - 1 else "s--", ms=3,
-            lw=0.9, capsize=1.5, color=COLOURS[1 + k % (len(COLOURS) - 1)], label=told,
+            px, py, bars, wide_bars, fmt=lines if k < len(COLOURS) - 1 else "s--", ms=3, lw=0.9,
+            capsize=1.5, color=COLOURS[1 + k % (len(COLOURS) - 1)], label=told,
+            ecolor=GREY if lines == "o" else None,
         )  # fmt: skip
     if others:
         axes.legend()
-    if x.size > 2 and x[0] > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])):
+    if _by_factors(x.to_numpy().ravel(), wide is not None):
         axes.set_xscale("log")
+
+
+def _at(values: Any, place: dict[Any, int]) -> Any:
+    """The numbers of one curve, if there are any."""
+    return None if values is None else values.isel(place, missing_dims="ignore").to_numpy()
+
+
+def _by_factors(x: Any, measured: bool) -> bool:
+    """Whether numbers along an axis differ by equal factors; if they were measured, by decades."""
+    x = x[np.isfinite(x)]
+    if x.size < 3 or x.min() <= 0.0:
+        return False
+    if measured:
+        return bool(x.max() > DECADE * x.min())
+    return bool(x[0] > 0.0 and np.allclose(np.diff(np.log(x)), np.log(x[1] / x[0])))

@@ -2,15 +2,10 @@
 
 Points of one face are one contact, with one force (`hardgrain.measure.resultants`). The anisotropy
 of forces and directions is taken in two frames: that of the contact normals, and that of the
-branches, which run from centre to centre, with the force split along and across them. For disks
-both are the same. With the angle θ of a direction from the vertical,
-
-    E(θ) = (1 + a_c cos 2θ)/2π,   l(θ) = l₀ (1 + a_l cos 2θ),
-    N(θ) = f (1 + a_n cos 2θ),    T(θ) = −f a_t sin 2θ,
-
-and to first order q/p = (a_c + a_l + a_n + a_t)/2 in the frame of the branches
-(`hardgrain.measure.fabric` has the same for normals). Each a is signed: positive if it belongs to
-a vertical axis of compression.
+branches, which run from centre to centre, with the force split along and across them
+(`hardgrain.measure.fabric`). For disks both are the same. Each a is signed: the yy of its tensor,
+positive if it belongs to a vertical axis of compression. To first order q/p = (a_c + a_l + a_n +
+a_t)/2 in the frame of the branches.
 """
 
 from __future__ import annotations
@@ -24,7 +19,6 @@ from hardgrain.measure.resultants import resultants, seen
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.measure.stress import stress_tensor
 from hardgrain.measure.structure import contact_numbers, packing_fraction, rattlers
-from hardgrain.papers.fit import Floats
 from hardgrain.run.simulation import Simulation
 
 __all__ = ["Look", "look"]
@@ -78,7 +72,7 @@ def look(sim: Simulation) -> Look:
     bears = (found.second < n) & (found.normal_force > 0.0)
     force, flat = found.normal_force[bears], found.kind[bears] == 2
     strong = force > force.mean()
-    a = fabric(snap)
+    a, b = fabric(snap), fabric(snap, along="branch")
     return Look(
         axial=float(stress[1, 1]),
         lateral=float(stress[0, 0]),
@@ -95,24 +89,8 @@ def look(sim: Simulation) -> Look:
         contact=float(a.contacts.tensor[1, 1]),
         normal=float(a.normal.tensor[1, 1]),
         tangential=float(a.tangential.tensor[1, 1]),
-        **_along_branches(pair.branch[inner], pair.force[inner]),
+        branch=float(b.contacts.tensor[1, 1]),
+        branch_length=float(b.branches.tensor[1, 1]),
+        branch_normal=float(b.normal.tensor[1, 1]),
+        branch_tangential=float(b.tangential.tensor[1, 1]),
     )
-
-
-def _along_branches(branch: Floats, force: Floats) -> dict[str, float]:
-    """Anisotropies in the frame of the branches (m, 2), with forces (m, 2) on the second grain."""
-    length = np.linalg.norm(branch, axis=1)
-    x, y = (branch / length[:, None]).T
-    cosine, sine = y * y - x * x, 2.0 * x * y  # of twice the angle from the vertical
-    along = force[:, 0] * x + force[:, 1] * y
-    across = force[:, 1] * x - force[:, 0] * y  # along the branch turned to the left
-    even = np.stack([np.ones_like(x), cosine, sine], axis=1)
-    f, a_n, _ = np.linalg.lstsq(even, along)[0]
-    l, a_l, _ = np.linalg.lstsq(even, length)[0]
-    a_t, _ = np.linalg.lstsq(np.stack([sine, -cosine], axis=1), across)[0]
-    return {
-        "branch": float(2.0 * cosine.mean()),
-        "branch_length": float(a_l / l),
-        "branch_normal": float(a_n / f),
-        "branch_tangential": float(a_t / f),
-    }
