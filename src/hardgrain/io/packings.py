@@ -44,8 +44,8 @@ def read_packing(path: str | Path, frame: int = -1, dimension: int | None = None
     cell = packing.cell_in(grains.position.shape[1])
     if cell is not None and Cell(cell).reduced().tilted:
         raise InputError(
-            f"{path} has a tilted cell, which grains alone do not tell; name the file in a"
-            " scenario, start.file, whose scene.cell deforms"
+            f"{path} has a tilted cell, which grains alone do not tell; begin with the file itself,"
+            " start.file in a scenario whose scene.cell deforms"
         )
     return grains
 
