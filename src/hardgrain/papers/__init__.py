@@ -19,6 +19,8 @@ PAPERS = {
     "cegeo2012": "CEGEO, B. Saint-Cyr, K. Szarf, C. Voivret, E. Azéma, V. Richefeu, J.-Y. Delenne,"
     " G. Combe, C. Nouguier-Lehon, P. Villard, P. Sornay, M. Chaze and F. Radjai, Particle shape"
     " dependence in 2D granular media, EPL 98, 44008 (2012)",
+    "dacruz2005": "F. da Cruz, S. Emam, M. Prochnow, J.-N. Roux and F. Chevoir, Rheophysics of dense"
+    " granular materials: discrete simulation of plane shear flows, Phys. Rev. E 72, 021309 (2005)",
 }
 
 __all__ = ["PAPERS", *PAPERS]
@@ -28,4 +30,11 @@ __getattr__ = lazy(__name__, dict.fromkeys(PAPERS, ""))
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
-    from hardgrain.papers import cegeo2012, mcnamara2004, radjai1997, unger2002, unger2003
+    from hardgrain.papers import (
+        cegeo2012,
+        dacruz2005,
+        mcnamara2004,
+        radjai1997,
+        unger2002,
+        unger2003,
+    )

@@ -1,0 +1,243 @@
+"""Friction and dilatancy laws: µ*(I) and φ(I) of disks sheared at constant pressure.
+
+Every number is a mean over blocks of strain, of several flows that begin with other packings; its
+error is that of the blocks. The laws are straight lines fitted with these errors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hardgrain.papers.dacruz2005.flow import BLOCK, Flow, Job, flow
+from hardgrain.papers.experiment import Claim, Expected, Experiment, Outcome
+from hardgrain.papers.figures import COLOURS, GREY, new_figure
+from hardgrain.papers.fit import Floats, mean_and_error
+from hardgrain.parallel import pmap
+
+__all__ = ["EXPERIMENT"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    inertial: tuple[float, ...]  # the paper's I
+    count: int  # grains of a flow
+    flows: int  # flows of each I
+    skip: float  # strain of the transient [1]
+    strain: float  # strain after it [1]
+
+
+FULL = Size((0.01, 0.03, 0.06, 0.1, 0.15, 0.2), 200, 4, 1.0, 3.0)
+QUICK = Size((0.03, 0.2), 100, 3, 0.5, 1.5)
+CHECKED = 0.1  # I at which steps half as long and more grains are tried
+MORE = 3  # times as many grains there
+
+# The paper's laws and half a unit of the last digit that it prints, within which we read them.
+FRICTION = (0.25, 1.1), (0.005, 0.05)
+DENSITY = (0.81, -0.3), (0.005, 0.05)
+ROUNDED = "half a unit of the last digit printed"
+
+
+@dataclass(frozen=True)
+class Line:
+    """The fit y = at_rest + slope × I, with errors of both."""
+
+    at_rest: float
+    slope: float
+    at_rest_error: float
+    slope_error: float
+
+    def __call__(self, x: Floats) -> Floats:
+        return self.at_rest + self.slope * x
+
+
+def line(x: Floats, y: Floats, error: Floats) -> Line:
+    """A straight line through points with errors, or with their scatter where that is larger."""
+    (slope, at_rest), cov = np.polyfit(x, y, 1, w=1.0 / error, cov="unscaled")
+    off = (y - at_rest - slope * x) / error
+    if x.size > 2:
+        cov = cov * max(1.0, float(off @ off) / (x.size - 2))
+    return Line(at_rest, slope, math.sqrt(cov[1, 1]), math.sqrt(cov[0, 0]))
+
+
+def run(quick: bool) -> Outcome:
+    """Shear at every I, fit, and hold the laws against the paper's."""
+    size = QUICK if quick else FULL
+    seeds = range(1, size.flows + 1)
+    jobs = [Job(i, s, size.count, size.skip, size.strain) for i in size.inertial for s in seeds]
+    checks: dict[str, list[Job]] = {}
+    if not quick:
+        usual = [job for job in jobs if job.inertial == CHECKED]
+        checks["half"] = [replace(job, finer=2.0) for job in usual]
+        checks["more"] = [replace(job, count=MORE * job.count) for job in usual[:2]]
+    # the slowest flows, which take longest, are begun first
+    every = [*jobs, *(job for some in checks.values() for job in some)]
+    found = dict(zip(every, pmap(flow, every)))
+
+    def blocks(some: list[Job], field: str) -> Floats:
+        return np.concatenate([found[job].values(field) for job in some])
+
+    table: dict[str, Any] = {"I": np.array(size.inertial)}
+    for field in ("friction", "density", "pressure", "normal", "agitation", "kinetic", "contacts"):
+        stats = [
+            mean_and_error(blocks([job for job in jobs if job.inertial == i], field))
+            for i in size.inertial
+        ]
+        table[field] = np.array([mean for mean, _ in stats])
+        table[f"{field}_error"] = np.array([error for _, error in stats])
+    samples = size.flows * round(size.strain / BLOCK)
+    each = f"{size.flows} flows of {size.count} disks to a strain of {size.skip + size.strain:g}"
+    claims = (_rises if quick else _laws)(table, samples, each)
+    claims += _trust(list(found.values()), table, samples, each)
+    if not quick:
+        claims += _checks(
+            {
+                name: {k: blocks(some, k) for k in ("friction", "density")}
+                for name, some in {"usual": usual, **checks}.items()
+            },
+            size,
+        )
+    text = TEXT if quick else TEXT + FULL_TEXT
+    return Outcome(claims, {"rheology": table}, {"rheology": _figure(table)}, text, seeds)
+
+
+def _laws(table: dict[str, Any], samples: int, each: str) -> list[Claim]:
+    """The four numbers of the two laws."""
+    claims = []
+    for name, field, (values, rounding), why in (
+        ("µ*", "friction", FRICTION, DIFFERS),
+        ("φ", "density", DENSITY, ("", "")),
+    ):
+        fit = line(table["I"], table[field], table[f"{field}_error"])
+        span = f"straight line through I = {table['I'][0]:g} to {table['I'][-1]:g}"
+        for what, got, error, value, rounded, differs in (
+            ("at I = 0", fit.at_rest, fit.at_rest_error, values[0], rounding[0], why[0]),
+            ("slope with I", fit.slope, fit.slope_error, values[1], rounding[1], why[1]),
+        ):
+            claims.append(
+                Claim(
+                    f"{name}, {what}, {span}, {each}",
+                    got,
+                    error,
+                    samples,
+                    paper=Expected.by_chance(
+                        value, error, samples, f"≃ {value:g}", beside=rounded, why=ROUNDED
+                    ),
+                    differs=differs,
+                )
+            )
+    return claims
+
+
+def _rises(table: dict[str, Any], samples: int, each: str) -> list[Claim]:
+    """How much friction and density change from the slowest to the fastest flow."""
+    low, high = table["I"][0], table["I"][-1]
+    claims = []
+    for name, field, (values, rounding) in (
+        ("µ*", "friction", FRICTION),
+        ("φ", "density", DENSITY),
+    ):
+        error = math.hypot(*table[f"{field}_error"][[0, -1]])
+        claims.append(
+            Claim(
+                f"{name} at I = {high:g} less that at {low:g}, {each}",
+                table[field][-1] - table[field][0],
+                error,
+                2 * samples - 1,
+                paper=Expected.by_chance(
+                    values[1] * (high - low), error, 2 * samples - 1,
+                    f"slope ≃ {values[1]:g}", beside=rounding[1] * (high - low), why=ROUNDED,
+                ),
+            )
+        )  # fmt: skip
+    return claims
+
+
+def _trust(flows: list[Flow], table: dict[str, Any], samples: int, each: str) -> list[Claim]:
+    """What must hold whatever the grains do."""
+    worst = int(np.argmax(np.abs(table["pressure"] - 1.0) / table["pressure_error"]))
+    error = table["pressure_error"][worst]
+    return [
+        Claim(
+            f"mean stress across the flow at the I where it is farthest from the pressure, {each}",
+            table["pressure"][worst],
+            error,
+            samples,
+            theory=Expected.by_chance(
+                1.0, error, samples, "momentum: what the cell's acceleration takes has the mean 0"
+            ),
+        ),
+        Claim(
+            f"steps with a residual above 10⁻³, {each}",
+            float(sum(f.loose for f in flows)),
+            theory=Expected.exact(0.0, "every step is solved"),
+        ),
+        Claim(
+            f"deepest overlap of any two disks in mean diameters, {each}",
+            max(float(f.values("overlap").max()) for f in flows),
+            theory=Expected(
+                1e-3,
+                0.0,
+                "a hundredth of what φ is read to, 0.01/φ/2 of a diameter",
+                side="at most",
+            ),
+        ),
+    ]
+
+
+def _checks(found: dict[str, dict[str, Floats]], size: Size) -> list[Claim]:
+    """Steps half as long, and more grains."""
+    claims = []
+    for name, field in (("µ*", "friction"), ("φ", "density")):
+        usual, usual_error = mean_and_error(found["usual"][field])
+        for what, words in (
+            ("half", "with steps half as long"),
+            ("more", f"with {MORE * size.count} disks"),
+        ):
+            values = found[what][field]
+            mean, error = mean_and_error(values)
+            both = math.hypot(error, usual_error)
+            samples = values.size + found["usual"][field].size - 1
+            claims.append(
+                Claim(
+                    f"{name} at I = {CHECKED:g} {words}, less that with {size.count} disks",
+                    mean - usual,
+                    both,
+                    samples,
+                    theory=Expected.by_chance(0.0, both, samples, "no more than chance"),
+                )
+            )
+    return claims
+
+
+def _figure(table: dict[str, Any]) -> Any:
+    figure, axes = new_figure(columns=2)
+    x = np.linspace(0.0, table["I"][-1], 50)
+    for axis, field, (values, _), label in (
+        (axes[0], "friction", FRICTION, r"effective friction $\mu^*$"),
+        (axes[1], "density", DENSITY, r"packing fraction $\phi$"),
+    ):
+        y, error = table[field], table[f"{field}_error"]
+        axis.plot(x, values[0] + values[1] * x, color=GREY, ls=":", label="da Cruz et al.")
+        fit = line(table["I"], y, error)
+        axis.plot(x, fit(x), color=COLOURS[1], lw=0.8)
+        axis.errorbar(table["I"], y, error, fmt="o", color=COLOURS[1], label="rigid disks")
+        axis.set(xlabel=r"$I = \dot\gamma \sqrt{m/P}$", ylabel=label)
+    axes[0].legend()
+    return figure
+
+
+DIFFERS = ("", "")
+
+TEXT = """\
+Disks of the paper's sizes, friction and restitution are sheared in a periodic cell under a constant
+pressure across the flow."""
+
+FULL_TEXT = ""
+
+EXPERIMENT = Experiment("rheology", "Friction and dilatancy of dense flows (da Cruz et al.)", run)
