@@ -33,6 +33,8 @@ EXPERIMENTS = {
         "friction", "loading",
     ],
     "cegeo2012": ["isotropic", "shear"],
+    "dacruz2005": ["rheology"],
+    "ohern2003": ["frictionless", "friction"],
 }  # fmt: skip
 
 Records = dict[str, Any]

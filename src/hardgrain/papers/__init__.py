@@ -19,8 +19,11 @@ PAPERS = {
     "cegeo2012": "CEGEO, B. Saint-Cyr, K. Szarf, C. Voivret, E. Azéma, V. Richefeu, J.-Y. Delenne,"
     " G. Combe, C. Nouguier-Lehon, P. Villard, P. Sornay, M. Chaze and F. Radjai, Particle shape"
     " dependence in 2D granular media, EPL 98, 44008 (2012)",
-    "dacruz2005": "F. da Cruz, S. Emam, M. Prochnow, J.-N. Roux and F. Chevoir, Rheophysics of dense"
-    " granular materials: discrete simulation of plane shear flows, Phys. Rev. E 72, 021309 (2005)",
+    "dacruz2005": "F. da Cruz, S. Emam, M. Prochnow, J.-N. Roux and F. Chevoir, Rheophysics of"
+    " dense granular materials: discrete simulation of plane shear flows, Phys. Rev. E 72, 021309"
+    " (2005)",
+    "ohern2003": "C. S. O'Hern, L. E. Silbert, A. J. Liu and S. R. Nagel, Jamming at zero"
+    " temperature and zero applied stress: the epitome of disorder, Phys. Rev. E 68, 011306 (2003)",
 }
 
 __all__ = ["PAPERS", *PAPERS]

@@ -47,7 +47,7 @@ STRAIN_STEP = 2e-3
 LONGEST = 0.1
 
 PRESS, PRESS_STEP = 6.0, 0.02  # time in which grains are pressed together, and its step [time]
-LOOSE = 0.6  # packing fraction in which they are placed [1]
+LOOSE = 0.5  # packing fraction in which they are placed [1]
 
 # [1] Strain of a block. Densities of neighbouring blocks half as long are correlated by a half,
 # which would make errors too small; frictions are by less than a fifth.
