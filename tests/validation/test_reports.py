@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "cegeo2012": ["isotropic", "shear"],
     "dacruz2005": ["rheology"],
     "ohern2003": ["frictionless", "friction"],
+    "rothenburg1989": ["anisotropy"],
 }  # fmt: skip
 
 Records = dict[str, Any]

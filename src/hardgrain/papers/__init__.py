@@ -24,6 +24,8 @@ PAPERS = {
     " (2005)",
     "ohern2003": "C. S. O'Hern, L. E. Silbert, A. J. Liu and S. R. Nagel, Jamming at zero"
     " temperature and zero applied stress: the epitome of disorder, Phys. Rev. E 68, 011306 (2003)",
+    "rothenburg1989": "L. Rothenburg and R. J. Bathurst, Analytical study of induced anisotropy in"
+    " idealized granular materials, Géotechnique 39, 601 (1989)",
 }
 
 __all__ = ["PAPERS", *PAPERS]
@@ -37,7 +39,9 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         cegeo2012,
         dacruz2005,
         mcnamara2004,
+        ohern2003,
         radjai1997,
+        rothenburg1989,
         unger2002,
         unger2003,
     )
