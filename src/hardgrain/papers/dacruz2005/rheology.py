@@ -259,7 +259,8 @@ def _figure(table: dict[str, Any]) -> Any:
 
 DIFFERS = (
     "why is not established: 200 disks, and a fit without the fastest flow, give the same; walls,"
-    " stiffness and slower flows, which the paper has, and shorter steps of slow flows were not tried"
+    " stiffness and slower flows, which the paper has, and shorter steps of slow flows were not"
+    " tried"
 )
 
 TEXT = """\
