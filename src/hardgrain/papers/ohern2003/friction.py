@@ -13,7 +13,7 @@ periods of the cell are free, and the count holds at any N, as without friction.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT", "spare"]
 
-Size = tuple[tuple[int, int, tuple[float, ...], int], ...]  # dimension, grains, friction, packings
+Size = tuple[
+    tuple[Literal[2, 3], int, tuple[float, ...], int], ...
+]  # dimension, grains, friction, packings
 FULL: Size = ((2, 100, (0.0, 0.1, 0.3, 1.0, 10.0), 4), (3, 60, (0.0, 0.3), 3))
 QUICK: Size = ((2, 40, (0.0, 0.3, 10.0), 3),)
 LOOSEST = 0.55  # random loose packing of spheres
@@ -117,6 +119,8 @@ def _claims(dim: int, groups: dict[float, list[Packed]], made: str) -> list[Clai
             )
         )  # fmt: skip
     else:
+        bounds: tuple[tuple[Literal["at least", "at most"], float], ...]
+        bounds = (("at least", 4.0), ("at most", 6.0))
         claims += [
             Claim(
                 f"contacts of a grain z with µ = {strong:g}, {side} {bound:g}, {made}",
@@ -128,7 +132,7 @@ def _claims(dim: int, groups: dict[float, list[Packed]], made: str) -> list[Clai
                     side=side,
                 ),
             )
-            for side, bound in (("at least", 4.0), ("at most", 6.0))
+            for side, bound in bounds
         ]  # fmt: skip
         claims.append(
             Claim(

@@ -9,7 +9,7 @@ equation: z = 2d, exactly, at any N. In a cell that is held there would be d les
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT", "shift"]
 
-Size = tuple[tuple[int, int, int], ...]  # dimension, grains of a packing, packings
+Size = tuple[tuple[Literal[2, 3], int, int], ...]  # dimension, grains of a packing, packings
 FULL: Size = ((2, 40, 8), (2, 100, 8), (3, 60, 6))
 QUICK: Size = ((2, 40, 4), (3, 30, 2))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from hardgrain.solve.rigid import RigidSolver
 
 __all__ = ["RATIO", "Job", "Packed", "packed"]
 
+AXES: tuple[Literal["x", "y", "z"], ...] = ("x", "y", "z")
 RATIO = 1.4  # large over small diameter in 2D, the paper's [1]
 SPREAD = 0.01  # by how much diameters differ from that, at most [1]; without it see above
 LOOSE = {2: 0.45, 3: 0.3}  # packing fraction in which grains are placed [1]
@@ -47,7 +49,7 @@ SLIDES = 1e-4  # share of µN by which a force may miss the cone in a contact th
 class Job:
     """A packing that is asked for."""
 
-    dimension: int
+    dimension: Literal[2, 3]
     friction: float
     count: int
     seed: int
@@ -90,10 +92,12 @@ def packed(job: Job) -> Packed:
     side = math.pow(unit * float(np.sum(diameter**dim)) / LOOSE[dim], 1.0 / dim)
     scene = Scene(
         dimension=dim,
-        periodic=dict.fromkeys("xyz"[:dim], (0.0, side)),
+        periodic=dict.fromkeys(AXES[:dim], (0.0, side)),
         cell=Isotropic(pressure=1.0),
         contacts=[ContactLaw(friction=job.friction)],
-        grains=[Grains(diameter=tuple(diameter), place=Deposit(min=[0.0] * dim, max=[side] * dim))],
+        grains=[
+            Grains(diameter=tuple(diameter), place=Deposit(min=(0.0,) * dim, max=(side,) * dim))
+        ],
     )
     sim = Simulation(scene, dt=STEP, solver=RigidSolver(tolerance=TOLERANCE), seed=job.seed)
     for _ in range(round(FALL / STEP)):

@@ -11,7 +11,7 @@ numbers, for 2D and 3D alike, and its axes need not agree; then it is done with 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from hardgrain.parallel import pmap
 
 __all__ = ["EXPERIMENT"]
 
-Size = tuple[tuple[int, int, float, int], ...]  # dimension, grains, axial strain, tests
+Size = tuple[tuple[Literal[2, 3], int, float, int], ...]  # dimension, grains, axial strain, tests
 FULL: Size = ((2, 200, 0.1, 6), (3, 100, 0.06, 3))
 QUICK: Size = ((2, 100, 0.05, 4),)
 CLOSE = 0.02  # [1] how well the relation is said to hold

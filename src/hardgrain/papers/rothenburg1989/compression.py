@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from hardgrain.solve.rigid import RigidSolver
 
 __all__ = ["Job", "Seen", "Test", "compressed", "integral"]
 
+AXES: tuple[Literal["x", "y", "z"], ...] = ("x", "y", "z")
 FRICTION = 0.5  # between grains [1]
 SPREAD = 0.2  # half-width of the distribution of diameters [mean diameter]
 LOOSE = {2: 0.45, 3: 0.3}  # packing fraction in which grains are placed [1]
@@ -44,7 +45,7 @@ EVERY = 2  # steps from a look to the next
 class Job:
     """A test that is asked for."""
 
-    dimension: int
+    dimension: Literal[2, 3]
     count: int
     seed: int
     strain: float  # axial strain at its end [1]
@@ -83,14 +84,14 @@ def _scene(job: Job, friction: float, cell: Any) -> Scene:
     side = math.pow(unit * job.count / LOOSE[dim], 1.0 / dim)
     return Scene(
         dimension=dim,
-        periodic=dict.fromkeys("xyz"[:dim], (0.0, side)),
+        periodic=dict.fromkeys(AXES[:dim], (0.0, side)),
         cell=cell,
         contacts=[ContactLaw(friction=friction)],
         grains=[
             Grains(
                 count=job.count,
                 diameter=Uniform(min=1.0 - SPREAD, max=1.0 + SPREAD),
-                place=Deposit(min=[0.0] * dim, max=[side] * dim),
+                place=Deposit(min=(0.0,) * dim, max=(side,) * dim),
             )
         ],
     )
@@ -104,8 +105,7 @@ def compressed(job: Job) -> Test:
     )
     for _ in range(round(PRESS / PRESS_STEP)):
         pressed.step()
-    kind = "biaxial" if job.dimension == 2 else "triaxial"
-    scene = _scene(job, FRICTION, Biaxial(kind=kind, rate=-RATE, pressure=1.0))
+    scene = _scene(job, FRICTION, Biaxial(rate=-RATE, pressure=1.0))
     sim = Simulation(scene, dt=STEP, solver=solver, seed=job.seed, start=pressed.state)
     at, seen = [], []
     for k in range(1, round(job.strain / (RATE * STEP)) + 1):
@@ -162,7 +162,8 @@ def integral(found: Fabric) -> Floats:
 
 def _harmonics(n: Floats, force: Floats, most: int) -> Floats:
     """The integral with even harmonics up to a given one, in 2D; forces are fitted likewise."""
-    angle, around = np.arctan2(n[:, 1], n[:, 0]), 2.0 * math.pi * np.arange(32) / 32.0
+    angle = np.arctan2(n[:, 1], n[:, 0]).astype(np.float64)
+    around: Floats = 2.0 * math.pi * np.arange(32) / 32.0
     at, fits = [_waves(x, most) for x in (angle, around)]
     share = fits @ (at.mean(axis=0) * np.where(np.arange(most + 1) == 0, 1.0, 2.0))
     mean = np.zeros((32, 2))
