@@ -162,8 +162,8 @@ def integral(found: Fabric) -> Floats:
 
 def _harmonics(n: Floats, force: Floats, most: int) -> Floats:
     """The integral with even harmonics up to a given one, in 2D; forces are fitted likewise."""
-    angle = np.arctan2(n[:, 1], n[:, 0]).astype(np.float64)
-    around: Floats = 2.0 * math.pi * np.arange(32) / 32.0
+    angle: Floats = np.arctan2(n[:, 1], n[:, 0])
+    around: Floats = np.linspace(0.0, 2.0 * math.pi, 32, endpoint=False)
     at, fits = [_waves(x, most) for x in (angle, around)]
     share = fits @ (at.mean(axis=0) * np.where(np.arange(most + 1) == 0, 1.0, 2.0))
     mean = np.zeros((32, 2))
