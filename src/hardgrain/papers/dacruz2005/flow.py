@@ -38,10 +38,10 @@ FRICTION, RESTITUTION = 0.4, 0.1  # between grains, the paper's [1]
 SPREAD = 0.2  # half-width of the distribution of diameters, the paper's [mean diameter]
 MASS = 0.25 * math.pi * (1.0 + SPREAD**2 / 3.0)  # mean mass of a grain [density × diameter²]
 
-# [1] Residual of every step. With 10⁻⁵ slow flows take twice as long, and friction and density are
-# the same within their errors.
+# [1] Residual of every step. With 10⁻⁵ slow flows take twice as long. A short flow at I = 0.01 had
+# the same friction with both, within errors of 0.01 and 0.03: no more is known.
 TOLERANCE = 1e-4
-# [1] Strain in a step, at most. With half of it all numbers are the same (a claim).
+# [1] Strain in a step, at most. Half of it was tried at I = 0.1 (a claim), not in slower flows.
 STRAIN_STEP = 2e-3
 # [time] Longest step: a tenth of the time in which the pressure moves a grain by its diameter.
 LONGEST = 0.1
@@ -50,7 +50,7 @@ PRESS, PRESS_STEP = 6.0, 0.02  # time in which grains are pressed together, and 
 LOOSE = 0.5  # packing fraction in which they are placed [1]
 
 # [1] Strain of a block. Densities of neighbouring blocks half as long are correlated by a half,
-# which would make errors too small; frictions are by less than a fifth.
+# which would make errors too small; frictions are by up to a fifth.
 BLOCK = 0.5
 
 
