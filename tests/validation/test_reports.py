@@ -34,6 +34,9 @@ EXPERIMENTS = {
     ],
     "cegeo2012": ["isotropic", "shear"],
     "shaebani2008": ["statics", "flow"],
+    "dacruz2005": ["rheology"],
+    "ohern2003": ["frictionless", "friction"],
+    "rothenburg1989": ["anisotropy"],
 }  # fmt: skip
 
 Records = dict[str, Any]

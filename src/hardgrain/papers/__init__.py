@@ -22,6 +22,13 @@ PAPERS = {
     "shaebani2008": "M. R. Shaebani, T. Unger and J. Kertész, Generation of homogeneous granular"
     " packings: contact dynamics simulations at constant pressure using fully periodic boundaries,"
     " Int. J. Mod. Phys. C 20, 847 (2009), arXiv:0803.3566",
+    "dacruz2005": "F. da Cruz, S. Emam, M. Prochnow, J.-N. Roux and F. Chevoir, Rheophysics of"
+    " dense granular materials: discrete simulation of plane shear flows, Phys. Rev. E 72, 021309"
+    " (2005)",
+    "ohern2003": "C. S. O'Hern, L. E. Silbert, A. J. Liu and S. R. Nagel, Jamming at zero"
+    " temperature and zero applied stress: the epitome of disorder, Phys. Rev. E 68, 011306 (2003)",
+    "rothenburg1989": "L. Rothenburg and R. J. Bathurst, Analytical study of induced anisotropy in"
+    " idealized granular materials, Géotechnique 39, 601 (1989)",
 }
 
 __all__ = ["PAPERS", *PAPERS]
@@ -33,8 +40,11 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     # ruff: noqa: F401
     from hardgrain.papers import (
         cegeo2012,
+        dacruz2005,
         mcnamara2004,
+        ohern2003,
         radjai1997,
+        rothenburg1989,
         shaebani2008,
         unger2002,
         unger2003,
