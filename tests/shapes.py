@@ -195,7 +195,9 @@ class ShapedRun:
 
     def __init__(self, snaps: list[Snapshot]) -> None:
         model, dim = snaps[0].model, snaps[0].dim
-        left = ("wall_names", "rule", "drives", "pressures", "locks", "solids", "meshes")
+        left = (
+            "wall_names", "rule", "drives", "pressures", "locks", "solids", "meshes", "membrane",
+        )  # fmt: skip
         self.model = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in left}
         self.model["shape"] = model.solids.shape
         periodic = {"xyz"[k]: (0.0, p) for k, p in enumerate(model.periodic) if p > 0.0}
