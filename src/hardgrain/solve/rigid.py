@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     from hardgrain.solve.path import Path
     from hardgrain.solve.response import Response
 
-__all__ = ["RigidSolver"]
+__all__ = ["STAGES", "RigidSolver"]
+
+Order = Literal["sequential", "random"]
 
 _log = logging.getLogger(__name__)
 
@@ -107,13 +109,21 @@ DEEP, STUCK = 1e-7, 5
 FAR = (False, 100.0, 250)
 WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100), FAR)
 COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), FAR)
-# [factorisations] Nominal time that hardening springs may take before the path is tried, and after
-# it. Disks that have just begun to slide need many changes of state; with less time they end
-# unsolved, with more, hopeless steps take longer.
-FIRST, AGAIN = 600, 300
+# [factorisations] What walks may take.
+WALK = 100
+# [sweeps] What springs begin with. Newton's method finds the next springs only if the last are not
+# far; after fewer sweeps it fails more often, and more of them cost as much as the springs.
+EARLY = 4000
+# [factorisations] What hardening springs may take. Of the hard steps kept in benchmarks/ those that
+# they solve take up to 120; with less they end unsolved, with more, hopeless steps take longer.
+HARDENING = 300
 # [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
 # may not reach the tolerance, and more would only repeat what sweeps could not do before.
 POLISH = 300
+
+
+# What is tried between the first sweeps and the last, in this order.
+STAGES = ("states", "rest", "walk", "springs", "path")
 
 
 class RigidSolver(Solver):
@@ -153,10 +163,11 @@ def search(
     seed: int,
     step: int,
     watch: Callable[[Any], None] | None = None,
+    stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
     task = StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)
-    found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch).run()
+    found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch, stages).run()
     return found
 
 
@@ -169,7 +180,9 @@ class _Search:
     seed: int
     step: int
     watch: Callable[[Any], None] | None
+    stages: tuple[str, ...]  # that are tried between the first sweeps and the last
     best: Any = None
+    swept: Any = None  # what sweeps alone have led to
     sweeps: int = 0
     calm: bool = False  # whether the last step's impulses nearly solve this step
     history: list[Stage] = field(default_factory=list)
@@ -179,17 +192,17 @@ class _Search:
         start = self.task.start
         if self.solver.start == "zero":
             start = np.zeros_like(start)
-        first = self._sweep(start, 1)
-        if not self.best.converged and not self._swept(first):
-            stages = (
-                self._states(first.residual), self._rest(), self._hardening(FIRST), self._paths(),
-                self._hardening(AGAIN),
-            )  # fmt: skip
-            for _ in itertools.chain(*stages):
+        first = self.swept = self._sweep(start, 1)
+        if not self.best.converged and not self._go_on():
+            stages = {
+                "states": self._states(first.residual), "rest": self._rest(),
+                "walk": self._walk(), "springs": self._springs(), "path": self._paths(),
+            }  # fmt: skip
+            for _ in itertools.chain(*(stages[name] for name in self.stages)):
                 if self.best.converged:
                     break
         if not self.best.converged:
-            self._sweep(impulse_of(self.best), self.solver.sweeps)
+            self._sweep(impulse_of(self.best), self.solver.sweeps, "random")
         best = replace(self.best, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
 
@@ -198,11 +211,6 @@ class _Search:
         """The response of the bodies, µ, and the impulses of the last step, shape (m, dim)."""
         bodies, mu, start = self.task.whole()
         return bodies, mu, start.reshape(bodies.q.shape)
-
-    @property
-    def _disks(self) -> bool:
-        """Whether contacts can be followed from state to state, which needs disks."""
-        return self.task.dim == 2 and isinstance(self.task, StepTask)
 
     @property
     def _patience(self) -> float:
@@ -215,10 +223,10 @@ class _Search:
         self.history.append(Stage(method, number, float(residual), seconds))
         _log.debug("Step %d: %s (%d) left the residual %.2g.", self.step, method, number, residual)
 
-    def _sweep(self, impulse: Floats, most: int) -> Any:
+    def _sweep(self, impulse: Floats, most: int, order: Order = "sequential") -> Any:
         """Sweep at most ``most`` times from given impulses, and keep the best of all results."""
         tolerance = self.solver.tolerance
-        solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order="sequential")
+        solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order=order)
         found = solver.solve(self.task.at(impulse), seed=self.seed, step=self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)
@@ -228,11 +236,12 @@ class _Search:
             self.watch(found)
         return found
 
-    def _swept(self, last: Any) -> bool:
+    def _go_on(self) -> bool:
         """Sweep on as long as their rate promises an early end; return whether they converged."""
         portion, tolerance = PROBE, self.solver.tolerance
         while self.sweeps < self.solver.sweeps:
-            found = self._sweep(impulse_of(last), portion)
+            last = self.swept
+            found = self.swept = self._sweep(impulse_of(last), portion)
             if found.converged:
                 return True
             fall = math.log(last.residual_rms / found.residual_rms) if found.residual_rms else 0.0
@@ -241,7 +250,7 @@ class _Search:
             in_all = self.sweeps + found.sweeps / fall * math.log(found.residual / tolerance)
             if in_all > LEAST and in_all > self._patience:
                 return False
-            last, portion = found, min(2 * portion, PORTION)
+            portion = min(2 * portion, PORTION)
         return False
 
     def _states(self, residual: float) -> Iterator[None]:
@@ -269,25 +278,33 @@ class _Search:
         cold = self.solver.start == "zero" or not start.any()
         most = int(GRADIENTS[self.task.dim] * self._patience)
         if isinstance(bodies, BodyResponse) and not (cold and self.task.dim == 2):
-            start = self._swept_so_far if cold else start
+            start = self._components(self.swept) if cold else start
             r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
             self._note("gradients", number, found)
             self._polish(r, found)
             yield
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
-    def _hardening(self, patience: int) -> Iterator[None]:
-        """Follow disks from soft contacts to rigid ones."""
-        from hardgrain.solve.hardening import harden
-        from hardgrain.solve.response import BodyResponse
+    def _walk(self) -> Iterator[None]:
+        """Let disks be springs that harden, and walk from state to state."""
+        if self.task.dim == 2 and isinstance(self.task, StepTask):
+            yield from self._harden("walk", WALK)
 
-        if not self._disks:
-            return
+    def _springs(self) -> Iterator[None]:
+        """Let contacts be springs that harden, by Newton's method."""
+        if self.sweeps < EARLY:
+            self.swept = self._sweep(impulse_of(self.swept), EARLY - self.sweeps)
+            yield
+        yield from self._harden("springs", HARDENING)
+
+    def _harden(self, name: str, most: int) -> Iterator[None]:
+        """Harden springs around the impulses that sweeps left."""
+        from hardgrain.solve.hardening import harden
+
         bodies, mu, _ = self._whole
-        assert isinstance(bodies, BodyResponse)
-        goal, most = 0.3 * self.solver.tolerance, patience * bodies.cost
-        r, found, number = harden(bodies, mu, self._swept_so_far, goal, most)
-        self._note("springs", number, found)
+        start, goal = self._components(self.swept), 0.3 * self.solver.tolerance
+        r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
+        self._note(name, number, found)
         self._polish(r, found)
         yield
 
@@ -296,9 +313,9 @@ class _Search:
         from hardgrain.solve.path import Path
 
         bodies, mu, _ = self._whole
-        swept = self._swept_so_far
+        swept = self._components(self.best)
         starts = WARM if self.calm else COLD
-        for near, push, most in starts[: 1 if self._disks else None]:
+        for near, push, most in starts:
             yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:
@@ -322,10 +339,11 @@ class _Search:
     def _polish(self, r: Floats, found: float) -> None:
         """Sweep away the rounding errors of a stage, unless its result is hopeless."""
         if found < 1e2 * self.best.residual:
-            self._sweep(self.task.impulse(r), POLISH)
+            once = self._sweep(self.task.impulse(r), 1)  # kept, if more of them make it worse
+            if not once.converged:
+                self._sweep(impulse_of(once), POLISH)
 
-    @property
-    def _swept_so_far(self) -> Floats:
-        """The best impulses so far in contact frames, shape (m, dim)."""
+    def _components(self, solution: Any) -> Floats:
+        """The impulses of a solution in contact frames, shape (m, dim)."""
         bodies = self._whole[0]
-        return self.task.components(impulse_of(self.best)).reshape(bodies.q.shape)
+        return self.task.components(impulse_of(solution)).reshape(bodies.q.shape)
