@@ -6,6 +6,8 @@ worst, and others drawn evenly from the rest. A file is a `Problem` in NumPy's f
 numbers are rounded to single precision, which halves the set; the rounded problem is the problem.
 Contacts are those of round grains: their arms lie along the normals.
 
+    python -m benchmarks hard-steps                    solve the set, and leave out stage by stage
+    python -m benchmarks.hard_steps index              write the table of benchmarks/hard_steps
     python -m benchmarks.hard_steps capture [SCENE…]   make the set anew, some minutes a scene
     python -m benchmarks.hard_steps fclib FOLDER       write it as FCLIB's files for other solvers
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
@@ -23,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import hardgrain as hg
+from benchmarks.measure import Figure
 from benchmarks.rigid_packings import (
     DT,
     FLOWS,
@@ -34,12 +38,16 @@ from benchmarks.rigid_packings import (
     scene,
     static_problem,
 )  # fmt: skip
+from benchmarks.scaling import timed
+from hardgrain.io import fclib
+from hardgrain.solve.assembly import global_form
 from hardgrain.solve.problem import Problem, Solution
-from hardgrain.solve.rigid import RigidSolver
+from hardgrain.solve.rigid import STAGES, RigidSolver, search
 
 FOLDER = Path(__file__).parent / "hard_steps"
 ARMS = ("arm_first", "arm_second")  # kept as lengths along the normal
 LEFT_OUT = {"others", "backend", "radius", "periodic", "torque", "roll"}
+LAST = 20_000  # sweeps for a step that no other method could solve
 SWEPT = 200  # a step that so many sweeps solve is not hard
 
 
@@ -82,7 +90,7 @@ def every(*names: str) -> dict[str, Problem]:
     return {
         path.stem: read(path)
         for path in sorted(FOLDER.glob("*.npz"))
-        if not names or path.stem.rsplit("-", 1)[0] in names
+        if not names or scene_of(path.stem) in names
     }
 
 
@@ -93,9 +101,9 @@ def _settling(count: int) -> hg.Simulation:
 
 
 def _piston(count: int) -> hg.Simulation:
-    """A piston falls upon loose spheres; from packing fraction 0.55 until they are jammed."""
+    """A piston falls upon loose spheres; from packing fraction 0.46 until they are jammed."""
     sim = hg.Simulation(scene(count, 0.3, 3, "piston"), dt=DT, solver=ROUGH, seed=1)
-    high = sim.state.position[-1, -1] * LOOSE[3] / 0.55
+    high = sim.state.position[-1, -1] * LOOSE[3] / 0.46
     while sim.state.position[-1, -1] > high:
         sim.step()
     return sim
@@ -146,6 +154,7 @@ def _tilt(count: int) -> hg.Simulation:
 class Scene:
     """Where steps are taken from."""
 
+    what: str
     begin: Callable[[int], Any]
     count: int
     steps: int  # that are made, of which ``keep`` are kept
@@ -157,16 +166,16 @@ def _load(dim: int, mu: float) -> Callable[[int], Problem]:
 
 
 SCENES = {
-    "load-2d": Scene(_load(2, 0.3), 800, 1, 1),
-    "load-2d-smooth": Scene(_load(2, 0.05), 800, 1, 1),
-    "tilt-2d": Scene(FLOWS["tilting box"], 400, 120, 4),
-    "biaxial-2d": Scene(compression, 400, 300, 4),
-    "drum-2d": Scene(FLOWS["drum"], 800, 100, 3),
-    "load-3d": Scene(_load(3, 0.3), 500, 1, 1),
-    "settling-3d": Scene(_settling, 500, 120, 4),
-    "piston-3d": Scene(_piston, 500, 80, 4),
-    "drum-3d": Scene(_drum, 600, 150, 5),
-    "tilt-3d": Scene(_tilt, 800, 12, 3),
+    "load-2d": Scene("a tenth more load, from zero impulses, µ 0.3", _load(2, 0.3), 800, 1, 1),
+    "load-2d-smooth": Scene("the same, µ 0.05", _load(2, 0.05), 800, 1, 1),
+    "tilt-2d": Scene("box that tilts", FLOWS["tilting box"], 1600, 74, 3),
+    "biaxial-2d": Scene("biaxial compression", compression, 400, 300, 4),
+    "drum-2d": Scene("drum", FLOWS["drum"], 800, 100, 3),
+    "load-3d": Scene("a tenth more load, from zero impulses, µ 0.3", _load(3, 0.3), 500, 1, 1),
+    "settling-3d": Scene("falling into a box", _settling, 500, 120, 4),
+    "piston-3d": Scene("compaction by a piston", _piston, 500, 80, 4),
+    "drum-3d": Scene("slow drum", _drum, 600, 150, 5),
+    "tilt-3d": Scene("box that tilts", _tilt, 800, 12, 3),
 }
 
 
@@ -215,20 +224,101 @@ def capture(name: str) -> None:
     print(f"{name}: {one.steps} steps, {len(catch.found)} hard, {missed} missed, kept {chosen}")
 
 
+# --------------------------------------------------------------------------------------- measure
+def solve(problem: Problem, stages: tuple[str, ...] = STAGES) -> tuple[float, Solution]:
+    """CPU time [s] of a step solved to 10⁻⁶ with these stages alone, and its solution."""
+
+    class Some(RigidSolver):
+        def _solve(self, problem: Any, seed: int, step: int) -> Any:
+            return search(self, problem, seed, step, stages=stages)
+
+    seconds, found = timed(Some(sweeps=LAST), problem)
+    return seconds, found
+
+
+def run(quick: bool) -> list[Figure]:
+    """The set solved, scene by scene; then with one stage of the solver left out in turn."""
+    figures, whole = [], every()
+    if quick:
+        whole = dict(list(whole.items())[:2])
+    for name in dict.fromkeys(map(scene_of, whole)):
+        some = {key: solve(one) for key, one in whole.items() if scene_of(key) == name}
+        reached = [found.converged for _, found in some.values()]
+        methods = [found.history for _, found in some.values()]
+        used = Counter(method for one in methods for method in {stage.method for stage in one})
+        said = ", ".join(f"{method} {number}" for method, number in used.items())
+        worst = max(found.residual for _, found in some.values())
+        figures.append(
+            Figure(
+                f"{name}, {len(some)} steps: CPU time",
+                sum(seconds for seconds, _ in some.values()),
+                unit="s",
+                detail=f"{sum(reached)} reached, worst {worst:.1g}; steps that used {said}",
+            )
+        )
+        figures.append(
+            Figure(
+                f"{name}, {len(some)} steps: share within 10⁻⁶",
+                float(np.mean(reached)),
+                unit="",
+                target="" if quick else "≥ 0.99",
+            )
+        )
+    for left_out in ("", *STAGES):
+        stages = tuple(stage for stage in STAGES if stage != left_out)
+        both = [solve(one, stages) for one in whole.values()]
+        worst = max(found.residual for _, found in both)
+        figures.append(
+            Figure(
+                f"without {left_out}" if left_out else "with all stages",
+                sum(seconds for seconds, _ in both),
+                unit="s",
+                detail=f"{sum(found.converged for _, found in both)} of {len(both)} reached,"
+                f" worst {worst:.1g}",
+            )
+        )
+    return figures
+
+
+def scene_of(name: str) -> str:
+    """The scene from which a step was taken."""
+    return name.rsplit("-", 1)[0]
+
+
+def index() -> str:
+    """The table of all steps: how they were made, and what is reached in what time."""
+    lines = [
+        "| step | grains | contacts | from | residual | CPU time [s] | by |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, problem in every().items():
+        one = SCENES[scene_of(name)]
+        seconds, found = solve(problem)
+        fine = RigidSolver(tolerance=1e-8, sweeps=LAST).solve(problem, seed=1, step=0)
+        least = min(found.residual, fine.residual)
+        last = [stage.method for stage in found.history if stage.method != "sweeps"]
+        lines.append(
+            f"| {name} | {one.count} | {problem.first.size} | {one.what} | {least:.1e} |"
+            f" {seconds:.2g} | {last[-1] if last else 'sweeps'} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hard_steps")
-    parser.add_argument("what", choices=["capture", "fclib"])
+    parser.add_argument("what", choices=["capture", "fclib", "index"])
     parser.add_argument("names", nargs="*", help="scenes, or the folder for FCLIB's files")
     options = parser.parse_args()
     if options.what == "capture":
         for name in options.names or SCENES:
             capture(name)
-        return
-    from hardgrain.io import fclib
-    from hardgrain.solve.assembly import global_form
-
-    for name, problem in every().items():
-        fclib.write(Path(options.names[0]) / f"{name}.hdf5", global_form(problem)[0])
+    elif options.what == "index":
+        page = FOLDER / "README.md"
+        text = page.read_text().split("\n| step |")[0].rstrip()
+        page.write_text(f"{text}\n\n{index()}\n")
+    else:
+        for name, problem in every().items():
+            fclib.write(Path(options.names[0]) / f"{name}.hdf5", global_form(problem)[0])
 
 
 if __name__ == "__main__":

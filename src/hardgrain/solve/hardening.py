@@ -47,7 +47,13 @@ IDLE = 3
 
 
 def harden(
-    bodies: Response, mu: Floats, start: Floats, tolerance: float, most: int, *, walk: bool = False
+    bodies: Response,
+    mu: Floats,
+    start: Floats,
+    tolerance: float,
+    most: float,
+    *,
+    walk: bool = False,
 ) -> tuple[Floats, float, int]:
     """Impulses (m, dim), their violation of the contact laws, and the factorisations it took.
 
@@ -68,7 +74,7 @@ def harden(
             changes += made
             spent += factors + made * bodies.change / bodies.cost
         else:
-            found, made = springs.settle(r, 1.0 / e, 1e-3 * tolerance, min(ROUND, most))
+            found, made = springs.settle(r, 1.0 / e, 1e-3 * tolerance, ROUND)
             spent += made
         new = np.inf if found is None else springs.violation(found)
         # An answer that is far worse than the last one was lost to rounding.

@@ -182,7 +182,7 @@ class _Search:
     watch: Callable[[Any], None] | None
     stages: tuple[str, ...]  # that are tried between the first sweeps and the last
     best: Any = None
-    swept: Any = None  # what sweeps alone have led to
+    last: Any = None  # what sweeps alone have led to
     sweeps: int = 0
     calm: bool = False  # whether the last step's impulses nearly solve this step
     history: list[Stage] = field(default_factory=list)
@@ -192,8 +192,8 @@ class _Search:
         start = self.task.start
         if self.solver.start == "zero":
             start = np.zeros_like(start)
-        first = self.swept = self._sweep(start, 1)
-        if not self.best.converged and not self._go_on():
+        first = self.last = self._sweep(start, 1)
+        if not self.best.converged and not self._swept():
             stages = {
                 "states": self._states(first.residual), "rest": self._rest(),
                 "walk": self._walk(), "springs": self._springs(), "path": self._paths(),
@@ -236,12 +236,12 @@ class _Search:
             self.watch(found)
         return found
 
-    def _go_on(self) -> bool:
+    def _swept(self) -> bool:
         """Sweep on as long as their rate promises an early end; return whether they converged."""
         portion, tolerance = PROBE, self.solver.tolerance
         while self.sweeps < self.solver.sweeps:
-            last = self.swept
-            found = self.swept = self._sweep(impulse_of(last), portion)
+            last = self.last
+            found = self.last = self._sweep(impulse_of(last), portion)
             if found.converged:
                 return True
             fall = math.log(last.residual_rms / found.residual_rms) if found.residual_rms else 0.0
@@ -278,7 +278,7 @@ class _Search:
         cold = self.solver.start == "zero" or not start.any()
         most = int(GRADIENTS[self.task.dim] * self._patience)
         if isinstance(bodies, BodyResponse) and not (cold and self.task.dim == 2):
-            start = self._components(self.swept) if cold else start
+            start = self._components(self.last) if cold else start
             r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
             self._note("gradients", number, found)
             self._polish(r, found)
@@ -293,7 +293,7 @@ class _Search:
     def _springs(self) -> Iterator[None]:
         """Let contacts be springs that harden, by Newton's method."""
         if self.sweeps < EARLY:
-            self.swept = self._sweep(impulse_of(self.swept), EARLY - self.sweeps)
+            self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
             yield
         yield from self._harden("springs", HARDENING)
 
@@ -302,7 +302,7 @@ class _Search:
         from hardgrain.solve.hardening import harden
 
         bodies, mu, _ = self._whole
-        start, goal = self._components(self.swept), 0.3 * self.solver.tolerance
+        start, goal = self._components(self.last), 0.3 * self.solver.tolerance
         r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
         self._note(name, number, found)
         self._polish(r, found)
