@@ -166,15 +166,15 @@ def _load(dim: int, mu: float) -> Callable[[int], Problem]:
 
 
 SCENES = {
-    "load-2d": Scene("a tenth more load, from zero impulses, µ 0.3", _load(2, 0.3), 800, 1, 1),
-    "load-2d-smooth": Scene("the same, µ 0.05", _load(2, 0.05), 800, 1, 1),
-    "tilt-2d": Scene("box that tilts", FLOWS["tilting box"], 1600, 74, 3),
+    "load-2d": Scene("a tenth more load, from zero impulses, µ 0.3", _load(2, 0.3), 1600, 1, 1),
+    "load-2d-smooth": Scene("the same, µ 0.05", _load(2, 0.05), 1600, 1, 1),
+    "tilt-2d": Scene("box that tilts", FLOWS["tilting box"], 1600, 16, 3),
     "biaxial-2d": Scene("biaxial compression", compression, 400, 300, 4),
-    "drum-2d": Scene("drum", FLOWS["drum"], 800, 100, 3),
-    "load-3d": Scene("a tenth more load, from zero impulses, µ 0.3", _load(3, 0.3), 500, 1, 1),
+    "drum-2d": Scene("drum", FLOWS["drum"], 800, 60, 3),
+    "load-3d": Scene("a tenth more load, from zero impulses, µ 0.3", _load(3, 0.3), 1500, 1, 1),
     "settling-3d": Scene("falling into a box", _settling, 500, 120, 4),
     "piston-3d": Scene("compaction by a piston", _piston, 500, 80, 4),
-    "drum-3d": Scene("slow drum", _drum, 600, 150, 5),
+    "drum-3d": Scene("slow drum", _drum, 600, 60, 4),
     "tilt-3d": Scene("box that tilts", _tilt, 800, 12, 3),
 }
 

@@ -19,7 +19,6 @@ from hardgrain.solve import piecewise, rigid
 from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gradient import at_rest
 from hardgrain.solve.hardening import harden
-from hardgrain.solve.newton import newton
 from hardgrain.solve.path import Path
 from hardgrain.solve.problem import Problem
 from hardgrain.solve.response import BodyResponse, SparseResponse
@@ -316,7 +315,7 @@ def test_newtons_method_and_paths_solve_the_laws(dim: int, free: str, mu: float)
     p = replace(p, velocity=1.001 * p.velocity)  # the next step, whose load has grown
     bodies, form, frame, _ = whole(p)
     assert checked(p, frame, form, path.best) > 1e-4
-    r, _, _ = newton(bodies, friction, path.best, 1e-10, 1e2, 60)
+    r, _, _ = harden(bodies, friction, path.best, 1e-10, 60)
     assert checked(p, frame, form, r) < 1e-8
 
 

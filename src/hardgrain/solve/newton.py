@@ -24,7 +24,7 @@ from hardgrain.solve.problem import Floats
 from hardgrain.solve.response import Response
 from hardgrain.solve.springs import spring_impulses, violation
 
-__all__ = ["Springs", "newton"]
+__all__ = ["Springs"]
 
 # [1] Shortest share of a Newton step that is tried. If even that does not lower the error, a fold
 # is near; a shorter one would creep.
@@ -95,27 +95,3 @@ class Springs:
         """√(c·W c), which measures how far the impulses are from those of the springs."""
         x = self.scale * c
         return math.sqrt(max(float(np.sum(x * (self.bodies.velocity(x) - self.bodies.q))), 0.0))
-
-
-def newton(
-    bodies: Response, mu: Floats, start: Floats, tolerance: float, stiffness: float, most: int
-) -> tuple[Floats, float, int]:
-    """Impulses (m, dim), their violation of the laws, and the factorisations made.
-
-    ``stiffness`` is ρ [1/W_NN], and ``most`` the largest number of factorisations.
-    """
-    springs = Springs(bodies, mu)
-    r = springs.admitted(start)
-    best, least, count = r, springs.violation(r), 0
-    while least > tolerance and count < most:
-        found, made = springs.settle(r, stiffness, 1e-12, most - count)
-        count += made
-        if found is None:
-            break
-        r = found
-        now = springs.violation(r)
-        if now < least:
-            best, least = r, now
-        elif made == 0:
-            break
-    return springs.scale * best, least, count

@@ -78,16 +78,6 @@ UPDATE = {2: 12e-9, 3: 40e-9}
 # sweeps are weighed. If it is too small, sweeps that were nearly done are given up; if it is too
 # large, slow sweeps go on.
 PATIENCE = {2: 10, 3: 30}
-# [1] Residual after one sweep up to which Newton's method on the states is tried. Above it many
-# contacts change their state, and the method seldom arrives; a larger limit wastes factorisations,
-# a smaller one leaves calm steps to methods that forget more of the history.
-CALM = 0.05
-# [1/W_NN] Stiffness of the springs in that method. Softer ones need more rounds until they have
-# relaxed; stiffer ones lose digits and make Newton's method jump between states.
-STIFF = 1e4
-# [factorisations] What that method may take. If few states change, a handful is enough, and a
-# search that takes longer rarely ends.
-FEW = 16
 # [1] Iterations of gradients, relative to the sweeps that would cost as much as a factorised
 # method, by dimension. Factors fill up in 3D, so these sweeps are many there and half of them
 # suffice. Fewer iterations give up packings that were nearly solved; more delay the next method.
@@ -99,23 +89,26 @@ RELAXED = 45
 # fallen for STUCK factorisations, ends: something slides, and the relaxed law cannot say how. If it
 # ends sooner, states of rest are missed; if it ends later, time is lost.
 DEEP, STUCK = 1e-7, 5
-# Where paths start. Each entry says whether a path starts near the impulses that the sweeps left
-# (or from nowhere), how far it is pushed away from them or from zero [1, see `Path`], and how many
+# Where paths start. Each entry says whether a path starts near the best impulses so far (or from
+# nowhere), how far it is pushed away from them or from zero [1, see `Path`], and how many
 # factorisations it may take. The list was found by trial: short attempts, which often succeed at
-# once, stand beside one long attempt that is given time to pass many folds, and the last one, FAR,
-# starts at such large impulses that folds which stop the others are not met. With fewer starts more
-# steps end unsolved; with more, hopeless steps take longer. WARM is for steps whose impulses nearly
-# serve, COLD for the others; disks try the first entry only, since springs solve them better.
-FAR = (False, 100.0, 250)
-WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100), FAR)
-COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), FAR)
-# [factorisations] What walks may take.
-WALK = 100
-# [sweeps] What springs begin with. Newton's method finds the next springs only if the last are not
-# far; after fewer sweeps it fails more often, and more of them cost as much as the springs.
+# once, stand beside one long attempt that is given time to pass many folds, and the last one starts
+# at such large impulses that folds which stop the others are not met. With fewer starts more steps
+# end unsolved; with more, hopeless steps take longer.
+STARTS = (
+    (False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), (False, 100.0, 250),
+)  # fmt: skip
+# [factorisations] What the first walk of disks may take, and the second, after more sweeps. Where
+# few disks slide the first one arrives after some changes of state; if it does not, sweeps shorten
+# the way, and what is left may still need thousands. With one long walk at once three steps of a
+# tilting box took three times as long; with a short second one fewer of its steps are solved.
+WALK, AGAIN = 30, 600
+# [sweeps] What is swept before springs, or disks' second walk. Newton's method finds the next
+# springs only if the last ones are near: after 200 sweeps instead of 4000, two of three steps of
+# spheres in a tilting box were not found in 300 factorisations, where now they take 60 to 90.
 EARLY = 4000
-# [factorisations] What hardening springs may take. Of the hard steps kept in benchmarks/ those that
-# they solve take up to 120; with less they end unsolved, with more, hopeless steps take longer.
+# [factorisations] What hardening springs may take. Steps of spheres that they solve took up to 120;
+# with less they end unsolved, with more, hopeless steps take longer.
 HARDENING = 300
 # [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
 # may not reach the tolerance, and more would only repeat what sweeps could not do before.
@@ -123,7 +116,7 @@ POLISH = 300
 
 
 # What is tried between the first sweeps and the last, in this order.
-STAGES = ("states", "rest", "walk", "springs", "path")
+STAGES = ("rest", "walk", "springs", "path")
 
 
 class RigidSolver(Solver):
@@ -184,7 +177,6 @@ class _Search:
     best: Any = None
     last: Any = None  # what sweeps alone have led to
     sweeps: int = 0
-    calm: bool = False  # whether the last step's impulses nearly solve this step
     history: list[Stage] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 
@@ -192,10 +184,10 @@ class _Search:
         start = self.task.start
         if self.solver.start == "zero":
             start = np.zeros_like(start)
-        first = self.last = self._sweep(start, 1)
+        self.last = self._sweep(start, 1)
         if not self.best.converged and not self._swept():
             stages = {
-                "states": self._states(first.residual), "rest": self._rest(),
+                "rest": self._rest(),
                 "walk": self._walk(), "springs": self._springs(), "path": self._paths(),
             }  # fmt: skip
             for _ in itertools.chain(*(stages[name] for name in self.stages)):
@@ -253,19 +245,6 @@ class _Search:
             portion = min(2 * portion, PORTION)
         return False
 
-    def _states(self, residual: float) -> Iterator[None]:
-        """Search the states of the contacts by Newton's method, from those of the last step."""
-        from hardgrain.solve.newton import newton
-
-        self.calm = residual <= CALM and self.solver.start != "zero"
-        if not self.calm:
-            return
-        bodies, mu, start = self._whole
-        r, found, number = newton(bodies, mu, start, 0.3 * self.solver.tolerance, STIFF, FEW)
-        self._note("states", number, found)
-        self._polish(r, found)
-        yield
-
     def _rest(self) -> Iterator[None]:
         """Search for forces that hold all grains where they are."""
         from hardgrain.solve.gradient import at_rest
@@ -286,16 +265,22 @@ class _Search:
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
     def _walk(self) -> Iterator[None]:
-        """Let disks be springs that harden, and walk from state to state."""
+        """Let disks be springs that harden, and walk from state to state, at once and later."""
         if self.task.dim == 2 and isinstance(self.task, StepTask):
             yield from self._harden("walk", WALK)
+            yield from self._more_sweeps()
+            yield from self._harden("walk", AGAIN)
 
     def _springs(self) -> Iterator[None]:
         """Let contacts be springs that harden, by Newton's method."""
+        yield from self._more_sweeps()
+        yield from self._harden("springs", HARDENING)
+
+    def _more_sweeps(self) -> Iterator[None]:
+        """Go on with sweeps, which bring springs nearer to what they are to find."""
         if self.sweeps < EARLY:
             self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
             yield
-        yield from self._harden("springs", HARDENING)
 
     def _harden(self, name: str, most: int) -> Iterator[None]:
         """Harden springs around the impulses that sweeps left."""
@@ -314,8 +299,7 @@ class _Search:
 
         bodies, mu, _ = self._whole
         swept = self._components(self.best)
-        starts = WARM if self.calm else COLD
-        for near, push, most in starts:
+        for near, push, most in STARTS:
             yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:
