@@ -1,17 +1,14 @@
-"""Newton's method on the states of the contacts: open, sticking, sliding.
+"""Newton's method for springs around given impulses (`solve.springs`), for disks and spheres.
 
-Let every contact answer as a stiff spring around the impulse r⁰ it had,
+The law of springs is piecewise smooth, and its pieces are the states of the contacts: open,
+sticking, sliding. Newton's method finds the right ones in a few factorisations if few of them
+change. Along its steps the error must fall, measured by the energy of the impulses that are
+missing. Where it does not, friction has folded the problem: the caller then takes softer springs.
 
-    r_N = max(r⁰_N − ρ U_N, 0),    r_T = (r⁰_T − ρ U_T) cut to |r_T| ≤ µ r_N,
-
-with U the contact velocities that these impulses lead to. This is piecewise smooth, and its pieces
-are the states of the contacts. Newton's method finds the right ones in a few iterations if few of
-them change. Taking the result as the new r⁰ and repeating lets the springs relax: where r = r⁰, the
-laws are those of rigid grains, whatever ρ is (augmented Lagrangian; Alart & Curnier). The start
-decides which of the many possible force networks is found: one near that of the last step, as with
-Gauss–Seidel.
-
-Impulses are measured as velocities in this file, r W_NN.
+Taking the result as the new r⁰ and repeating lets the springs relax: where r = r⁰, the laws are
+those of rigid grains, whatever ρ is (augmented Lagrangian; Alart & Curnier). The start decides
+which of the many possible force networks is found: one near that of the last step, as with
+Gauss–Seidel. Impulses are measured as velocities in this file, r W_NN.
 """
 
 from __future__ import annotations

@@ -6,17 +6,18 @@ an order that keeps the history of the forces for as long as possible:
 
 1. **Sweeps.** In fast flow some hundred Gauss–Seidel sweeps are enough, and nothing is faster. The
    rate at which they converge soon tells whether they will finish before anything else would.
-2. **States** (`solve.newton`). If the impulses of the last step nearly solve this one, few contacts
-   change between open, sticking and sliding, and Newton's method finds the new states from the old.
-3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
+2. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
    any, solve a convex problem. It is tried first by gradients (`solve.gradient`), which begin with
    the forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which
    never folds.
-4. **Springs** (`solve.hardening`). This is for disks that move: contacts become springs that
-   harden, and their solution is followed from state to state round every fold (`solve.piecewise`).
-5. **Path** (`solve.path`). This is for all other motion: the central path of the exact laws, for
-   spheres from up to five different starts. Disks then try the springs once more.
-6. **Sweeps again.** They remove the rounding errors of every stage, and are the last resort.
+3. **Walk.** This is for disks: contacts become springs that harden (`solve.hardening`), and their
+   solution is followed from state to state round every fold (`solve.piecewise`). A short walk is
+   followed by more sweeps and a long walk.
+4. **Springs.** For spheres, and disks that walks do not solve: after more sweeps the same springs,
+   each time solved by Newton's method (`solve.newton`).
+5. **Path** (`solve.path`). The central path of the exact laws, from up to five different starts.
+6. **Sweeps again.** A few remove the rounding errors of every stage, and many in random order,
+   which cannot cycle as those in a fixed order can, are the last resort.
 
 No stage is trusted. A step counts as converged when the residual of the contact laws
 (`point.residual`), measured after a sweep, is within the tolerance. ``history`` lists the stages
@@ -74,7 +75,7 @@ LEAST = 2000
 # bits of a run, depend on the machine. If it is far from the truth, sweeps end too early or too
 # late.
 UPDATE = {2: 12e-9, 3: 40e-9}
-# [factorisations] What springs (2D) or a path (3D) take if all goes well: the price against which
+# [factorisations] What a walk (2D) or springs (3D) take if all goes well: the price against which
 # sweeps are weighed. If it is too small, sweeps that were nearly done are given up; if it is too
 # large, slow sweeps go on.
 PATIENCE = {2: 10, 3: 30}
