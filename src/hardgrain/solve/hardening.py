@@ -32,12 +32,11 @@ SOFT = 1e-3
 HARDEST, SOFTEST = 1e-8, 10.0
 # [1] The compliance is divided by HARDER after a round that arrived and multiplied by SOFTER after
 # one that did not. Larger steps of hardening meet more folds, smaller ones need more rounds. The
-# two differ, so that a failure is not followed by the very same attempt. With HARDER from 3 to 10
-# and SOFTER from 2 to 5 the steps of spheres in benchmarks/ took times within a fifth.
+# two differ, so that a failure is not followed by the very same attempt.
 HARDER, SOFTER = 5.0, 3.0
 # [rounds] A compliance that failed is not tried again, nor a smaller one, until so many rounds have
-# arrived. Without this memory two steps of spheres in a drum took 120 and 164 factorisations,
-# which now take 56 and 42; between 2 and 4 it makes no difference.
+# arrived. Without this memory spheres take up to a seventh more factorisations; with 4 in place of
+# 2 they take as many.
 WINS = 2
 # [factorisations] What a round may take. One that arrives takes two to nine; of those that take
 # more, few do.

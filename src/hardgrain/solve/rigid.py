@@ -11,8 +11,7 @@ an order that keeps the history of the forces for as long as possible:
    the forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which
    never folds.
 3. **Walk.** This is for disks: contacts become springs that harden (`solve.hardening`), and their
-   solution is followed from state to state round every fold (`solve.piecewise`). A short walk is
-   followed by more sweeps and a long walk.
+   solution is followed from state to state round every fold (`solve.piecewise`).
 4. **Springs.** For spheres, and disks that walks do not solve: after more sweeps the same springs,
    each time solved by Newton's method (`solve.newton`).
 5. **Path** (`solve.path`). The central path of the exact laws, from up to five different starts.
@@ -99,14 +98,13 @@ DEEP, STUCK = 1e-7, 5
 STARTS = (
     (False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), (False, 100.0, 250),
 )  # fmt: skip
-# [factorisations] What the first walk of disks may take, and the second, after more sweeps. Where
-# few disks slide the first one arrives after some changes of state; if it does not, sweeps shorten
-# the way, and what is left may still need thousands. With one long walk at once three steps of a
-# tilting box took three times as long; with a short second one fewer of its steps are solved.
-WALK, AGAIN = 30, 600
-# [sweeps] What is swept before springs, or disks' second walk. Newton's method finds the next
-# springs only if the last ones are near: after 200 sweeps instead of 4000, two of three steps of
-# spheres in a tilting box were not found in 300 factorisations, where now they take 60 to 90.
+# [factorisations] What a walk of disks may take, changes of state counted by their nominal cost. A
+# box that begins to slide needs up to five thousand of them; with less its steps end unsolved, with
+# more, hopeless ones take longer.
+WALK = 600
+# [sweeps] What is swept before Newton's method is tried on springs, which finds the next ones only
+# if the last are near. After 200 instead, spheres that settle took 32 and 40 factorisations in
+# place of 20 and 33, and some steps were not found at all; with more, sweeps take the longer part.
 EARLY = 4000
 # [factorisations] What hardening springs may take. Steps of spheres that they solve took up to 120;
 # with less they end unsolved, with more, hopeless steps take longer.
@@ -196,7 +194,8 @@ class _Search:
                     break
         if not self.best.converged:
             self._sweep(impulse_of(self.best), self.solver.sweeps, "random")
-        best = replace(self.best, sweeps=self.sweeps, history=tuple(self.history))
+        met = self.best.residual <= self.solver.tolerance  # the last of all sweeps may have met it
+        best = replace(self.best, converged=met, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
 
     @cached_property
@@ -266,22 +265,16 @@ class _Search:
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
     def _walk(self) -> Iterator[None]:
-        """Let disks be springs that harden, and walk from state to state, at once and later."""
+        """Let disks be springs that harden, and walk from state to state."""
         if self.task.dim == 2 and isinstance(self.task, StepTask):
             yield from self._harden("walk", WALK)
-            yield from self._more_sweeps()
-            yield from self._harden("walk", AGAIN)
 
     def _springs(self) -> Iterator[None]:
-        """Let contacts be springs that harden, by Newton's method."""
-        yield from self._more_sweeps()
-        yield from self._harden("springs", HARDENING)
-
-    def _more_sweeps(self) -> Iterator[None]:
-        """Go on with sweeps, which bring springs nearer to what they are to find."""
+        """Let contacts be springs that harden, by Newton's method, near what more sweeps leave."""
         if self.sweeps < EARLY:
             self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
             yield
+        yield from self._harden("springs", HARDENING)
 
     def _harden(self, name: str, most: int) -> Iterator[None]:
         """Harden springs around the impulses that sweeps left."""
