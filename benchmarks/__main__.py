@@ -27,6 +27,7 @@ BENCHMARKS = {
     "forces": "forces",
     "scaling": "scaling",
     "rigid": "rigid",
+    "hard-steps": "hard_steps",
     "overhead": "overhead",
     "small": "small",
     "cell": "cell",

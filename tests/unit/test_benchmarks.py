@@ -204,3 +204,16 @@ def test_unknown_name() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert "there are pymunk" in done.stderr
+
+
+def test_a_hard_step_is_kept_as_it_was(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    """A step read and written again is the same to single precision, and is solved."""
+    hard = load("hard_steps")
+    name, step = next(iter(hard.every("drum-2d").items()))
+    hard.write(tmp_path / f"{name}.npz", step)
+    again = hard.read(tmp_path / f"{name}.npz")
+    for field in ("normal", "arm_first", "arm_second", "gap", "velocity", "impulse"):
+        one, other = getattr(step, field), getattr(again, field)
+        np.testing.assert_allclose(one, other, atol=1e-6 * np.abs(one).max(), rtol=0.0)
+    np.testing.assert_array_equal(step.first, again.first)
+    assert hard.solve(again)[1].converged

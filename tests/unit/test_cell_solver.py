@@ -19,7 +19,6 @@ from hardgrain.solve import piecewise, rigid
 from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gradient import at_rest
 from hardgrain.solve.hardening import harden
-from hardgrain.solve.newton import newton
 from hardgrain.solve.path import Path
 from hardgrain.solve.problem import Problem
 from hardgrain.solve.response import BodyResponse, SparseResponse
@@ -316,17 +315,19 @@ def test_newtons_method_and_paths_solve_the_laws(dim: int, free: str, mu: float)
     p = replace(p, velocity=1.001 * p.velocity)  # the next step, whose load has grown
     bodies, form, frame, _ = whole(p)
     assert checked(p, frame, form, path.best) > 1e-4
-    r, _, _ = newton(bodies, friction, path.best, 1e-10, 1e2, 60)
+    r, _, _ = harden(bodies, friction, path.best, 1e-10, 60)
     assert checked(p, frame, form, r) < 1e-8
 
 
+@pytest.mark.parametrize("walk", [False, True])
 @pytest.mark.parametrize("free", WHICH[2])
 @pytest.mark.parametrize("mu", [0.0, 0.1, 0.3, 0.6])
-def test_springs_that_harden_solve_the_laws_of_disks(free: str, mu: float) -> None:
+def test_springs_that_harden_solve_the_laws_of_disks(free: str, mu: float, walk: bool) -> None:
     for seed in range(3):
         p = packing(2, free, mu, seed)
         bodies, form, frame, friction = whole(p)
-        r, _, changes = harden(bodies, friction, np.zeros_like(bodies.q), 1e-9, np.inf)
+        start = np.zeros_like(bodies.q)
+        r, _, changes = harden(bodies, friction, start, 1e-9, np.inf, walk=walk)
         assert changes > 0 or free == "none"
         assert checked(p, frame, form, r) < 1e-6
 
@@ -397,11 +398,12 @@ def test_the_rigid_solver_solves_steps_in_a_cell(
     p = packing(dim, free, mu)
     if not sweeps:
         monkeypatch.setattr(rigid, "LEAST", 1)
+        monkeypatch.setattr(rigid, "EARLY", 1)
         monkeypatch.setattr(rigid, "UPDATE", {dim: 1.0})
     found: Any = rigid.RigidSolver(tolerance=1e-8).solve(p, seed=1, step=0)
     assert found.converged
     if not sweeps and free != "none":
-        assert {stage.method for stage in found.history} & {"springs", "path", "gradients"}
+        assert {stage.method for stage in found.history} & {"walk", "springs", "path", "gradients"}
     velocity, spin = pushed(p, found.impulse)
     np.testing.assert_allclose(found.velocity, velocity, atol=1e-9)
     np.testing.assert_allclose(found.spin, spin, atol=1e-9)

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.kernels import device, jit
-from hardgrain.solve.newton import violation
 from hardgrain.solve.problem import Floats, Ints
 from hardgrain.solve.response import BodyResponse
+from hardgrain.solve.springs import violation
 
 __all__ = ["at_rest"]
 

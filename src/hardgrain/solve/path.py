@@ -47,9 +47,9 @@ from hardgrain.solve.cones import (
     scale_cones,
     stiffness,
 )
-from hardgrain.solve.newton import violation
 from hardgrain.solve.problem import Floats
 from hardgrain.solve.response import Response
+from hardgrain.solve.springs import violation
 
 __all__ = ["Path"]
 

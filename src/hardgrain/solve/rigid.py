@@ -6,17 +6,17 @@ an order that keeps the history of the forces for as long as possible:
 
 1. **Sweeps.** In fast flow some hundred Gauss–Seidel sweeps are enough, and nothing is faster. The
    rate at which they converge soon tells whether they will finish before anything else would.
-2. **States** (`solve.newton`). If the impulses of the last step nearly solve this one, few contacts
-   change between open, sticking and sliding, and Newton's method finds the new states from the old.
-3. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
+2. **Rest.** If the grains were at rest, they may remain so. Forces that hold them, if there are
    any, solve a convex problem. It is tried first by gradients (`solve.gradient`), which begin with
    the forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which
    never folds.
-4. **Springs** (`solve.hardening`). This is for disks that move: contacts become springs that
-   harden, and their solution is followed from state to state round every fold (`solve.piecewise`).
-5. **Path** (`solve.path`). This is for all other motion: the central path of the exact laws, for
-   spheres from up to five different starts. Disks then try the springs once more.
-6. **Sweeps again.** They remove the rounding errors of every stage, and are the last resort.
+3. **Walk.** This is for disks: contacts become springs that harden (`solve.hardening`), and their
+   solution is followed from state to state round every fold (`solve.piecewise`).
+4. **Springs.** For spheres, and disks that walks do not solve: after more sweeps the same springs,
+   each time solved by Newton's method (`solve.newton`).
+5. **Path** (`solve.path`). The central path of the exact laws, from up to five different starts.
+6. **Sweeps again.** A few remove the rounding errors of every stage, and many in random order,
+   which cannot cycle as those in a fixed order can, are the last resort.
 
 No stage is trusted. A step counts as converged when the residual of the contact laws
 (`point.residual`), measured after a sweep, is within the tolerance. ``history`` lists the stages
@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     from hardgrain.solve.path import Path
     from hardgrain.solve.response import Response
 
-__all__ = ["RigidSolver"]
+__all__ = ["STAGES", "RigidSolver"]
+
+Order = Literal["sequential", "random"]
 
 _log = logging.getLogger(__name__)
 
@@ -72,20 +74,10 @@ LEAST = 2000
 # bits of a run, depend on the machine. If it is far from the truth, sweeps end too early or too
 # late.
 UPDATE = {2: 12e-9, 3: 40e-9}
-# [factorisations] What springs (2D) or a path (3D) take if all goes well: the price against which
+# [factorisations] What a walk (2D) or springs (3D) take if all goes well: the price against which
 # sweeps are weighed. If it is too small, sweeps that were nearly done are given up; if it is too
 # large, slow sweeps go on.
 PATIENCE = {2: 10, 3: 30}
-# [1] Residual after one sweep up to which Newton's method on the states is tried. Above it many
-# contacts change their state, and the method seldom arrives; a larger limit wastes factorisations,
-# a smaller one leaves calm steps to methods that forget more of the history.
-CALM = 0.05
-# [1/W_NN] Stiffness of the springs in that method. Softer ones need more rounds until they have
-# relaxed; stiffer ones lose digits and make Newton's method jump between states.
-STIFF = 1e4
-# [factorisations] What that method may take. If few states change, a handful is enough, and a
-# search that takes longer rarely ends.
-FEW = 16
 # [1] Iterations of gradients, relative to the sweeps that would cost as much as a factorised
 # method, by dimension. Factors fill up in 3D, so these sweeps are many there and half of them
 # suffice. Fewer iterations give up packings that were nearly solved; more delay the next method.
@@ -97,23 +89,33 @@ RELAXED = 45
 # fallen for STUCK factorisations, ends: something slides, and the relaxed law cannot say how. If it
 # ends sooner, states of rest are missed; if it ends later, time is lost.
 DEEP, STUCK = 1e-7, 5
-# Where paths start. Each entry says whether a path starts near the impulses that the sweeps left
-# (or from nowhere), how far it is pushed away from them or from zero [1, see `Path`], and how many
+# Where paths start. Each entry says whether a path starts near the best impulses so far (or from
+# nowhere), how far it is pushed away from them or from zero [1, see `Path`], and how many
 # factorisations it may take. The list was found by trial: short attempts, which often succeed at
-# once, stand beside one long attempt that is given time to pass many folds, and the last one, FAR,
-# starts at such large impulses that folds which stop the others are not met. With fewer starts more
-# steps end unsolved; with more, hopeless steps take longer. WARM is for steps whose impulses nearly
-# serve, COLD for the others; disks try the first entry only, since springs solve them better.
-FAR = (False, 100.0, 250)
-WARM = ((True, 0.1, 60), (False, 10.0, 250), (True, 0.3, 60), (False, 1.0, 100), FAR)
-COLD = ((False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), FAR)
-# [factorisations] Nominal time that hardening springs may take before the path is tried, and after
-# it. Disks that have just begun to slide need many changes of state; with less time they end
-# unsolved, with more, hopeless steps take longer.
-FIRST, AGAIN = 600, 300
+# once, stand beside one long attempt that is given time to pass many folds, and the last one starts
+# at such large impulses that folds which stop the others are not met. With fewer starts more steps
+# end unsolved; with more, hopeless steps take longer.
+STARTS = (
+    (False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), (False, 100.0, 250),
+)  # fmt: skip
+# [factorisations] What a walk of disks may take, changes of state counted by their nominal cost. A
+# box that begins to slide needs up to five thousand of them; with less its steps end unsolved, with
+# more, hopeless ones take longer.
+WALK = 600
+# [sweeps] What is swept before Newton's method is tried on springs, which finds the next ones only
+# if the last are near. After 200 instead, spheres that settle took 32 and 40 factorisations in
+# place of 20 and 33, and some steps were not found at all; with more, sweeps take the longer part.
+EARLY = 4000
+# [factorisations] What hardening springs may take. Steps of spheres that they solve took up to 120;
+# with less they end unsolved, with more, hopeless steps take longer.
+HARDENING = 300
 # [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
 # may not reach the tolerance, and more would only repeat what sweeps could not do before.
 POLISH = 300
+
+
+# What is tried between the first sweeps and the last, in this order.
+STAGES = ("rest", "walk", "springs", "path")
 
 
 class RigidSolver(Solver):
@@ -153,10 +155,11 @@ def search(
     seed: int,
     step: int,
     watch: Callable[[Any], None] | None = None,
+    stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
     task = StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)
-    found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch).run()
+    found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch, stages).run()
     return found
 
 
@@ -169,9 +172,10 @@ class _Search:
     seed: int
     step: int
     watch: Callable[[Any], None] | None
+    stages: tuple[str, ...]  # that are tried between the first sweeps and the last
     best: Any = None
+    last: Any = None  # what sweeps alone have led to
     sweeps: int = 0
-    calm: bool = False  # whether the last step's impulses nearly solve this step
     history: list[Stage] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 
@@ -179,18 +183,19 @@ class _Search:
         start = self.task.start
         if self.solver.start == "zero":
             start = np.zeros_like(start)
-        first = self._sweep(start, 1)
-        if not self.best.converged and not self._swept(first):
-            stages = (
-                self._states(first.residual), self._rest(), self._hardening(FIRST), self._paths(),
-                self._hardening(AGAIN),
-            )  # fmt: skip
-            for _ in itertools.chain(*stages):
+        self.last = self._sweep(start, 1)
+        if not self.best.converged and not self._swept():
+            stages = {
+                "rest": self._rest(),
+                "walk": self._walk(), "springs": self._springs(), "path": self._paths(),
+            }  # fmt: skip
+            for _ in itertools.chain(*(stages[name] for name in self.stages)):
                 if self.best.converged:
                     break
         if not self.best.converged:
-            self._sweep(impulse_of(self.best), self.solver.sweeps)
-        best = replace(self.best, sweeps=self.sweeps, history=tuple(self.history))
+            self._sweep(impulse_of(self.best), self.solver.sweeps, "random")
+        met = self.best.residual <= self.solver.tolerance  # the last of all sweeps may have met it
+        best = replace(self.best, converged=met, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
 
     @cached_property
@@ -198,11 +203,6 @@ class _Search:
         """The response of the bodies, µ, and the impulses of the last step, shape (m, dim)."""
         bodies, mu, start = self.task.whole()
         return bodies, mu, start.reshape(bodies.q.shape)
-
-    @property
-    def _disks(self) -> bool:
-        """Whether contacts can be followed from state to state, which needs disks."""
-        return self.task.dim == 2 and isinstance(self.task, StepTask)
 
     @property
     def _patience(self) -> float:
@@ -215,10 +215,10 @@ class _Search:
         self.history.append(Stage(method, number, float(residual), seconds))
         _log.debug("Step %d: %s (%d) left the residual %.2g.", self.step, method, number, residual)
 
-    def _sweep(self, impulse: Floats, most: int) -> Any:
+    def _sweep(self, impulse: Floats, most: int, order: Order = "sequential") -> Any:
         """Sweep at most ``most`` times from given impulses, and keep the best of all results."""
         tolerance = self.solver.tolerance
-        solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order="sequential")
+        solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order=order)
         found = solver.solve(self.task.at(impulse), seed=self.seed, step=self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)
@@ -228,11 +228,12 @@ class _Search:
             self.watch(found)
         return found
 
-    def _swept(self, last: Any) -> bool:
+    def _swept(self) -> bool:
         """Sweep on as long as their rate promises an early end; return whether they converged."""
         portion, tolerance = PROBE, self.solver.tolerance
         while self.sweeps < self.solver.sweeps:
-            found = self._sweep(impulse_of(last), portion)
+            last = self.last
+            found = self.last = self._sweep(impulse_of(last), portion)
             if found.converged:
                 return True
             fall = math.log(last.residual_rms / found.residual_rms) if found.residual_rms else 0.0
@@ -241,21 +242,8 @@ class _Search:
             in_all = self.sweeps + found.sweeps / fall * math.log(found.residual / tolerance)
             if in_all > LEAST and in_all > self._patience:
                 return False
-            last, portion = found, min(2 * portion, PORTION)
+            portion = min(2 * portion, PORTION)
         return False
-
-    def _states(self, residual: float) -> Iterator[None]:
-        """Search the states of the contacts by Newton's method, from those of the last step."""
-        from hardgrain.solve.newton import newton
-
-        self.calm = residual <= CALM and self.solver.start != "zero"
-        if not self.calm:
-            return
-        bodies, mu, start = self._whole
-        r, found, number = newton(bodies, mu, start, 0.3 * self.solver.tolerance, STIFF, FEW)
-        self._note("states", number, found)
-        self._polish(r, found)
-        yield
 
     def _rest(self) -> Iterator[None]:
         """Search for forces that hold all grains where they are."""
@@ -269,25 +257,33 @@ class _Search:
         cold = self.solver.start == "zero" or not start.any()
         most = int(GRADIENTS[self.task.dim] * self._patience)
         if isinstance(bodies, BodyResponse) and not (cold and self.task.dim == 2):
-            start = self._swept_so_far if cold else start
+            start = self._components(self.last) if cold else start
             r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
             self._note("gradients", number, found)
             self._polish(r, found)
             yield
         yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
 
-    def _hardening(self, patience: int) -> Iterator[None]:
-        """Follow disks from soft contacts to rigid ones."""
-        from hardgrain.solve.hardening import harden
-        from hardgrain.solve.response import BodyResponse
+    def _walk(self) -> Iterator[None]:
+        """Let disks be springs that harden, and walk from state to state."""
+        if self.task.dim == 2 and isinstance(self.task, StepTask):
+            yield from self._harden("walk", WALK)
 
-        if not self._disks:
-            return
+    def _springs(self) -> Iterator[None]:
+        """Let contacts be springs that harden, by Newton's method, near what more sweeps leave."""
+        if self.sweeps < EARLY:
+            self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
+            yield
+        yield from self._harden("springs", HARDENING)
+
+    def _harden(self, name: str, most: int) -> Iterator[None]:
+        """Harden springs around the impulses that sweeps left."""
+        from hardgrain.solve.hardening import harden
+
         bodies, mu, _ = self._whole
-        assert isinstance(bodies, BodyResponse)
-        goal, most = 0.3 * self.solver.tolerance, patience * bodies.cost
-        r, found, number = harden(bodies, mu, self._swept_so_far, goal, most)
-        self._note("springs", number, found)
+        start, goal = self._components(self.last), 0.3 * self.solver.tolerance
+        r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
+        self._note(name, number, found)
         self._polish(r, found)
         yield
 
@@ -296,9 +292,8 @@ class _Search:
         from hardgrain.solve.path import Path
 
         bodies, mu, _ = self._whole
-        swept = self._swept_so_far
-        starts = WARM if self.calm else COLD
-        for near, push, most in starts[: 1 if self._disks else None]:
+        swept = self._components(self.best)
+        for near, push, most in STARTS:
             yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
 
     def _follow(self, path: Path, most: int) -> Iterator[None]:
@@ -322,10 +317,11 @@ class _Search:
     def _polish(self, r: Floats, found: float) -> None:
         """Sweep away the rounding errors of a stage, unless its result is hopeless."""
         if found < 1e2 * self.best.residual:
-            self._sweep(self.task.impulse(r), POLISH)
+            once = self._sweep(self.task.impulse(r), 1)  # kept, if more of them make it worse
+            if not once.converged:
+                self._sweep(impulse_of(once), POLISH)
 
-    @property
-    def _swept_so_far(self) -> Floats:
-        """The best impulses so far in contact frames, shape (m, dim)."""
+    def _components(self, solution: Any) -> Floats:
+        """The impulses of a solution in contact frames, shape (m, dim)."""
         bodies = self._whole[0]
-        return self.task.components(impulse_of(self.best)).reshape(bodies.q.shape)
+        return self.task.components(impulse_of(solution)).reshape(bodies.q.shape)
