@@ -101,7 +101,7 @@ STARTS = (
 )  # fmt: skip
 # [factorisations] What the first walk of disks may take, and the second, after more sweeps; changes
 # of state count by their nominal cost. With one walk of 600 at once, 5 of 19 steps of disks in a
-# tilting box were missed and a step took 2.4 s; with two it was 2 of 30, and 1.4 s.
+# tilting box were missed and a step took 2.4 s; with two it was 1 of 30, and 1.2 s.
 WALK, AGAIN = 30, 600
 # [sweeps] What is swept before Newton's method is tried on springs, which finds the next ones only
 # if the last are near. After 200 instead, spheres that settle took 32 and 40 factorisations in
