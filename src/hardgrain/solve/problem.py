@@ -123,7 +123,7 @@ def net_force(velocity, before, inv_mass, impulse):  # type: ignore[no-untyped-d
 class Stage(NamedTuple):
     """One stage of a solve."""
 
-    method: str  # sweeps, states, gradients, springs or path, see solve.rigid
+    method: str  # sweeps, gradients, walk, springs or path, see solve.rigid
     number: int  # of sweeps, factorisations, iterations or changes of state
     residual: float  # at its end [1]
     seconds: float  # since the solve began

@@ -11,7 +11,8 @@ an order that keeps the history of the forces for as long as possible:
    the forces of the last step and are cheap in 3D, and then by the path of the relaxed law, which
    never folds.
 3. **Walk.** This is for disks: contacts become springs that harden (`solve.hardening`), and their
-   solution is followed from state to state round every fold (`solve.piecewise`).
+   solution is followed from state to state round every fold (`solve.piecewise`). A short walk is
+   followed by more sweeps and a long walk.
 4. **Springs.** For spheres, and disks that walks do not solve: after more sweeps the same springs,
    each time solved by Newton's method (`solve.newton`).
 5. **Path** (`solve.path`). The central path of the exact laws, from up to five different starts.
@@ -98,10 +99,10 @@ DEEP, STUCK = 1e-7, 5
 STARTS = (
     (False, 10.0, 45), (True, 0.1, 60), (False, 1.0, 250), (True, 0.3, 60), (False, 100.0, 250),
 )  # fmt: skip
-# [factorisations] What a walk of disks may take, changes of state counted by their nominal cost. A
-# box that begins to slide needs up to five thousand of them; with less its steps end unsolved, with
-# more, hopeless ones take longer.
-WALK = 600
+# [factorisations] What the first walk of disks may take, and the second, after more sweeps; changes
+# of state count by their nominal cost. With one walk of 600 at once, 5 of 19 steps of disks in a
+# tilting box were missed and a step took 2.4 s; with two it was 1 of 30, and 1.2 s.
+WALK, AGAIN = 30, 600
 # [sweeps] What is swept before Newton's method is tried on springs, which finds the next ones only
 # if the last are near. After 200 instead, spheres that settle took 32 and 40 factorisations in
 # place of 20 and 33, and some steps were not found at all; with more, sweeps take the longer part.
@@ -268,13 +269,19 @@ class _Search:
         """Let disks be springs that harden, and walk from state to state."""
         if self.task.dim == 2 and isinstance(self.task, StepTask):
             yield from self._harden("walk", WALK)
+            yield from self._more_sweeps()
+            yield from self._harden("walk", AGAIN)
 
     def _springs(self) -> Iterator[None]:
-        """Let contacts be springs that harden, by Newton's method, near what more sweeps leave."""
+        """Let contacts be springs that harden, by Newton's method."""
+        yield from self._more_sweeps()
+        yield from self._harden("springs", HARDENING)
+
+    def _more_sweeps(self) -> Iterator[None]:
+        """Go on with sweeps, which bring springs nearer to what they are to find."""
         if self.sweeps < EARLY:
             self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
             yield
-        yield from self._harden("springs", HARDENING)
 
     def _harden(self, name: str, most: int) -> Iterator[None]:
         """Harden springs around the impulses that sweeps left."""
