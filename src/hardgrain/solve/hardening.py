@@ -35,8 +35,8 @@ HARDEST, SOFTEST = 1e-8, 10.0
 # two differ, so that a failure is not followed by the very same attempt.
 HARDER, SOFTER = 5.0, 3.0
 # [rounds] A compliance that failed is not tried again, nor a smaller one, until so many rounds have
-# arrived. Without this memory spheres take up to a seventh more factorisations; with 4 in place of
-# 2 they take as many.
+# arrived. Without this memory spheres take up to a seventh more factorisations. A larger number
+# hardens more slowly after a failure; a smaller one soon meets the same failure again.
 WINS = 2
 # [factorisations] What a round may take. One that arrives takes two to nine; of those that take
 # more, few do.

@@ -107,8 +107,8 @@ WALK, AGAIN = 30, 600
 # if the last are near. After 200 instead, spheres that settle took 32 and 40 factorisations in
 # place of 20 and 33, and some steps were not found at all; with more, sweeps take the longer part.
 EARLY = 4000
-# [factorisations] What hardening springs may take. Steps of spheres that they solve took up to 120;
-# with less they end unsolved, with more, hopeless steps take longer.
+# [factorisations] What hardening springs may take. Steps of spheres in `benchmarks/hard_steps` that
+# they solve took up to 76; with less they end unsolved, with more, hopeless steps take longer.
 HARDENING = 300
 # [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
 # may not reach the tolerance, and more would only repeat what sweeps could not do before.
