@@ -76,10 +76,10 @@ def test_rotated_and_shifted_scene_moves_alike(dim, law):
     turn, shift = rotation(dim), np.array([3.0, -2.0, 5.0])[:dim]
     one = box_of_grains(dim, law, np.eye(dim), none, none)
     two = box_of_grains(dim, law, turn, shift, none)
-    steps(one, 120)
+    met = sum(one.step().loaded for _ in range(120))
     steps(two, 120)
     n = one.model.n
-    assert one.report.loaded > 6
+    assert met > n  # grains do push each other and the walls; how many at the end is chance
     np.testing.assert_allclose(
         two.state.position[:n], one.state.position[:n] @ turn.T + shift, atol=1e-9
     )
@@ -162,10 +162,11 @@ def test_spheres_in_a_plane_move_like_disks(law):
     inv_inertia[:n, 2] = one.model.inv_inertia[:n, 0]
     model = replace(model, inv_mass=inv_mass, inv_inertia=inv_inertia, mass=one.model.mass)
     engine = ContactDynamics(model, SWEEPS, 0.01, 0)
+    met = 0
     for _ in range(120):
         one.step()
-        report = engine.advance(state)
-    assert report.loaded > 6
+        met += engine.advance(state).loaded
+    assert met > n
     np.testing.assert_allclose(state.position[:n, :2], one.state.position[:n], atol=1e-8)
     np.testing.assert_allclose(state.velocity[:n, :2], one.state.velocity[:n], atol=1e-8)
     np.testing.assert_allclose(state.spin[:n, 2], one.state.spin[:n, 0], atol=1e-8)

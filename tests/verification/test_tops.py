@@ -161,9 +161,9 @@ def test_modes_of_the_network() -> None:
     spring = springs(rows, w, np.ones(len(points)))
     root, size = roots(model.inv_mass, model.inv_inertia), 6 * model.bodies
     unit = np.eye(size).reshape(size, -1, 6)
-    k = np.stack([stiffness(rows, spring, u).ravel() for u in unit])
+    k = np.stack([stiffness(rows, spring, u, 0).ravel() for u in unit])
     ours = np.stack(
-        [gathered(root, stiffness(rows, spring, displaced(root, u))).ravel()
+        [gathered(root, stiffness(rows, spring, displaced(root, u), 0)).ravel()
          for u in unit]
     )  # fmt: skip
     mass = np.zeros((size, size))
