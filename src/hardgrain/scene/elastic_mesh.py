@@ -195,4 +195,5 @@ def stiffness(mesh: Mesh, lame: tuple[float, float]) -> Floats:
     k = k + second * np.einsum("eab,ij->eaibj", dot, np.eye(dim))
     k *= volumes(node, element)[:, None, None, None, None]
     size = dim * (dim + 1)
-    return k.reshape(len(element), size, size)
+    blocks: Floats = k.reshape(len(element), size, size)
+    return blocks
