@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["lazy"]
+__all__ = ["lazy", "lazy_experiments"]
 
 
 def lazy(package: str, public: Mapping[str, str]) -> Callable[[str], Any]:
@@ -21,5 +21,19 @@ def lazy(package: str, public: Mapping[str, str]) -> Callable[[str], Any]:
         if not public[name]:
             return importlib.import_module(f"{package}.{name}")
         return getattr(importlib.import_module(f"{package}.{public[name]}"), name)
+
+    return find
+
+
+def lazy_experiments(
+    package: str, modules: Sequence[str], public: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
+    """The same for a paper, whose ``EXPERIMENTS`` are those of its modules, in their order."""
+    other = lazy(package, public or {})
+
+    def find(name: str) -> Any:
+        if name == "EXPERIMENTS":
+            return [importlib.import_module(f"{package}.{m}").EXPERIMENT for m in modules]
+        return other(name)
 
     return find

@@ -7,7 +7,7 @@ import pytest
 
 from hardgrain.measure.fabric import Anisotropy, Fabric
 from hardgrain.measure.stress import invariants
-from hardgrain.papers.dacruz2005.rheology import line
+from hardgrain.papers.dacruz2005.rheology_laws import line
 from hardgrain.papers.ohern2003.friction import spare
 from hardgrain.papers.ohern2003.frictionless import shift
 from hardgrain.papers.ohern2003.packed import Packed

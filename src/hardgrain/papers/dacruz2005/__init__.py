@@ -11,19 +11,14 @@ Soft disks approach that limit; rigid ones are in it.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy_experiments
 
 __all__ = ["EXPERIMENTS"]
 
 _EXPERIMENTS = ("rheology",)  # modules, one experiment each
-
-
-def __getattr__(name: str) -> Any:
-    if name == "EXPERIMENTS":
-        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+__getattr__ = lazy_experiments(__name__, _EXPERIMENTS)
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.papers.experiment import Experiment

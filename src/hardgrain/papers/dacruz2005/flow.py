@@ -5,8 +5,9 @@ of 0.1, a friction of 0.4 between grains unless another one is asked for, the pr
 flow and the rate of shear prescribed.
 
 Otherwise than in the paper there are no walls: the cell repeats in both directions, so that every
-grain is one of the bulk. Grains are rigid, which is the limit that the paper approaches with a
-stiffness of 10⁴ pressures; and there are some hundred of them in place of some thousand.
+grain is one of the bulk (`walls` has flows between rough walls). Grains are rigid, which is the
+limit that the paper approaches with a stiffness of 10⁴ pressures, or soft as there; and there are
+some hundred of them in place of some thousand.
 
 Lengths are in mean diameters; the pressure and the density of the grains are one. The paper's
 inertial number is I = γ̇ √(m/P) with the mean mass m of a grain, here π/4 ⟨d²⟩.
@@ -31,20 +32,27 @@ from hardgrain.scene.scene import Scene
 from hardgrain.scene.sizes import Uniform
 from hardgrain.scene.spec import ContactLaw, Grains
 from hardgrain.solve.rigid import RigidSolver
+from hardgrain.step.engine import SoftParticles
 
-__all__ = ["FRICTION", "Flow", "Job", "Seen", "flow", "time_step"]
+__all__ = ["FRICTION", "STIFFNESS", "Flow", "Job", "Seen", "flow", "time_step"]
 
 FRICTION, RESTITUTION = 0.4, 0.1  # between grains, the paper's [1]
 SPREAD = 0.2  # half-width of the distribution of diameters, the paper's [mean diameter]
+STIFFNESS = 1e4  # of soft contacts, the paper's [pressure]
 MASS = 0.25 * math.pi * (1.0 + SPREAD**2 / 3.0)  # mean mass of a grain [density × diameter²]
 
 # [1] Residual of every step. With 10⁻⁵ slow flows take twice as long. A short flow at I = 0.01 had
 # the same friction with both, within errors of 0.01 and 0.03: no more is known.
 TOLERANCE = 1e-4
-# [1] Strain in a step, at most. Half of it was tried at I = 0.1 (a claim), not in slower flows.
-STRAIN_STEP = 2e-3
-# [time] Longest step: a tenth of the time in which the pressure moves a grain by its diameter.
-LONGEST = 0.1
+# [1] and [time] Strain in a step, and its length, at most. Grains that rebound do so from up to a
+# step's way apart (`law.restitution`), as if they were larger: with steps four times as long slow
+# flows are looser by 0.004 and their friction is higher by 0.02.
+STRAIN_STEP = 5e-4
+LONGEST = 0.025
+# [1] By how much steps of soft disks, each made of many explicit ones, are longer.
+SOFT_LONGER = 4.0
+# [√(m/k)] Explicit steps of soft disks; a collision takes some forty of them.
+SOFT_STEP = 0.07
 
 PRESS, PRESS_STEP = 6.0, 0.02  # time in which grains are pressed together, and its step [time]
 LOOSE = 0.5  # packing fraction in which they are placed [1]
@@ -63,8 +71,8 @@ class Job:
     count: int  # grains
     skip: float  # strain of the transient, which is left out [1]
     strain: float  # strain after it [1]
-    friction: float = FRICTION
     finer: float = 1.0  # by how much steps are shorter than usual
+    stiffness: float = math.inf  # of contacts [pressure]; rigid disks have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +107,13 @@ def time_step(rate: float) -> float:
     return min(LONGEST, STRAIN_STEP / rate)
 
 
-def _scene(job: Job, cell: Any) -> Scene:
+def _scene(job: Job, cell: Any, restitution: float = RESTITUTION) -> Scene:
     side = math.sqrt(job.count * MASS / LOOSE)
     return Scene(
         dimension=2,
         periodic={"x": (0.0, side), "y": (0.0, side)},
         cell=cell,
-        contacts=[ContactLaw(friction=job.friction, restitution=RESTITUTION)],
+        contacts=[ContactLaw(friction=FRICTION, restitution=restitution)],
         grains=[
             Grains(
                 count=job.count,
@@ -129,11 +137,19 @@ def _pressed(job: Job) -> State:
 def flow(job: Job) -> Flow:
     """Shear a packing, and look at it after the transient."""
     rate = job.inertial / math.sqrt(MASS)
-    dt = time_step(rate) / job.finer
-    scene = _scene(job, SimpleShear(rate=rate, pressure=1.0))
-    sim = Simulation(
-        scene, dt=dt, solver=RigidSolver(tolerance=TOLERANCE), seed=job.seed, start=_pressed(job)
-    )
+    rigid = math.isinf(job.stiffness)
+    dt = time_step(rate) / job.finer * (1.0 if rigid else SOFT_LONGER)
+    how: dict[str, Any] = {"dt": dt, "seed": job.seed, "start": _pressed(job)}
+    cell = SimpleShear(rate=rate, pressure=1.0)
+    if rigid:
+        sim = Simulation(_scene(job, cell), solver=RigidSolver(tolerance=TOLERANCE), **how)
+    else:
+        k = job.stiffness
+        soft = SoftParticles(
+            stiffness=k, restitution=RESTITUTION, tangential_stiffness=0.5 * k,
+            substeps=math.ceil(dt / (SOFT_STEP * math.sqrt(MASS / k))),
+        )  # fmt: skip
+        sim = Simulation(_scene(job, cell, 0.0), engine=soft, **how)
     per_strain = 1.0 / (rate * dt)
     for _ in range(round(job.skip * per_strain)):
         sim.step()

@@ -11,8 +11,9 @@ S. McNamara and H. Herrmann, Phys. Rev. E 70, 061303 (2004). The analysis of any
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy_experiments
 
 __all__ = ["EXPERIMENTS", "wedge"]
 
@@ -21,15 +22,7 @@ _EXPERIMENTS = (
     "two_contacts", "dimension", "edges", "indeterminacy", "chains", "sampling", "memory",
     "spheres", "friction", "loading",
 )  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name == "wedge":
-        return importlib.import_module(f"{__name__}.two_contacts").wedge
-    if name == "EXPERIMENTS":
-        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+__getattr__ = lazy_experiments(__name__, _EXPERIMENTS, {"wedge": "two_contacts"})
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.papers.experiment import Experiment

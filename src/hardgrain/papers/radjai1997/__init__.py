@@ -11,8 +11,9 @@ in `exact`; signs and numbering are the paper's (see `exact.array`).
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy_experiments
 
 __all__ = ["EXPERIMENTS", "ContactLost", "evolve", "pieces", "steady_state"]
 
@@ -21,15 +22,8 @@ _EXPERIMENTS = (
     "evolution", "modes", "inertia", "opening", "indeterminate", "statics", "coefficients",
     "methods", "regularised",
 )  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("ContactLost", "evolve", "pieces", "steady_state"):
-        return getattr(importlib.import_module(f"{__name__}.array"), name)
-    if name == "EXPERIMENTS":
-        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+_IN_ARRAY = ("ContactLost", "evolve", "pieces", "steady_state")
+__getattr__ = lazy_experiments(__name__, _EXPERIMENTS, dict.fromkeys(_IN_ARRAY, "array"))
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.papers.experiment import Experiment

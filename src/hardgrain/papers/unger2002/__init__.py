@@ -11,8 +11,9 @@ are in `hardgrain.theory.chain`, whose docstring also tells where the paper's co
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy_experiments
 
 __all__ = ["EXPERIMENTS", "chain"]
 
@@ -22,17 +23,7 @@ _EXPERIMENTS = (
     "piston", "piston3d",
     "performance", "pitfalls", "rigid",
 )  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name == "chain":
-        from hardgrain.papers.unger2002.row import chain
-
-        return chain
-    if name == "EXPERIMENTS":
-        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+__getattr__ = lazy_experiments(__name__, _EXPERIMENTS, {"chain": "row"})
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.papers.experiment import Experiment

@@ -6,20 +6,15 @@ behaviour that the review also tells of is that of `hardgrain.papers.unger2002`.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hardgrain.lazy import lazy_experiments
 
 __all__ = ["EXPERIMENTS"]
 
 # modules, one experiment each, in the order of the review
 _EXPERIMENTS = ("shock", "parallel", "criteria", "errors", "cost", "lengths")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "EXPERIMENTS":
-        return [importlib.import_module(f"{__name__}.{m}").EXPERIMENT for m in _EXPERIMENTS]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+__getattr__ = lazy_experiments(__name__, _EXPERIMENTS)
 
 if TYPE_CHECKING:  # the same name, for type checkers and editors
     from hardgrain.papers.experiment import Experiment
