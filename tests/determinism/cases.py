@@ -122,6 +122,53 @@ def soft_3d() -> Scenario:
     return Scenario(scene=scene, dt=0.02, engine=engine, output=output, **until(401))
 
 
+def events_2d() -> Scenario:
+    """Rough disks by events that come and go in a shaken box, with a contact time."""
+    scene = hg.Scene(
+        gravity=[0, -1],
+        contacts=[hg.ContactLaw(friction=0.4, restitution=0.8, restitution_tangential=0.2)],
+        grains=[
+            hg.Grains(
+                count=25,
+                diameter=hg.Uniform(min=0.5, max=1.0),
+                place=hg.Loose(min=[0, 0], max=[6, 8]),
+                speed=1.0,
+            ),
+            hg.Grains(count=10, place=hg.At(positions=[[3, 9]]), insert=hg.Insert(rate=2)),
+        ],
+        walls=[
+            hg.Box(min=[0, -1], max=[6, 12], open=["bottom", "top"]),
+            hg.Plane(point=[0, -0.5], normal=[0, 1], velocity=[0, "0.8*cos(8*t)"]),
+        ],
+        regions={"above": hg.BlockRegion(min=[-1, 10], max=[7, 20])},
+        remove=[hg.Remove(entering="above")],
+    )
+    engine = hg.EventDriven(contact_time=0.02)
+    output = Output(every=5, contacts_every=3)
+    return Scenario(scene=scene, dt=0.04, engine=engine, output=output, **until(401))
+
+
+def events_3d() -> Scenario:
+    """Spheres by events in a periodic slice of a drum that turns."""
+    scene = hg.Scene(
+        dimension=3,
+        gravity=[0, 0, -1],
+        periodic={"y": (0, 3)},
+        contacts=[hg.ContactLaw(friction=0.6, restitution=0.9)],
+        grains=[
+            hg.Grains(
+                count=12,
+                diameter=hg.Bidisperse(small=0.8, large=1.0),
+                place=hg.Deposit(min=[-1.5, 0, -1.8], max=[1.5, 3, 1.3]),
+                speed=1.0,
+            )
+        ],
+        walls=[hg.Drum(center=[0, 0, 0], radius=3.0, spin="0.5*ramp(t, 0, 2)")],
+    )
+    engine = hg.EventDriven(contact_time=1e-3)
+    return Scenario(scene=scene, dt=0.02, engine=engine, output=Output(every=7), **until(300))
+
+
 def rigid_2d() -> Scenario:
     """Disks that settle under a piston, every step solved in full: by sweeps, states and paths."""
     scene = hg.Scene(
@@ -351,6 +398,8 @@ CASES = {
         drum_3d,
         pistons_2d,
         soft_3d,
+        events_2d,
+        events_3d,
         rigid_2d,
         turned_2d,
         hopper_2d,

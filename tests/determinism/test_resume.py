@@ -28,7 +28,7 @@ FORKED = get_context("forkserver")
 FORKED.set_forkserver_preload(["hardgrain.run.simulation", "hardgrain.io.runfile"])
 STOPPED = [
     "box_2d", "drum_3d", "pistons_2d", "soft_3d", "rigid_2d", "turned_2d", "hopper_2d", "plates_3d",
-    "polygons_2d", "boxes_3d",
+    "polygons_2d", "boxes_3d", "events_2d", "events_3d",
 ]  # fmt: skip
 SIGNALS = [("box_2d", signal.SIGINT), ("drum_3d", signal.SIGTERM), ("pistons_2d", signal.SIGINT)]
 

@@ -88,6 +88,7 @@ def packing(
         spin_before=spin_before, position=np.vstack([x, np.zeros((walls + 1, dim))]),
         inv_mass=inv_mass, inv_inertia=inv_inertia, laws=laws, remove_overlaps=False, lean=False,
         radius=radius, periodic=cell.period, grains=n,
+        cell=cell.reduced().numbers,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from scipy.ndimage import label
@@ -14,6 +15,7 @@ from hardgrain.core.model import Model, State
 from hardgrain.measure.membrane import membrane_of
 from hardgrain.measure.snapshot import snapshot
 from hardgrain.show import plane
+from hardgrain.show.view import shapes
 from hardgrain.step.membrane import Surface
 
 AXES = "xyz"
@@ -178,6 +180,39 @@ def test_files_and_pictures_know_it(tmp_path):
     assert sum(np.linalg.norm(b - a) for a, b in lines) == pytest.approx(membrane_of(snap).area)
     assert len(lines) == 16
     assert snap.whole.membrane.pressure(0.5) == 2.5
+
+
+def areas(x: Any) -> Any:
+    """Areas of triangles (k, 3, 3), or lengths of lines (k, 2, 2)."""
+    if x.shape[1] == 2:
+        return np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
+    return 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_exports_and_the_viewer_have_all_of_it(tmp_path, dim):
+    """A cube of 4 is wrapped by its surface; seen from the front its outline is a square."""
+    scene = hg.Scene(
+        dimension=dim,
+        grains=[hg.Grains(diameter=1.0, place=hg.At(positions=lattice(dim).tolist()))],
+        membrane=hg.Membrane(pressure=1.0),
+    )
+    hg.Simulation(scene, dt=1e-9).run(1, output=tmp_path / "a.h5", progress=False)
+    hg.export(tmp_path / "a.h5", tmp_path / "a.vtkhdf", frames=[0])
+    with h5py.File(tmp_path / "a-membrane.vtkhdf") as h5:
+        x, cells = h5["VTKHDF/Points"][()], h5["VTKHDF"]["Polygons" if dim == 3 else "Lines"]
+        facets = cells["Connectivity"][()].reshape(-1, dim)
+    surface = 4.0 ** (dim - 1) * 2 * dim
+    assert areas(x[facets][:, :, :dim]).sum() == pytest.approx(surface, rel=1e-6)  # singles
+    with hg.RunFile(tmp_path / "a.h5") as run:
+        snap = snapshot(run, 0)
+    mesh = shapes.walls(snap, np.full(dim, -1.0), np.full(dim, 6.0))
+    if dim == 3:
+        assert areas(mesh.vertices[mesh.faces]).sum() == pytest.approx(surface)
+        lines = np.array(plane.walls(snap, *plane.bounds(snap)))
+        assert np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum() == pytest.approx(16.0)
+    else:
+        assert len(mesh.faces) == 2 * 16  # a chord is a narrow rectangle
 
 
 # ---------------------------------------------------------------------- nonsense

@@ -13,7 +13,7 @@ from hardgrain.core.cell import PLACES, Cell
 from hardgrain.errors import InputError, RunError
 from hardgrain.scene.cell import Control, Isotropic, MixedControl, Oedometer, SimpleShear
 from hardgrain.scene.shapes import Polygon
-from hardgrain.step.cell_dynamics import on_cell
+from hardgrain.step.cell_kernel import on_cell
 from hardgrain.step.stable_step import MARGIN, admissible_step
 
 from .helpers import Floats, grains, steps
@@ -91,7 +91,7 @@ def test_cell_and_grains_obey_their_equations_in_every_step(dim: int, friction: 
         c = state.velocity[:n]
         load = np.array([np.sum(mass * c[:, a] * c[:, b]) for a, b in PLACES[dim]])
         load[0] -= volume * (1.0 + 0.2 * math.sin(middle))
-        push = on_cell(contacts, n)
+        push = on_cell(contacts.rows, n)
         given = np.zeros(len(now))
         given[1], given[-1] = -0.1 * math.cos(middle), 0.2
         expected = given

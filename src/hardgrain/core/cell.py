@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PLACES", "Cell", "make_images", "voigt"]
+__all__ = ["PLACES", "Cell", "make_images", "make_triangles", "voigt"]
 
 Floats = NDArray[np.float64]
 
@@ -165,3 +165,58 @@ def make_images(jit: Callable[..., Any]) -> SimpleNamespace:
         return x, y, z
 
     return SimpleNamespace(tilts=tilts, nearest=nearest)
+
+
+@cache
+def make_triangles(jit: Callable[..., Any]) -> SimpleNamespace:
+    """Compile with ``jit`` products of vectors with upper triangles, in the order of Voigt."""
+
+    @jit
+    def times_2d(rows: Floats, k: int, x: float, y: float) -> tuple[float, float]:
+        """The product of the triangle in row k with a vector."""
+        return rows[k, 0] * x + rows[k, 2] * y, rows[k, 1] * y
+
+    @jit
+    def times_3d(rows: Floats, k: int, x: float, y: float, z: float) -> tuple[float, float, float]:
+        """The same in 3D."""
+        return (
+            rows[k, 0] * x + rows[k, 5] * y + rows[k, 4] * z,
+            rows[k, 1] * y + rows[k, 3] * z,
+            rows[k, 2] * z,
+        )
+
+    @jit
+    def dyad_2d(x: float, y: float, u: float, v: float) -> tuple[float, float, float]:
+        """The upper triangle of a product (x, y) ⊗ (u, v)."""
+        return x * u, y * v, x * v
+
+    @jit
+    def dyad_3d(
+        x: float, y: float, z: float, u: float, v: float, w: float
+    ) -> tuple[float, float, float, float, float, float]:
+        """The same in 3D."""
+        return x * u, y * v, z * w, y * w, x * w, x * v
+
+    @jit
+    def add_dyad_2d(rows: Floats, k: int, x: float, y: float, u: float, v: float) -> None:
+        """Add the triangle of (x, y) ⊗ (u, v) to that in row k."""
+        rows[k, 0] += x * u
+        rows[k, 1] += y * v
+        rows[k, 2] += x * v
+
+    @jit
+    def add_dyad_3d(
+        rows: Floats, k: int, x: float, y: float, z: float, u: float, v: float, w: float
+    ) -> None:
+        """The same in 3D."""
+        rows[k, 0] += x * u
+        rows[k, 1] += y * v
+        rows[k, 2] += z * w
+        rows[k, 3] += y * w
+        rows[k, 4] += x * w
+        rows[k, 5] += x * v
+
+    return SimpleNamespace(
+        times_2d=times_2d, times_3d=times_3d, dyad_2d=dyad_2d, dyad_3d=dyad_3d,
+        add_dyad_2d=add_dyad_2d, add_dyad_3d=add_dyad_3d,
+    )  # fmt: skip

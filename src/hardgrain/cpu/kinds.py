@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from hardgrain.kernels import chosen, scalar
+from hardgrain.kernels import chosen, ordered, scalar
 from hardgrain.point.blocks import Blocks2D, Blocks3D, make_blocks_2d, make_blocks_3d
 from hardgrain.point.cell import CELLED, make_celled
 from hardgrain.point.full_2d import Full2D, make_full_2d
@@ -27,16 +27,21 @@ KINDS = {
     Blocks3D: make_blocks_3d(scalar),
 }
 KINDS |= {
-    CELLED[Lean2D]: make_celled(scalar, make_lean_2d, 2, lean=True),
-    CELLED[Lean3D]: make_celled(scalar, make_lean_3d, 3, lean=True),
-    CELLED[Full2D]: make_celled(scalar, make_full_2d, 2, lean=False),
-    CELLED[Full3D]: make_celled(scalar, make_full_3d, 3, lean=False),
+    CELLED[Lean2D]: make_celled(scalar, ordered, make_lean_2d, 2, lean=True),
+    CELLED[Lean3D]: make_celled(scalar, ordered, make_lean_3d, 3, lean=True),
+    CELLED[Full2D]: make_celled(scalar, ordered, make_full_2d, 2, lean=False),
+    CELLED[Full3D]: make_celled(scalar, ordered, make_full_3d, 3, lean=False),
 }
 
 
-def _of_kind(name: str) -> Any:
+@scalar
+def nothing(p):
+    """What problems do that no third body feels."""
+
+
+def _of_kind(name: str, *otherwise: Any) -> Any:
     """The function of this name of whichever kind of problem it is called with."""
-    return chosen(lambda kind: getattr(KINDS[kind], name))
+    return chosen(lambda kind: getattr(KINDS[kind], name, *otherwise))
 
 
 relax_contact = _of_kind("relax_contact")
@@ -49,5 +54,6 @@ pack_contact = _of_kind("pack_contact")
 start = _of_kind("start")
 unpack_body = _of_kind("unpack_body")
 unpack_contact = _of_kind("unpack_contact")
+settle = _of_kind("settle", nothing)
 
 ANY = SimpleNamespace(wanted=wanted, present=present, speed_squared=speed_squared)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.cpu.kinds import ANY, KINDS, present, relax_contact, set_impulse, wanted
+from hardgrain.cpu.kinds import ANY, present, relax_contact, set_impulse, settle, wanted
 from hardgrain.cpu.order import arrange
 from hardgrain.kernels import cgutils, chosen, device, intrinsic, jit, pjit, prange, scalar, types
+from hardgrain.point.cell import CELLED, MOST, SINCE
 from hardgrain.point.residual import NOTHING, make_residual, make_speed
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, SWEEPS, make_stopping
 
@@ -20,6 +21,7 @@ LINE = 64  # bytes that memory gives at a time
 WIDE = 32  # columns of a contact beyond which it has three lines that matter, and its bodies two
 AHEAD = 12  # contacts between asking memory for a row and using it; ~1 µs of work
 BIG = 240_000  # numbers in rows beyond which they outgrow the cache and asking ahead pays
+IN_CELL = set(CELLED.values())
 SMALL = BLOCK  # contacts below which waking other threads costs more than they give; same bits
 
 _residual = make_residual(scalar, ANY)
@@ -86,8 +88,20 @@ def sweep_plainly(p, order):
             relax_contact(p, order[s])
 
 
-# Kinds of problems whose contacts are felt by a third body sweep on their own.
-sweep = chosen(lambda kind: getattr(KINDS[kind], "sweep", sweep_plainly))
+@scalar
+def sweep_in_cell(p, order):
+    """The same where the cell feels them, which moves as often as `point.cell` says."""
+    s, m = 0, order.size
+    while s < m:
+        end = min(s + p.counts[MOST] - p.counts[SINCE], m)
+        sweep_plainly(p, order[s:end])
+        p.counts[SINCE] += end - s
+        if p.counts[SINCE] >= p.counts[MOST]:
+            settle(p)
+        s = end
+
+
+sweep = chosen(lambda kind: sweep_in_cell if kind in IN_CELL else sweep_plainly)
 
 
 @scalar
@@ -234,6 +248,7 @@ def sweep_parallel(p, relaxation, fresh):
     for k in range(p.first.size):
         f = fresh[k]
         set_impulse(p, k, (f[0], f[1], f[2], f[3], f[4], f[5], f[6]))
+    settle(p)
 
 
 @jit
@@ -265,9 +280,12 @@ def relax(p, order, starts, relaxation, visits, until, paths):
             last = total
             broken, total = changed(p, before, starts, until)
             if met(until, broken, total, last):
+                settle(p)
                 return sweep + 1, True
         elif until.rule == RESIDUAL and sweep + 1 >= check:
             check = next_check(sweep + 1)
+            settle(p)
             if residual(p, starts, until.unseen, paths)[0] <= until.tolerance:
                 return sweep + 1, True
+    settle(p)
     return until.sweeps, until.rule == SWEEPS

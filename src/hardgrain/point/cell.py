@@ -19,42 +19,64 @@ are kept where another body has its velocity and its spin: (xx, yy | xy) and (xx
 xy). The cell is the last body, and no contact names it: a contact between two grains feels it as a
 third body, with levers P_a l_b for the component ab.
 
-**Sweeps.** A problem in a cell is a packed problem of one of the usual kinds; its rows hold the
-branches besides, and a field what is known of the cell. An update sees the second body move as its
-image does and hands the change of the impulse on to the cell. If each contact waited for the cell
-to have moved, no processor could work on two of them at a time; so what the cell gets is gathered
-over some contacts, few enough that together they would hardly move it.
+**Sweeps.** A problem in a cell is a packed problem of one of the usual kinds whose grains have
+velocities in space, u = c + L x, with x their places in the cell. Two grains that meet there, and
+not across a face of the cell, approach with u_j − u_i: their update is that of a plain box, and
+knows nothing of the cell. The few others, told by s = l − (x_j − x_i) ≠ 0, approach with L s
+besides, as do contacts with walls and with grains that cannot move freely, for which x = 0 is as
+good as any other place.
+
+The cell moves after a sweep or two, by what all contacts gave it. Nobody has to add that up contact
+by contact: those within the cell gave it what they gave to the momenta of the grains, so that
+
+    Σ P ⊗ l = Σ m (c − c*) ⊗ x + Σ P ⊗ s,
+
+the first sum over all grains, the second over the few contacts. With ΔL all u change by ΔL x.
+
+As long as L stays the same, a sweep answers to what the last ΔL gave each contact, ΔL l, with the
+impulse −m_k ΔL l, m_k being the mass that the contact moves, and all contacts together with
+−Σ m_k l²/(d W) of ΔL, if they have all directions. So L overshoots if it waits for so many contacts
+that this sum exceeds 1, and diverges beyond 2. (In the terms of Gauss and Seidel: the cell's part
+K = l W⁻¹ lᵀ of the matrix is left to the right-hand side, and their method converges still if what
+is on the left, D + Dᵀ less the whole, is positive definite, that is, if D − K is.) With the usual
+inertia a sweep amounts to about a half. Lighter cells move several times a sweep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hardgrain.point.cell_motion import (
+    BEFORE,
+    CHANGE,
+    FREE,
+    INVERSE,
+    MOMENT,
+    RATE,
+    START,
+    make_motion,
+)
 from hardgrain.point.full_2d import Full2D
 from hardgrain.point.full_3d import Full3D
 from hardgrain.point.lean_2d import Lean2D
 from hardgrain.point.lean_3d import Lean3D
-from hardgrain.point.widths import WIDTHS
 
 __all__ = [
-    "CELLED", "CellFull2D", "CellFull3D", "CellLean2D", "CellLean3D", "GivenInCell", "make_celled",
+    "CELLED", "CellFull2D", "CellFull3D", "CellLean2D", "CellLean3D", "GivenInCell", "GivenInSpace",
+    "make_celled",
 ]  # fmt: skip
 
-# Rows of what is known of the cell, a column for each component: L, its inverse inertia, the
-# impulse that was gathered since L was changed, L at the start of the step; and a row of numbers:
-# how many contacts are gathered at most, and the number of grains.
-RATE, INVERSE, GATHERED, BEFORE, COUNTS = range(5)
-MOST, GRAINS = range(2)
+# Numbers: of contacts that are swept before the cell moves, and of those since it did; of
+# components of L that are free.
+MOST, SINCE, LOOSE, NUMBERS = range(4)
 
-# Contacts that are gathered at most, and the share of the velocity that an impulse gives to a
-# contact through its grains, up to which they may give it through the cell. More contacts leave the
-# processor freer; a larger share, and sweeps overshoot in small or light cells.
-LONGEST, SHARE = 32, 0.05
+# [1] Σ m_k l_k²/(d W) of the contacts that are swept before the cell moves, see above; and the
+# sweeps after which it moves in any case, which heavy cells would wait for without need.
+SHARE, LONGEST = 1.0, 2
 
 
 class GivenInCell(NamedTuple):
@@ -66,11 +88,33 @@ class GivenInCell(NamedTuple):
     dt: float
     remove_overlaps: bool
     grains: int
+    position: np.ndarray  # (nb, dim)
+    cell: np.ndarray  # (dim (dim + 1) / 2,) with tilts of at most half a period, see `core.cell`
+
+
+class GivenInSpace(NamedTuple):
+    """The same with velocities in space."""
+
+    rows: Any
+    motion: Any
+    laws: np.ndarray
+    dt: float
+    remove_overlaps: bool
+    grains: int
+    x: np.ndarray  # (nb, dim) places in the cell, zero where a body has none
+    q: np.ndarray  # (grains, dim) m x
+    s: np.ndarray  # (f, dim) of the contacts that have one, which are stored last
 
 
 def _celled(name: str, *more: str) -> Any:
-    """A packed problem in a cell: the fields of another kind, and what is known of the cell."""
-    fields = ("first", "second", "c", "b", *more, "cell")
+    """A packed problem in a cell: the fields of another kind, and what is known of the cell.
+
+    cell, counts: the rows and numbers above; x: (bodies + ghosts, dim) places; q: (grains, dim)
+    m x; u: (bodies, dim) velocities in space without contacts; s: (f, dim) of the last f contacts,
+    the others have none; beyond: (f, dim) their L s.
+    """
+    own = ("cell", "counts", "x", "q", "u", "s", "beyond")
+    fields = ("first", "second", "c", "b", *more, *own)
     return NamedTuple(name, [(field, np.ndarray) for field in fields])
 
 
@@ -79,271 +123,218 @@ CellFull2D, CellFull3D = _celled("CellFull2D"), _celled("CellFull3D")
 # By whether laws and bodies are simple, and by dimension.
 KIND_OF = {(True, 2): Lean2D, (True, 3): Lean3D, (False, 2): Full2D, (False, 3): Full3D}
 CELLED = {Lean2D: CellLean2D, Lean3D: CellLean3D, Full2D: CellFull2D, Full3D: CellFull3D}
-# Columns of a contact in a cell behind those of its kind: its branch, along the normal or not.
-MORE = {Lean2D: 1, Lean3D: 1, Full2D: 2, Full3D: 3}
-
-
-@cache
-def make_third(jit: Callable[..., Any], dim: int, lean: bool) -> SimpleNamespace:
-    """Compile with ``jit`` how a contact and the cell act on each other."""
-    column = WIDTHS[KIND_OF[lean, dim]][0]  # the first one behind those of the kind itself
-
-    # Branches of round grains lie along the normal, which is what a lean contact begins with.
-    @jit
-    def along(p, k):
-        """The branch of contact k, from its length."""
-        l = p.c[k, column]
-        return l * p.c[k, 0], l * p.c[k, 1], l * p.c[k, 2]
-
-    @jit
-    def anywhere(p, k):
-        """The branch of contact k, from its components."""
-        return p.c[k, column], p.c[k, column + 1], p.c[k, column + dim - 1]
-
-    branch = along if lean else anywhere
-
-    @jit
-    def carried_2d(p, k, row):
-        """L l of contact k, with the components of L in a row of the cell."""
-        x, y, _ = branch(p, k)
-        return p.cell[row, 0] * x + p.cell[row, 2] * y, p.cell[row, 1] * y, 0.0
-
-    @jit
-    def carried_3d(p, k, row):
-        """The same in 3D."""
-        x, y, z = branch(p, k)
-        return (
-            p.cell[row, 0] * x + p.cell[row, 5] * y + p.cell[row, 4] * z,
-            p.cell[row, 1] * y + p.cell[row, 3] * z,
-            p.cell[row, 2] * z,
-        )
-
-    @jit
-    def gather_2d(p, k, x, y, z):
-        """Add the impulse (x, y) of contact k to what the cell gets."""
-        u, v, _ = branch(p, k)
-        p.cell[GATHERED, 0] += x * u
-        p.cell[GATHERED, 1] += y * v
-        p.cell[GATHERED, 2] += x * v
-
-    @jit
-    def gather_3d(p, k, x, y, z):
-        """The same in 3D."""
-        u, v, w = branch(p, k)
-        p.cell[GATHERED, 0] += x * u
-        p.cell[GATHERED, 1] += y * v
-        p.cell[GATHERED, 2] += z * w
-        p.cell[GATHERED, 3] += y * w
-        p.cell[GATHERED, 4] += x * w
-        p.cell[GATHERED, 5] += x * v
-
-    carried, gather = (carried_2d, gather_2d) if dim == 2 else (carried_3d, gather_3d)
-
-    @jit
-    def settle(p):
-        """Let the cell move by what it got."""
-        for a in range(p.cell.shape[1]):
-            p.cell[RATE, a] += p.cell[INVERSE, a] * p.cell[GATHERED, a]
-            p.cell[GATHERED, a] = 0.0
-
-    return SimpleNamespace(
-        branch=branch, carried=carried, gather=gather, settle=settle, column=column
-    )
 
 
 def make_celled(
-    jit: Callable[..., Any], make: Callable[..., SimpleNamespace], dim: int, lean: bool
+    jit: Callable[..., Any],
+    ordered: Callable[..., Any],
+    make: Callable[..., SimpleNamespace],
+    dim: int,
+    lean: bool,
 ) -> SimpleNamespace:
     """Compile with ``jit`` what is done in a cell with a contact or body of a kind.
 
-    make: makes the functions of the kind; lean: whether these can be told how the image of the
-    second body moves beyond it. Others are shown a second body that moves, for as long as an update
-    takes, as its image does.
+    ordered: see `make_motion`; make: makes the functions of the kind; lean: whether these can be
+    told how the image of the second body moves beyond it. Others are shown a first body that moves
+    the other way, for as long as an update takes.
     """
-    third = make_third(jit, dim, lean)
-    branch, carried, gather, settle = third.branch, third.carried, third.gather, third.settle
-    column = third.column
-    base = make(jit)
-    solid = dim - 2
-    relax, want, pack, begin = base.relax_contact, base.wanted, base.pack_contact, base.start
+    motion_of = make_motion(jit, ordered, dim)
+    momenta, carry, product = motion_of.momenta, motion_of.carry, motion_of.product
+    dyad, times = motion_of.dyad, motion_of.times
+    base, last = make(jit), dim - 1
+    relax, want, pack = base.relax_contact, base.wanted, base.pack_contact
     if lean:
         relax, want = base.relax_with_image, base.wanted_with_image
-    put, impulse_of = base.set_impulse, base.impulse_of
-    pack_one, unpack_one = base.pack_body, base.unpack_body
+    impulse_of, pack_one, unpack_one = base.impulse_of, base.pack_body, base.unpack_body
 
-    # An update in which the image of the second body moves by (u, v, w) beyond it; the change of P.
-    @jit
-    def told_2d(p, k, u, v, w):
-        """Of a lean contact, in 2D."""
-        return relax(p, k, u, v)
+    @ordered
+    def changed(x, now, then):
+        """x with the change of something else, and exactly x if that has none."""
+        return x + (now - then)
 
     @jit
-    def shown(p, k, u, v, w):
-        """Of any other, which is shown the image in place of the body."""
-        j, last = p.second[k], 1 + solid
-        x, y, z = p.b[j, 0], p.b[j, 1], p.b[j, last]
-        ax, ay, az = x + u, y + v, z + w
-        p.b[j, 0], p.b[j, 1] = ax, ay
-        if solid:
-            p.b[j, last] = az
-        px, py, pz = impulse_of(p, k)
-        relax(p, k)
-        p.b[j, 0], p.b[j, 1] = x + (p.b[j, 0] - ax), y + (p.b[j, 1] - ay)
-        if solid:
-            p.b[j, last] = z + (p.b[j, last] - az)
-        x, y, z = impulse_of(p, k)
-        return x - px, y - py, z - pz
-
-    relaxed = (relax if dim == 3 else told_2d) if lean else shown
+    def is_near(p, k):
+        """Whether contact k has no s; asked of numbers that a loop keeps in registers."""
+        return k < p.first.size - p.s.shape[0]
 
     @jit
-    def relax_contact(p, k):
+    def beyond(p, k):
+        """L s of contact k, which has an s."""
+        f = k - (p.first.size - p.s.shape[0])
+        return p.beyond[f, 0], p.beyond[f, 1], p.beyond[f, last]
+
+    # Lean contacts.
+    @jit
+    def relax_2d(p, k):
         """One contact update in a cell."""
-        u, v, w = carried(p, k, RATE)
-        x, y, z = relaxed(p, k, u, v, w)
-        gather(p, k, x, y, z)
-        settle(p)
-
-    # L does not change while impulses are gathered. Both stay in registers: bodies are written in
-    # between, and a compiler must assume that these writes might change what it has read.
-    @jit
-    def sweep_2d(p, order):
-        """One sweep over all contacts in the given order."""
-        s, m = 0, order.size
-        while s < m:
-            end = min(s + int(p.cell[COUNTS, MOST]), m)
-            l_xx, l_yy, l_xy = p.cell[RATE, 0], p.cell[RATE, 1], p.cell[RATE, 2]
-            xx = yy = xy = 0.0
-            for at in range(s, end):
-                k = order[at]
-                u, v, _ = branch(p, k)
-                x, y, _ = relaxed(p, k, l_xx * u + l_xy * v, l_yy * v, 0.0)
-                xx, yy, xy = xx + x * u, yy + y * v, xy + x * v
-            s = end
-            p.cell[GATHERED, 0], p.cell[GATHERED, 1], p.cell[GATHERED, 2] = xx, yy, xy
-            settle(p)
+        if is_near(p, k):
+            relax(p, k, 0.0, 0.0)
+        else:
+            x, y, _ = beyond(p, k)
+            relax(p, k, x, y)
 
     @jit
-    def sweep_3d(p, order):
+    def relax_3d(p, k):
         """The same in 3D."""
-        s, m = 0, order.size
-        while s < m:
-            end = min(s + int(p.cell[COUNTS, MOST]), m)
-            l_xx, l_yy, l_zz = p.cell[RATE, 0], p.cell[RATE, 1], p.cell[RATE, 2]
-            l_yz, l_xz, l_xy = p.cell[RATE, 3], p.cell[RATE, 4], p.cell[RATE, 5]
-            xx = yy = zz = yz = xz = xy = 0.0
-            for at in range(s, end):
-                k = order[at]
-                u, v, w = branch(p, k)
-                beyond = l_xx * u + l_xy * v + l_xz * w, l_yy * v + l_yz * w, l_zz * w
-                x, y, z = relaxed(p, k, beyond[0], beyond[1], beyond[2])
-                xx, yy, zz = xx + x * u, yy + y * v, zz + z * w
-                yz, xz, xy = yz + y * w, xz + x * w, xy + x * v
-            s = end
-            p.cell[GATHERED, 0], p.cell[GATHERED, 1], p.cell[GATHERED, 2] = xx, yy, zz
-            p.cell[GATHERED, 3], p.cell[GATHERED, 4], p.cell[GATHERED, 5] = yz, xz, xy
-            settle(p)
+        if is_near(p, k):
+            relax(p, k, 0.0, 0.0, 0.0)
+        else:
+            x, y, z = beyond(p, k)
+            relax(p, k, x, y, z)
 
-    # The impulse that the law would have now.
     @jit
     def wanted_2d(p, k):
-        """Of a lean contact, in 2D."""
-        u, v, _ = carried(p, k, RATE)
-        return want(p, k, u, v)
+        """The impulse that the law would have now."""
+        if is_near(p, k):
+            return want(p, k, 0.0, 0.0)
+        x, y, _ = beyond(p, k)
+        return want(p, k, x, y)
 
     @jit
     def wanted_3d(p, k):
         """The same in 3D."""
-        u, v, w = carried(p, k, RATE)
-        return want(p, k, u, v, w)
+        if is_near(p, k):
+            return want(p, k, 0.0, 0.0, 0.0)
+        x, y, z = beyond(p, k)
+        return want(p, k, x, y, z)
+
+    # Others are shown a first body that moves as it does seen from the image of the second.
+    @jit
+    def show(p, k):
+        """Let the first body of contact k move by L s less; return how it moved."""
+        i, less = p.first[k], beyond(p, k)
+        was = p.b[i, 0], p.b[i, 1], p.b[i, last]
+        for a in range(dim):
+            p.b[i, a] = was[a] - less[a]
+        return was
+
+    @jit
+    def hide(p, k, was):
+        """Let it move as before, and by what it got meanwhile."""
+        i, less = p.first[k], beyond(p, k)
+        for a in range(dim):
+            p.b[i, a] = changed(was[a], p.b[i, a], was[a] - less[a])
+
+    @jit
+    def relax_shown(p, k):
+        """One contact update in a cell."""
+        if is_near(p, k):
+            relax(p, k)
+        else:
+            was = show(p, k)
+            relax(p, k)
+            hide(p, k, was)
 
     @jit
     def wanted_shown(p, k):
-        """Of any other contact, the second body being shown as its image."""
-        j, last = p.second[k], 1 + solid
-        u, v, w = carried(p, k, RATE)
-        x, y, z = p.b[j, 0], p.b[j, 1], p.b[j, last]
-        p.b[j, 0], p.b[j, 1] = x + u, y + v
-        if solid:
-            p.b[j, last] = z + w
+        """The impulse that the law would have now."""
+        if is_near(p, k):
+            return want(p, k)
+        was = show(p, k)
         found = want(p, k)
-        p.b[j, 0], p.b[j, 1] = x, y
-        if solid:
-            p.b[j, last] = z
+        hide(p, k, was)
         return found
 
-    wanted = (wanted_3d if dim == 3 else wanted_2d) if lean else wanted_shown
+    relax_contact, wanted = relax_shown, wanted_shown
+    if lean:
+        relax_contact, wanted = (relax_2d, wanted_2d) if dim == 2 else (relax_3d, wanted_3d)
 
     @jit
-    def set_impulse(p, k, q):
-        """Give contact k the impulse q, and its bodies and the cell the difference."""
-        px, py, pz = impulse_of(p, k)
-        put(p, k, q)
-        x, y, z = impulse_of(p, k)
-        gather(p, k, x - px, y - py, z - pz)
-        settle(p)
+    def carry_images(p):
+        """Write L s of the contacts that have an s."""
+        for f in range(p.s.shape[0]):
+            found = times(p.cell, RATE, p.s[f, 0], p.s[f, 1], p.s[f, last])
+            for a in range(dim):
+                p.beyond[f, a] = found[a]
+
+    @jit
+    def settle(p):
+        """Let the cell move by what all contacts gave it, and carry the grains along."""
+        p.counts[SINCE] = 0
+        if p.counts[LOOSE] == 0:
+            return
+        for c in range(p.cell.shape[1]):
+            p.cell[CHANGE, c] = p.cell[RATE, c] - p.cell[FREE, c]
+        now, moved = momenta(p), product(p, CHANGE, MOMENT)
+        for c in range(p.cell.shape[1]):
+            p.cell[CHANGE, c] = now[c] - p.cell[START, c] - moved[c]
+        near = p.first.size - p.s.shape[0]
+        for f in range(p.s.shape[0]):
+            x, y, z = impulse_of(p, near + f)
+            given = dyad(x, y, z, p.s[f, 0], p.s[f, 1], p.s[f, last])
+            for c in range(p.cell.shape[1]):
+                p.cell[CHANGE, c] += given[c]
+        for c in range(p.cell.shape[1]):
+            rate = p.cell[FREE, c] + p.cell[INVERSE, c] * p.cell[CHANGE, c]
+            p.cell[CHANGE, c] = rate - p.cell[RATE, c]
+            p.cell[RATE, c] = rate
+        carry(p)
+        carry_images(p)
+        for c in range(p.cell.shape[1]):
+            p.cell[CHANGE, c] = p.cell[RATE, c] - p.cell[FREE, c]
 
     @jit
     def pack_body(p, i, motion):
         """Fill the row of body i, or those of the cell, which is the last one."""
         pack_one(p, i, motion)
-        if i == motion.velocity.shape[0] - 1:
-            for a in range(dim):
-                p.cell[RATE, a], p.cell[INVERSE, a] = motion.velocity[i, a], motion.inv_mass[i, a]
-                p.cell[BEFORE, a] = motion.velocity_before[i, a]
-            for a in range(motion.spin.shape[1]):
-                p.cell[RATE, dim + a] = motion.spin[i, a]
-                p.cell[INVERSE, dim + a] = motion.inv_inertia[i, a]
-                p.cell[BEFORE, dim + a] = motion.spin_before[i, a]
+        if i < motion.velocity.shape[0] - 1:
+            return
+        for a in range(dim):
+            p.cell[RATE, a], p.cell[INVERSE, a] = motion.velocity[i, a], motion.inv_mass[i, a]
+            p.cell[BEFORE, a] = motion.velocity_before[i, a]
+        for a in range(motion.spin.shape[1]):
+            p.cell[RATE, dim + a] = motion.spin[i, a]
+            p.cell[INVERSE, dim + a] = motion.inv_inertia[i, a]
+            p.cell[BEFORE, dim + a] = motion.spin_before[i, a]
+        now = momenta(p)
+        for c in range(p.cell.shape[1]):
+            p.cell[FREE, c], p.cell[START, c] = p.cell[RATE, c], now[c]
+            p.counts[LOOSE] += p.cell[INVERSE, c] > 0.0
+        for k in range(p.q.shape[0]):
+            own = dyad(p.x[k, 0], p.x[k, 1], p.x[k, last], p.q[k, 0], p.q[k, 1], p.q[k, last])
+            for c in range(p.cell.shape[1]):
+                p.cell[MOMENT, c] += own[c]
+        carry_images(p)
 
-    # The law of a contact is told how fast it closes; so while it is packed its second body moves,
-    # before the step and freely, as its image does.
+    # The law of a contact is told how fast it closes; so while it is packed its first body moves,
+    # before the step and freely, as it does seen from the image of the second.
     @jit
     def pack_contact(p, s, k, rows, motion, laws, dt, remove_overlaps):
         """Fill row s, whose bodies are known, from contact k."""
-        j = rows.second[k]
-        felt, length = j < p.cell[COUNTS, GRAINS], 0.0
+        if is_near(p, s):
+            pack(p, s, k, rows, motion, laws, dt, remove_overlaps)
+            return
+        i, f, v = rows.first[k], s - (p.first.size - p.s.shape[0]), motion.velocity_before
+        less = times(p.cell, BEFORE, p.s[f, 0], p.s[f, 1], p.s[f, last])
+        old, was = (v[i, 0], v[i, 1], v[i, last]), show(p, s)
         for a in range(dim):
-            n = rows.normal[k, a]
-            line = rows.arm_first[k, a] - rows.arm_second[k, a] + rows.gap[k] * n
-            length += line * n
-            if lean:
-                p.c[s, a] = n  # what the branch is told by
-            else:
-                p.c[s, column + a] = line if felt else 0.0
-        if lean:
-            p.c[s, column] = length if felt else 0.0
-        v, other, last = motion.velocity_before, p.second[s], dim - 1
-        was = v[j, 0], v[j, 1], v[j, last]
-        is_free = p.b[other, 0], p.b[other, 1], p.b[other, last]
-        before, free = carried(p, s, BEFORE), carried(p, s, RATE)
-        for a in range(dim):
-            v[j, a], p.b[other, a] = was[a] + before[a], is_free[a] + free[a]
+            v[i, a] = old[a] - less[a]
         pack(p, s, k, rows, motion, laws, dt, remove_overlaps)
         for a in range(dim):
-            v[j, a], p.b[other, a] = was[a], is_free[a]
-
-    @jit
-    def start(p, s):
-        """Give the bodies and the cell the impulse that row s was packed with."""
-        begin(p, s)
-        x, y, z = impulse_of(p, s)
-        gather(p, s, x, y, z)
-        settle(p)
+            v[i, a] = old[a]
+        hide(p, s, was)
 
     @jit
     def unpack_body(p, i, velocity, spin):
-        """Write the velocity and spin of body i, or L, where the last body, the cell, has these."""
+        """Write the velocity and spin of body i, or L, where the last body, the cell, has these.
+
+        velocity: the free ones, relative to the cell; what nothing pushed keeps it to the last bit.
+        """
+        free = velocity[i, 0], velocity[i, 1], velocity[i, last]
         unpack_one(p, i, velocity, spin)
         if i == velocity.shape[0] - 1:
             for a in range(dim):
                 velocity[i, a] = p.cell[RATE, a]
             for a in range(spin.shape[1]):
                 spin[i, a] = p.cell[RATE, dim + a]
+        else:
+            affine = times(p.cell, CHANGE, p.x[i, 0], p.x[i, 1], p.x[i, last])
+            for a in range(dim):
+                velocity[i, a] = changed(free[a], p.b[i, a], p.u[i, a]) - affine[a]
 
     return SimpleNamespace(
-        relax_contact=relax_contact, sweep=sweep_2d if dim == 2 else sweep_3d,
-        wanted=wanted, present=base.present, set_impulse=set_impulse,
-        speed_squared=base.speed_squared, pack_body=pack_body, pack_contact=pack_contact,
-        start=start, unpack_body=unpack_body, unpack_contact=base.unpack_contact,
+        relax_contact=relax_contact, settle=settle, wanted=wanted, present=base.present,
+        set_impulse=base.set_impulse, speed_squared=base.speed_squared, pack_body=pack_body,
+        pack_contact=pack_contact, start=base.start, unpack_body=unpack_body,
+        unpack_contact=base.unpack_contact,
     )  # fmt: skip

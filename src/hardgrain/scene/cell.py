@@ -191,7 +191,8 @@ def with_cell(spec: _Cell, model: Model, state: State) -> tuple[Model, State]:
     for k, name in enumerate(names):
         control = controls.get(name, HELD)
         if control.stress is not None:
-            stresses.append(Stress(k, compile_function(control.stress)))
+            asked = compile_function(control.stress)
+            stresses.append(Stress(k, asked, is_constant(control.stress)))
             free[k] = 1.0
         elif control.rate is not None:
             what, axis = (VELOCITY, k) if k < dim else (SPIN, k - dim)

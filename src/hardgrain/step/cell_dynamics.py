@@ -12,27 +12,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from hardgrain.core.cell import Cell, voigt
 from hardgrain.core.model import Contacts, Floats, Model, State
-from hardgrain.cpu.ledger import contact_work
 from hardgrain.errors import InputError
-from hardgrain.point.ledger import Means
-from hardgrain.solve.problem import Problem, Solution
+from hardgrain.point.sweeping import Sweeping
+from hardgrain.solve.problem import Problem
 from hardgrain.solve.solver import Solver
-from hardgrain.step.account import CREATED, DISSIPATED, WORK_DRIVEN, MarchRows, Moving, midway
-from hardgrain.step.cell_loads import CellLoads, pace_in_cell, refuse_small
+from hardgrain.step.cell_kernel import InCell, deform, stay_straight
+from hardgrain.step.cell_loads import CellLoads, refuse_far, refuse_small
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.engine import RigidGrains
+from hardgrain.step.pause import Pause
+from hardgrain.step.report import Stride
 
-__all__ = ["CellDynamics", "on_cell", "refuse_in_cell"]
-
-
-def on_cell(contacts: Contacts, grains: int) -> Floats:
-    """Σ P ⊗ l of the contacts between grains, (dim (dim + 1) / 2,) in the order of Voigt."""
-    felt = contacts.second < grains
-    line = contacts.arm_first - contacts.arm_second + contacts.gap[:, None] * contacts.normal
-    dyad = contacts.impulse[felt].T @ line[felt]
-    return voigt(dyad)
+__all__ = ["CellDynamics", "refuse_in_cell"]
 
 
 def refuse_in_cell(model: Model, solver: Solver, settings: RigidGrains) -> None:
@@ -53,59 +45,30 @@ def refuse_in_cell(model: Model, solver: Solver, settings: RigidGrains) -> None:
 class CellDynamics(ContactDynamics):
     """Advances a state whose cell deforms in place by steps of length dt."""
 
-    def __init__(
-        self,
-        model: Model,
-        solver: Solver,
-        dt: float,
-        seed: int,
-        settings: RigidGrains | None = None,
-    ) -> None:
-        super().__init__(model, solver, dt, seed, settings)
-        self._loads = CellLoads(model, dt)
+    _loads: CellLoads
+
+    def _loads_of(self, model: Model) -> CellLoads:
+        return CellLoads(model, self.dt)
+
+    def _march(self, state: State, how: Sweeping, pause: Pause) -> Stride:
+        state.cell = state.cell.copy()  # a march changes it in place
+        return super()._march(state, how, pause)
+
+    def _cell_in(self, state: State) -> InCell:
+        made, then = self.detector.made
+        return self._loads.cell_in(state)._replace(made=made, then=then)
 
     def _problem(self, state: State, contacts: Contacts, velocity: Floats, spin: Floats) -> Problem:
-        return replace(super()._problem(state, contacts, velocity, spin), grains=self.model.n)
+        problem = super()._problem(state, contacts, velocity, spin)
+        return replace(problem, grains=self.model.n, cell=self.detector.shapes.periodic)
 
     def _move(self, state: State, velocity: Floats, spin: Floats) -> None:
-        m, n, cell = self.model, self.model.n, self.model.cell
-        gradient, turned = m.gradient_of(velocity, spin), state.orientation[cell].copy()
-        affine = state.position[:n] @ gradient.T
+        state.cell = state.cell.copy()
+        deform(state.position, state.cell, velocity, spin, self.model.n, self.dt)
         super()._move(state, velocity, spin)
-        state.position[:n] += self.dt * affine
-        state.orientation[cell] = turned
-        h = Cell(state.cell).matrix
-        state.cell = voigt(h + self.dt * (gradient @ h))
-        refuse_small(m, state.step, state.cell)
+        stay_straight(state.orientation)
 
-    # The ledger of contacts knows two bodies; the third is added here.
-    def _tell_more(
-        self,
-        outcome: MarchRows,
-        moving: Moving,
-        free: tuple[Floats, Floats],
-        solution: Solution,
-        contacts: Contacts,
-    ) -> None:
-        """Add to the first row of an outcome what the cell did and felt."""
-        m, now, cell = self.model, self._now, self.model.cell
-        row, push = outcome.reports[0], on_cell(contacts, m.n)
-        velocity, spin = (
-            midway(moving.velocity, solution.velocity),
-            midway(moving.spin, solution.spin),
-        )
-        kicked, turned = midway(free[0], solution.velocity), midway(free[1], solution.spin)
-        means = Means(velocity, spin, kicked, turned, now.inv_mass, now.inv_inertia)
-        none = np.zeros_like(self.wall_force), np.zeros_like(self.wall_torque)
-        dissipated, driven, taken = contact_work(contacts.rows, means, *none)
-        mean = np.concatenate([velocity[cell], spin[cell]])
-        kick = np.concatenate([kicked[cell], turned[cell]])
-        inverse = np.concatenate([now.inv_mass[cell], now.inv_inertia[cell]])
-        row[DISSIPATED] = dissipated - push @ mean
-        row[WORK_DRIVEN] = driven - push @ np.where(inverse == 0.0, mean, 0.0)
-        row[CREATED] = max(push @ kick - taken, 0.0)
-        outcome.wall_force[0, -1] = push[: m.dim] / self.dt
-        outcome.wall_torque[0, -1] = push[m.dim :] / self.dt
-        outcome.wall_work[0, -1] = -push @ mean
-        before = moving.velocity, moving.spin
-        outcome.paces[0] = pace_in_cell(now, moving.position, before, free)
+    def _refuse_unfit(self, state: State) -> None:
+        super()._refuse_unfit(state)
+        refuse_small(self.model, state.step, state.cell)
+        refuse_far(self.model, state, self.dt)

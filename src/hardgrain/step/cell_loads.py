@@ -22,12 +22,14 @@ import numpy as np
 
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.core.cell import PLACES, Cell
-from hardgrain.core.model import Floats, Model, State
-from hardgrain.errors import INTACT, RunError
-from hardgrain.step.loads import Loads, pace
+from hardgrain.core.model import SPIN, Floats, Model, State
+from hardgrain.errors import INTACT, InputError, RunError
+from hardgrain.scene.cell import COMPONENTS
+from hardgrain.step.cell_kernel import FARTHEST, InCell, load_cell, pace_in_cell
+from hardgrain.step.loads import Loads
 from hardgrain.step.report import Pace
 
-__all__ = ["CellLoads", "pace_in_cell", "refuse_small", "volume_of"]
+__all__ = ["CellLoads", "refuse_far", "refuse_rates", "refuse_small"]
 
 
 class CellLoads(Loads):
@@ -35,66 +37,70 @@ class CellLoads(Loads):
 
     @property
     def steady(self) -> bool:
-        return False
+        return super().steady and all(stress.constant for stress in self.model.stresses)
+
+    def cell_in(self, state: State) -> InCell:
+        """The cell in the coming step, without a pair list."""
+        m, stress = self.model, np.zeros(len(PLACES[self.model.dim]))
+        for asked in m.stresses:
+            stress[asked.component] = asked.value((state.step + 0.5) * self.dt)
+        between = np.array(m.cell_walls, np.int64).reshape(-1, 3)
+        force, square = super().at(state)[0], np.zeros((m.dim, m.dim))
+        least = least_length(m)
+        return InCell(state.cell, force, stress, between, (force, stress), square, least)
 
     def at(self, state: State) -> tuple[Floats, Floats]:
         force, torque = super().at(state)
-        m, n, middle = self.model, self.model.n, (state.step + 0.5) * self.dt
-        velocity, mass = state.velocity[:n], m.mass[:n]
-        force[:n] -= mass[:, None] * (velocity @ m.gradient_in(state).T)
-        kinetic = np.einsum("i,ia,ib->ab", mass, velocity, velocity)
-        on_cell = np.array([kinetic[a, b] for a, b in PLACES[m.dim]])
-        volume = volume_of(m, state)
-        for stress in m.stresses:
-            on_cell[stress.component] -= volume * stress.value(middle)
-        force[m.cell], torque[m.cell] = on_cell[: m.dim], on_cell[m.dim :]
+        cell, m = self.cell_in(state), self.model
+        point = wall_geometry(m, state).point
+        load_cell(cell, (state.velocity, state.spin), m.mass[: m.n], point, force, torque)
         return force, torque
 
     def pace(self, state: State, velocity: Floats, spin: Floats) -> Pace:
-        before = state.velocity, state.spin
-        return Pace(*pace_in_cell(self.model, state.position, before, (velocity, spin)))
+        m, s, size = self.model, state, float(np.linalg.norm(state.cell[: self.model.dim]))
+        inverse = m.inv_mass, m.inv_inertia
+        before, free = (s.velocity, s.spin), (velocity, spin)
+        return Pace(*pace_in_cell(before, free, s.position, m.radius, inverse, size))
 
 
-def pace_in_cell(
-    model: Model, position: Floats, before: tuple[Floats, Floats], free: tuple[Floats, Floats]
-) -> Floats:
-    """What makes the grains fast, as `Pace` has it; the cell counts as it is at its farthest.
+def least_length(model: Model) -> float:
+    """Length of a cell in which the largest grains meet no two images of another."""
+    return 4.0 * float(model.radius.max(initial=0.0))
 
-    before, free: velocities and spins before the step, and those without contacts.
-    """
-    cell, size = model.cell, float(np.linalg.norm(model.periodic))
-    inverse = np.concatenate([model.inv_mass[cell], model.inv_inertia[cell]])
-    found = np.array(
-        pace(
-            before[0][:cell], free[0][:cell], before[1][:cell], free[1][:cell], position[:cell],
-            model.radius, model.inv_mass[:cell], model.inv_inertia[:cell],
+
+def refuse_rates(model: Model, dt: float) -> None:
+    """Refuse prescribed rates that would strain the cell too far in the first step."""
+    for drive in model.drives:
+        if isinstance(drive.bodies, slice) and drive.bodies.start == model.cell:
+            rate, k = drive.value(0.5 * dt), drive.axis + model.dim * (drive.what == SPIN)
+            if not abs(rate) * dt <= FARTHEST:
+                name = COMPONENTS[model.dim][k]
+                raise InputError(
+                    f"scene.cell.{name}.rate is {rate:.4g}, so that a step of dt = {dt:g} would"
+                    f" strain the cell by {abs(rate) * dt:.4g}; it must be at most"
+                    f" {FARTHEST / dt:.4g}, half a period in a step, or dt shorter"
+                )
+
+
+def refuse_far(model: Model, state: State, dt: float) -> None:
+    """End a run whose last step strained the cell too far."""
+    rates = np.concatenate([state.velocity[model.cell], state.spin[model.cell]])
+    for k in np.flatnonzero(~(np.abs(rates) * dt <= FARTHEST)):
+        raise RunError(
+            f"step {state.step} strained the cell by {abs(rates[k]) * dt:.4g} along"
+            f" {COMPONENTS[model.dim][k]}, and no more than {FARTHEST:g} can be followed; lower dt,"
+            f" the rates or the stresses{INTACT}"
         )
-    )  # fmt: skip
-    rate = np.concatenate([before[0][cell], before[1][cell]])
-    pulled = np.concatenate([free[0][cell], free[1][cell]]) - rate
-    given = np.where(inverse == 0.0, rate, 0.0)
-    return found + size * np.array([np.linalg.norm(pulled), np.linalg.norm(given)])
 
 
 def refuse_small(model: Model, step: int, cell: Floats) -> None:
     """End a run whose cell has become so small that grains would touch two images of one.
 
-    step: number of steps before; cell: `State.cell` after the step.
+    step: number of steps made; cell: `State.cell` after them.
     """
-    least, period = 4.0 * float(model.radius.max(initial=0.0)), Cell(cell).period
+    least, period = least_length(model), Cell(cell).period
     for k in np.flatnonzero((model.periodic > 0.0) & ~(period >= least)):
         raise RunError(
-            f"step {step + 1} gave the cell a length of {period[k]:.4g} along {'xyz'[k]};"
+            f"step {step} gave the cell a length of {period[k]:.4g} along {'xyz'[k]};"
             f" its largest grains need {least:.4g}{INTACT}"
         )
-
-
-def volume_of(model: Model, state: State) -> float:
-    """Area or volume of the cell, between two walls along an axis that is not periodic."""
-    cell = model.cell_in(state)
-    volume = cell.volume
-    if not cell.repeats.all():
-        point = wall_geometry(model, state)[1]
-        for low, high, axis in model.cell_walls:
-            volume *= abs(float(point[high, axis] - point[low, axis]))
-    return volume

@@ -15,7 +15,7 @@ from hardgrain.kernels import jit
 from hardgrain.step.membrane import membrane_force
 from hardgrain.step.report import Pace
 
-__all__ = ["Loads", "move", "turned"]
+__all__ = ["Loads", "move", "turned", "with_z"]
 
 
 class Loads:
@@ -95,6 +95,13 @@ class Loads:
         if self.model.membrane is not None:
             force[: self.model.n] += membrane_force(self.model, state, middle)
         return force, torque
+
+
+def with_z(vectors: Floats) -> Floats:
+    """Vectors with a z, zero in 2D."""
+    three = np.zeros((*vectors.shape[:-1], 3))
+    three[..., : vectors.shape[-1]] = vectors
+    return three
 
 
 def turned(model: Model, orientation: Floats) -> Model:

@@ -24,8 +24,9 @@ from hardgrain.contact.search import Found, Place, find, overlooked
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.cpu.inertia import inverses_in_space, kicked, rotate, turn
-from hardgrain.cpu.relaxation import RELAXED
+from hardgrain.cpu.relaxation import RELAXED, RELAXED_IN_CELL
 from hardgrain.kernels import inlined, intrinsic, jit, scalar, types
+from hardgrain.point.cell import GivenInCell
 from hardgrain.point.given import Given, Motion
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.step.account import (
@@ -39,19 +40,21 @@ from hardgrain.step.account import (
     clear,
     put,
 )
+from hardgrain.step.cell_kernel import begin_step, deform, is_lost, stay_straight
 from hardgrain.step.loads import move
 from hardgrain.step.numbers import first_unfit
 from hardgrain.step.pause import look_due
 
 __all__ = [
-    "PAUSED", "PHASES", "ROUNDS", "STALE", "UNFIT", "WRONG", "Course", "Kernels", "Told", "march",
+    "LOST", "PAUSED", "PHASES", "ROUNDS", "STALE", "UNFIT", "WRONG", "Course", "Kernels", "Told",
+    "march",
 ]  # fmt: skip
 
 # A step is solved this often at most to include pairs that its own impulses close; a second time is
 # rare. The n-th round looks 2ⁿ grains ahead, so that a push reaches a hundred within one step.
 ROUNDS = 7
 
-PAUSED, STALE, WRONG, UNFIT = range(4)  # why a march ended
+PAUSED, STALE, WRONG, UNFIT, LOST = range(5)  # why a march ended
 PHASES = ("detect", "solve", "account", "move")
 DETECT, SOLVE, ACCOUNT, MOVE = range(4)
 
@@ -60,6 +63,7 @@ CLOCK = platform.machine().lower() in ("x86_64", "amd64")
 
 find_at, overlooked_at = by_address(find), by_address(overlooked)
 relaxed_at = by_address(*RELAXED.values())  # of the kind that the address is for
+relaxed_in_cell_at = by_address(*RELAXED_IN_CELL.values())
 account_at = by_address(account)
 inverses_at, rotate_at = by_address(inverses_in_space), by_address(rotate)
 due = scalar(look_due)
@@ -76,7 +80,7 @@ class Kernels(NamedTuple):
     rotate: Address
 
     @classmethod
-    def like(cls, kind, world, listed, how, moving, last, outcome):
+    def like(cls, kind, world, listed, how, moving, last, outcome, cell):
         """The kernels of a march with arguments like these; `kind` is one that `RELAXED` knows."""
         rows, feature = last
         x, turned, v, w = moving.position, moving.orientation, moving.velocity, moving.spin
@@ -86,10 +90,14 @@ class Kernels(NamedTuple):
         found = Found(False, np.zeros(len(x)), rows, feature, walls, shapes.wall_size)
         motion = Motion(v, w, v, w, world.inv_mass, world.inv_inertia)
         given = Given(rows, motion, world.laws, world.dt, world.remove_overlaps)
+        relaxed = RELAXED
+        if cell is not None:
+            relaxed = RELAXED_IN_CELL
+            given = GivenInCell(*given, shapes.radius.size, x, shapes.periodic)
         return cls(
             address_of(find, shapes, listed, place, rows, feature),
             address_of(overlooked, shapes, listed, place, found, 0),
-            address_of(RELAXED[kind], given, how, 0),
+            address_of(relaxed[kind], given, how, 0),
             address_of(
                 account, world, moving, (v, w), Solved(v, w, rows, 0, True, 0.0, 0.0),
                 rows, outcome, 0, 0,
@@ -154,7 +162,7 @@ def lap(clock, phase, began):
 
 
 @inlined
-def solve(course, listed, step, moving, free, found, clock):
+def solve(course, cell, listed, step, moving, free, found, clock):
     """Contacts with their impulses, and the motion that they give.
 
     Solved again, from the impulses found, if they would close a pair that was no candidate.
@@ -169,10 +177,16 @@ def solve(course, listed, step, moving, free, found, clock):
         if world.afresh:
             clear(rows.impulse)
             clear(rows.torque)
-        given = Given(rows, motion, world.laws, world.dt, world.remove_overlaps)
-        v, w, impulse, torque, more, met, residual, rms = relaxed_at(
-            kernels.relaxed, (given, how, step)
-        )
+        asked = rows, motion, world.laws, world.dt, world.remove_overlaps
+        if cell is None:
+            v, w, impulse, torque, more, met, residual, rms = relaxed_at(
+                kernels.relaxed, (Given(*asked), how, step)
+            )
+        else:
+            within = world.shapes.radius.size, moving.position, world.shapes.periodic
+            v, w, impulse, torque, more, met, residual, rms = relaxed_in_cell_at(
+                kernels.relaxed, (GivenInCell(*asked, *within), how, step)
+            )
         put(rows.impulse, impulse, 1.0)
         put(rows.torque, torque, 1.0)
         sweeps += more
@@ -201,19 +215,23 @@ def note_reach(told, reach):
 
 
 @jit
-def march(course, listed, pause, step, moving, last, outcome, told):
+def march(course, cell, listed, pause, step, moving, last, tells):
     """Make steps in place until there is a reason to pause.
 
-    step: number of steps made before; last: rows and features of the contacts of the last one.
-    Returns the number of steps made, why they ended, and the last contacts.
+    cell: an `InCell`, or None where it does not deform; step: number of steps made before; last:
+    rows and features of the contacts of the last one; tells: what is told of each step, and
+    `Told`. Returns the number of steps made, why they ended, and the last contacts.
     """
     kernels, world = course.kernels, course.world
+    outcome, told = tells
     since, rested, work, clock = pause.look.since, pause.rested, 0.0, told.clock
     rows, feature = last
     uneven = world.moments.shape[0] > 0
     why, done = np.int64(PAUSED), np.int64(0)
     while done < pause.steps and why == PAUSED:
         began = ticks()
+        if cell is not None:
+            begin_step(cell, world, listed, moving)
         if uneven:
             args = (moving.orientation, world.moments, world.free, world.inv_inertia)
             inverses_at(kernels.inverses, args)
@@ -227,7 +245,7 @@ def march(course, listed, pause, step, moving, last, outcome, told):
         if found.stale:
             why = note_reach(told, found.reach)
             break
-        solved, found = solve(course, listed, step + done, moving, free, found, clock)
+        solved, found = solve(course, cell, listed, step + done, moving, free, found, clock)
         if found.stale:
             why = note_reach(told, found.reach)
             break
@@ -240,12 +258,17 @@ def march(course, listed, pause, step, moving, last, outcome, told):
         began = lap(clock, ACCOUNT, began)
         put(moving.velocity, v, 1.0)
         put(moving.spin, w, 1.0)
+        if cell is not None:
+            deform(moving.position, cell.form, v, w, world.mass.size, world.dt)
         move(moving.position, v, world.dt)
         if uneven:
             turning = moving.orientation, moving.spin, world.moments, world.free, world.dt
             rotate_at(kernels.rotate, turning)
         else:
             turn(moving.orientation, w, world.dt)
+        if cell is not None:
+            stay_straight(moving.orientation)
+            why = LOST if is_lost(cell, v, w, world.dt) else why
         if first_unfit(moving.position, v, moving.spin, moving.orientation, world.farthest) >= 0:
             why = UNFIT
         lap(clock, MOVE, began)

@@ -16,11 +16,12 @@ from hardgrain.contact.pairs import safe
 from hardgrain.core.cell import PLACES, Cell
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.core.wall_kinds import Walls
+from hardgrain.cpu.cell import reduce_tilts, since
 from hardgrain.errors import InputError
 from hardgrain.step.cell_loads import CellLoads, refuse_small
 from hardgrain.step.engine import SoftParticles
 from hardgrain.step.loads import Loads
-from hardgrain.step.soft_cell_kernel import DeformingCell, lost_by, reduce_tilts
+from hardgrain.step.soft_cell_kernel import DeformingCell, lost_by
 from hardgrain.step.soft_particles import SoftParticleDynamics
 
 __all__ = ["SoftCellDynamics"]
@@ -54,7 +55,7 @@ class SoftCellDynamics(SoftParticleDynamics):
             self._six_of(state.cell), np.zeros(6), stress, load, m.mass[:n],
             np.array(m.cell_walls, np.int64).reshape(-1, 3), np.zeros(6), np.zeros(n), np.zeros(n),
         )  # fmt: skip
-        reduce_tilts(cell)
+        reduce_tilts(cell.matrix, cell.near)
         self._law = self._law._replace(periodic=cell.near[:3])  # it changes as the cell does
         return cell
 
@@ -68,16 +69,14 @@ class SoftCellDynamics(SoftParticleDynamics):
         return six
 
     def _told(self, state: State, end: Any, *more: Any) -> Any:
-        refuse_small(self.model, state.step, end.cell)
+        refuse_small(self.model, state.step + 1, end.cell)
         return super()._told(state, end, *more)
 
     # ------------------------------------------------------------------ the pair list
     def _since(self, cell: DeformingCell) -> Floats:
         """F, the deformation of the cell since the list was made, (dim, dim)."""
-        now = Cell(self._form(cell)).matrix
-        still = np.diag(np.where(np.diag(now) > 0.0, 0.0, 1.0))
-        since: Floats = (now + still) @ np.linalg.inv(self._list.cell + still)
-        return since
+        found: Floats = since(Cell(self._form(cell)).matrix, self._list.cell)
+        return found
 
     def _strain(self, since: Floats) -> Floats:
         """F − 1 as a row of six."""

@@ -20,10 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardgrain.core.cell import make_images
+from hardgrain.core.cell import make_images, make_triangles
+from hardgrain.cpu.cell import reduce_tilts
 from hardgrain.kernels import device, jit
 
 nearest_image = make_images(device).nearest
+_triangles = make_triangles(device)
+times, add_dyad = _triangles.times_3d, _triangles.add_dyad_3d
 
 
 class DeformingCell(NamedTuple):
@@ -38,32 +41,6 @@ class DeformingCell(NamedTuple):
     strain: np.ndarray  # (6,) F − 1, with F the deformation since the pair list was made
     room: np.ndarray  # (n,) how far grains may go from where F takes them [length]
     extent: np.ndarray  # (n,) radius of a grain, with the room that the list gave it [length]
-
-
-@device
-def times(row, i, x, y, z):
-    """The product of the triangle in row i with a vector."""
-    return (
-        row[i, 0] * x + row[i, 5] * y + row[i, 4] * z,
-        row[i, 1] * y + row[i, 3] * z,
-        row[i, 2] * z,
-    )
-
-
-@jit
-def reduce_tilts(cell):
-    """Write the near cell: see `core.cell.Cell.reduced`."""
-    near = cell.near
-    near[:] = cell.matrix
-    xx, yy = near[0], near[1]
-    if xx > 0.0:
-        near[5] -= math.floor(near[5] / xx + 0.5) * xx
-    if yy > 0.0:
-        turns = math.floor(near[3] / yy + 0.5)
-        near[3] -= turns * yy
-        near[4] -= turns * near[5]
-    if xx > 0.0:
-        near[4] -= math.floor(near[4] / xx + 0.5) * xx
 
 
 @jit
@@ -118,7 +95,7 @@ def deform(b, cell, dt):
         row[3] += dt * (v[last, 1] * yz + v[last, 3] * d)
         row[4] += dt * (v[last, 0] * xz + v[last, 5] * yz + v[last, 4] * d)
         row[5] += dt * (v[last, 0] * xy + v[last, 5] * c)
-    reduce_tilts(cell)
+    reduce_tilts(cell.matrix, cell.near)
     b.turned[last, :] = 0.0
     lost, good = lost_by(cell.strain), True
     for i in range(b.radius.size):

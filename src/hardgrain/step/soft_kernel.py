@@ -21,7 +21,7 @@ import numpy as np
 from hardgrain.core.geometry import TINY, min_image, wall_gap
 from hardgrain.kernels import device, jit
 from hardgrain.law.spring import make_spring
-from hardgrain.step.soft_cell_kernel import deform, load_cell, nearest_image, times
+from hardgrain.step.soft_cell_kernel import add_dyad, deform, load_cell, nearest_image, times
 
 _spring = make_spring(device)
 normal_force, onto_plane, stretch = _spring.normal_force, _spring.onto_plane, _spring.stretch
@@ -214,18 +214,8 @@ def contact_forces(b, pairs, walls, law, cell, last):
                 e[j, 4] += pz * hx - px * hz
                 e[j, 5] += px * hy - py * hx
             if cell is not None:
-                f[body, 0] += qx * bx
-                f[body, 1] += qy * by
-                f[body, 2] += qz * bz
-                f[body, 3] += qy * bz
-                f[body, 4] += qx * bz
-                f[body, 5] += qx * by
-                e[body, 0] += hx * bx
-                e[body, 1] += hy * by
-                e[body, 2] += hz * bz
-                e[body, 3] += hy * bz
-                e[body, 4] += hx * bz
-                e[body, 5] += hx * by
+                add_dyad(f, body, qx, qy, qz, bx, by, bz)
+                add_dyad(e, body, hx, hy, hz, bx, by, bz)
             if last:
                 pairs.seen[p, 0], pairs.seen[p, 1], pairs.seen[p, 2] = nx, ny, nz
                 pairs.seen[p, 3] = gap

@@ -35,7 +35,7 @@ from hardgrain.cpu.ledger import kinetic_energy, largest_speed, overlaps
 from hardgrain.errors import InputError, RunError
 from hardgrain.step import soft_kernel as kernel
 from hardgrain.step.engine import MOST_SUBSTEPS, SoftParticles
-from hardgrain.step.loads import Loads
+from hardgrain.step.loads import Loads, with_z
 from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.pause import ONE_STEP, Pause
 from hardgrain.step.report import (
@@ -110,7 +110,7 @@ class SoftParticleDynamics:
         self._inverse = self._six(model.inv_mass, model.inv_inertia)
         self._law = kernel.Law(
             settings.stiffness, settings.spring, settings.tangential_damping or 0.0, explicit,
-            _three(model.periodic),
+            with_z(model.periodic),
         )  # fmt: skip
         ratio = damping_ratio(settings.restitution or 1.0)
         self._damping_root = 2.0 * ratio * math.sqrt(settings.stiffness)
@@ -245,10 +245,10 @@ class SoftParticleDynamics:
         """Bodies and walls as the kernels want them; origin and limit follow with the pair list."""
         model, n = self.model, self.model.n
         kind, point, axis, size, side = geometry
-        x, axis, side = _three(state.position), _three(axis), _three(side)
+        x, axis, side = with_z(state.position), with_z(axis), with_z(side)
         if model.dim == 2:
             axis[(kind == INSIDE) | (kind == OUTSIDE)] = 0.0, 0.0, 1.0
-        point = _three(point)
+        point = with_z(point)
         offset = point - x[n:]
         walls = kernel.MovingWalls(kind, point, axis, size, offset, axis.copy(), side, side.copy())
         bodies = kernel.Bodies(
@@ -290,7 +290,7 @@ class SoftParticleDynamics:
         )  # fmt: skip
         left = pairs.safety - reach
         left[n:] -= pairs.turned
-        return bodies._replace(origin=_three(pairs.origin), limit=left * left), slots
+        return bodies._replace(origin=with_z(pairs.origin), limit=left * left), slots
 
     def _keep(self, x: Floats, walls: Walls, reach: Floats, further: Floats, cell: Any) -> bool:
         """Have a list that holds all pairs; whether it was made anew."""
@@ -319,13 +319,6 @@ class SoftParticleDynamics:
             seen[:, 4 : 4 + dim] * self.dt, np.zeros((rows.size, self.wall_torque.shape[1])),
             np.ascontiguousarray(pairs.spring[rows, :width]),
         )  # fmt: skip
-
-
-def _three(vectors: Floats) -> Floats:
-    """Vectors with a z, zero in 2D."""
-    three = np.zeros((*vectors.shape[:-1], 3))
-    three[..., : vectors.shape[-1]] = vectors
-    return three
 
 
 def _floor(number: float) -> float:
