@@ -1,0 +1,180 @@
+"""Grains of a step of events laid into cells, and what is kept of each.
+
+Cells are at least as wide as the largest grain, so that whoever may meet a grain is in its own cell
+or in one next to it; where there is room they are wider, about one grain to a cell. They lie in
+the frame that falls with the grains (`point.flight`). Along an axis that is not periodic the
+outermost cells have no end. Grains are stored cell by cell: what is close in space is close in
+memory.
+
+In 2D all z are zero, and there is one layer of cells.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hardgrain.core.model import Floats, Model
+from hardgrain.kernels import jit
+
+__all__ = ["Gas", "Grid", "back", "grid_of", "laid"]
+
+# [1] Cells are wider than the largest grain by this much, far above the rounding of a place and far
+# below what costs time.
+WIDER = 1e-9
+
+# Columns of `Gas.body`: place, velocity, the time at which it was there, radius. 64 bytes, the line
+# of a cache.
+X, V, T, R = 0, 3, 6, 7
+# Columns of `Gas.weight`: inverse mass and inertia, times of its last collision and last turn.
+INV_MASS, INV_INERTIA, LAST, TURNED = 0, 1, 2, 3
+# Columns of `Gas.plan`: times at which it meets a grain, meets a wall, leaves its cell.
+MEETS, LANDS, LEAVES = 0, 1, 2
+# Columns of `Gas.note`: the grain that it meets, that one's collisions when this was planned; the
+# wall that it meets; where it leaves its cell, 2 × axis + 1 upwards; its own collisions; its cell.
+MATE, STAMP, WALL, WAY, HITS, CELL = 0, 1, 2, 3, 4, 5
+
+
+class Grid(NamedTuple):
+    """The cells."""
+
+    low: Floats  # (3,) corner of the first cell [length]
+    size: Floats  # (3,) of a cell [length]
+    cells: np.ndarray  # (3,) how many along each axis
+    period: Floats  # (3,) 0: open [length]
+    reach: np.ndarray  # (3,) neighbours on either side: 1, or 0 along the z of 2D
+
+
+class Gas(NamedTuple):
+    """Grains in the order of their cells, in the frame that falls with them."""
+
+    body: np.ndarray  # (n, 8) floats, see X, V, T, R
+    spin: np.ndarray  # (n, 3)
+    weight: np.ndarray  # (n, 4) floats
+    plan: np.ndarray  # (n, 3) times
+    note: np.ndarray  # (n, 8) whole numbers
+    crowd: np.ndarray  # (n, 2) collisions of a grain that followed at once; whom it met last
+    after: np.ndarray  # (n,) the next grain in the same cell, −1: none
+    before: np.ndarray  # (n,) the one before, −1: none
+    head: np.ndarray  # first grain of each cell, −1: none
+    image: np.ndarray  # (n, 3) periods that a grain is away from where it is kept
+    material: np.ndarray  # (n,)
+    orientation: np.ndarray  # (n, 1) or (n, 4)
+    row: np.ndarray  # (n,) row of the state
+    low: np.ndarray  # the grid
+    size: np.ndarray
+    cells: np.ndarray
+    period: np.ndarray
+    reach: np.ndarray
+
+
+def grid_of(model: Model, position: Floats) -> Grid:
+    """Cells for grains at these places, shape (n, dim)."""
+    dim, n = model.dim, model.n
+    least = 2.0 * float(model.radius.max(initial=0.0)) * (1.0 + WIDER)
+    low, size = np.zeros(3), np.ones(3)
+    cells, period = np.ones(3, np.int64), np.zeros(3)
+    period[:dim] = model.periodic
+    room = np.ones(dim)
+    for a in range(dim):
+        if period[a] > 0.0:
+            room[a] = period[a]
+        else:
+            low[a] = position[:, a].min() - 0.5 * least
+            room[a] = position[:, a].max() - low[a] + 0.5 * least
+    # about one grain to a cell where grains are sparse
+    wide = max(least, float((room.prod() / n) ** (1.0 / dim)))
+    for a in range(dim):
+        most = max(math.floor(room[a] / least), 1)  # if they touch
+        cells[a] = min(max(math.floor(room[a] / wide), 1), most)
+    while cells.prod() > 2 * n + 64:  # a few grains in a long thin room
+        cells = np.maximum(cells // 2, 1)
+    size[:dim] = room / cells[:dim]
+    return Grid(low, size, cells, period, (np.arange(3) < dim).astype(np.int64))
+
+
+@jit
+def _order(position, grid):
+    """Rows of the grains cell by cell, and their cells (n, 3) and images (n, 3), by row."""
+    n, dim = position.shape
+    cell, image = np.zeros((n, 3), np.int32), np.zeros((n, 3), np.int32)
+    count = np.zeros(grid.cells[0] * grid.cells[1] * grid.cells[2] + 1, np.int32)
+    number = np.empty(n, np.int64)
+    for i in range(n):
+        for a in range(dim):
+            x = position[i, a]
+            if grid.period[a] > 0.0:
+                image[i, a] = np.int32(math.floor(x / grid.period[a]))
+                x -= image[i, a] * grid.period[a]
+            c = np.int64(math.floor((x - grid.low[a]) / grid.size[a]))
+            cell[i, a] = min(max(c, 0), grid.cells[a] - 1)
+        number[i] = (cell[i, 2] * grid.cells[1] + cell[i, 1]) * grid.cells[0] + cell[i, 0]
+        count[number[i] + 1] += 1
+    for c in range(count.size - 1):
+        count[c + 1] += count[c]
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        order[count[number[i]]] = i
+        count[number[i]] += 1
+    return order, cell, image
+
+
+@jit
+def laid(grid, moving, kinds, last):
+    """Grains of a state in the order of their cells.
+
+    moving: position, velocity, spin and orientation of all bodies; kinds: radii, inverse masses and
+    inertias, materials; last: (n,) time of the last collision.
+    """
+    position, velocity, spin, orientation = moving
+    radius, inv_mass, inv_inertia, material = kinds
+    n, dim, turns = radius.size, position.shape[1], spin.shape[1]
+    order, cell, image = _order(position[:n], grid)
+    body, about, weight = np.zeros((n, 8)), np.zeros((n, 3)), np.zeros((n, 4))
+    note, crowd = np.zeros((n, 8), np.int32), np.zeros((n, 2), np.int32)
+    after, before = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    head = np.full(grid.cells[0] * grid.cells[1] * grid.cells[2], -1, np.int32)
+    away, stuff = np.empty((n, 3), np.int32), np.empty(n, np.int32)
+    turned = np.empty((n, orientation.shape[1]))
+    for k in range(n):
+        i = order[k]
+        for a in range(dim):
+            body[k, X + a] = position[i, a] - image[i, a] * grid.period[a]
+            body[k, V + a] = velocity[i, a]
+        for a in range(3):
+            away[k, a], note[k, CELL + a] = image[i, a], cell[i, a]
+        body[k, R] = radius[i]
+        for a in range(turns):
+            about[k, 3 - turns + a] = spin[i, a]
+        weight[k, INV_MASS], weight[k, INV_INERTIA] = inv_mass[i, 0], inv_inertia[i, turns - 1]
+        weight[k, LAST] = last[i]
+        stuff[k] = material[i]
+        for a in range(orientation.shape[1]):
+            turned[k, a] = orientation[i, a]
+        c = (cell[i, 2] * grid.cells[1] + cell[i, 1]) * grid.cells[0] + cell[i, 0]
+        if head[c] >= 0:
+            before[head[c]] = k
+        after[k], head[c] = head[c], k
+    return Gas(
+        body, about, weight, np.empty((n, 3)), note, crowd, after, before, head, away, stuff,
+        turned, order, grid.low, grid.size, grid.cells, grid.period, grid.reach,
+    )  # fmt: skip
+
+
+@jit
+def back(gas, dt, gravity, position, velocity, spin, last):
+    """Write where all grains are at the end of the step, in the frame at rest, into the state."""
+    n, dim, turns = gas.row.size, position.shape[1], spin.shape[1]
+    for k in range(n):
+        i = gas.row[k]
+        flown = dt - gas.body[k, T]
+        for a in range(dim):
+            v = gas.body[k, V + a]
+            x = gas.body[k, X + a] + v * flown + 0.5 * gravity[a] * dt * dt
+            position[i, a] = x + gas.image[k, a] * gas.period[a]
+            velocity[i, a] = v + gravity[a] * dt
+        for a in range(turns):
+            spin[i, a] = gas.spin[k, 3 - turns + a]
+        last[i] = gas.weight[k, LAST]
