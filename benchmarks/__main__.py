@@ -23,6 +23,7 @@ BENCHMARKS = {
     "siconos": "against_siconos",
     "lammps": "against_lammps",
     "soft": "soft",
+    "events": "events",
     "array": "array",
     "forces": "forces",
     "scaling": "scaling",

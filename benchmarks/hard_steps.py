@@ -57,7 +57,7 @@ def write(path: Path, problem: Problem) -> None:
     held: dict[str, Any] = {}
     for one in fields(problem):
         value = getattr(problem, one.name)
-        if one.name in LEFT_OUT:
+        if one.name in LEFT_OUT or value is None:
             continue
         if isinstance(value, np.ndarray):
             value = value.astype(np.float32 if value.dtype == np.float64 else np.int32)

@@ -77,6 +77,14 @@ def _membrane(folder: Path) -> dict[str, Path]:
     return {"membrane.png": folder / "membrane.png"}
 
 
+def _soft_disks(folder: Path) -> dict[str, Path]:
+    run = folder / "soft_disks.h5"
+    _hardgrain("run", str(ROOT / "examples/soft_disks.toml"), "-o", str(run), "--quiet", cwd=folder)
+    look = ("--colour", "stress", "-o", "soft_disks.png")
+    _hardgrain("plot", str(run), "packing", *look, cwd=folder)
+    return {"soft_disks.png": folder / "soft_disks.png"}
+
+
 def _scaling(folder: Path) -> dict[str, Path]:
     sys.path.insert(0, str(ROOT))
     from benchmarks.scaling import FRICTION, SIZES, draw, measured
@@ -133,6 +141,7 @@ SOURCES = {
     "force-network": Source("hardgrain demo", (), _demo),
     "indeterminacy": Source("hardgrain forces settling-box.h5", (), _indeterminacy),
     "membrane": Source("hardgrain plot membrane.h5", (), _membrane),
+    "soft_disks": Source("hardgrain plot soft_disks.h5 --colour stress", (), _soft_disks),
     "rigid-scaling": Source(
         "python -m benchmarks scaling",
         ("benchmarks/scaling.py", "benchmarks/rigid_packings.py"),
@@ -149,6 +158,8 @@ SOURCES = {
     "masonry_arch": _example("masonry_arch"),
     "ballast": _example("ballast"),
     "repose_study": _example("repose_study"),
+    "three_engines": _example("three_engines"),
+    "soft_packing": _example("soft_packing", "soft_packing_stress.png"),
 }
 
 

@@ -116,8 +116,12 @@ FAULTS = [
           "driven -= 0.5 * dt * push * before",
           SOFT),
     Fault("step/soft_kernel.py", "turned[w, 1] = c * vy + s", "turned[w, 1] = c * vy - s", SOFT),
-    Fault("step/soft_kernel.py", "f[body, 5] += qx * by", "f[body, 5] += qy * bx",
+    Fault("core/cell.py", "rows[k, 5] += x * v", "rows[k, 5] += y * u",
           "verification/test_soft_cell.py"),
+    Fault("point/cell.py", "rate = p.cell[FREE, c] + p.cell[INVERSE, c]",
+          "rate = p.cell[RATE, c] + p.cell[INVERSE, c]", "unit/test_cell_solver.py"),
+    Fault("step/cell_kernel.py", "drag += rate[a, b] * velocity[i, b]",
+          "drag += rate[b, a] * velocity[i, b]", "unit/test_cell.py"),
     Fault("papers/radjai1997/exact/array.py", "(rotation, first + 5, 1.0)",
           "(rotation, first + 5, -1.0)", ARRAY),
     # measure

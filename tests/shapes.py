@@ -197,6 +197,7 @@ class ShapedRun:
         model, dim = snaps[0].model, snaps[0].dim
         left = (
             "wall_names", "rule", "drives", "pressures", "locks", "solids", "meshes", "membrane",
+            "elastic",
         )  # fmt: skip
         self.model = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in left}
         self.model["shape"] = model.solids.shape

@@ -42,9 +42,12 @@ _PUBLIC = {
     "Cuboid": "scene.shapes",
     "CyclicShear": "scene.cell",
     "Cylinder": "scene.spec",
+    "Damping": "scene.elastic",
     "Deposit": "scene.place",
     "Disk": "scene.spec",
     "Drum": "scene.spec",
+    "Elastic": "scene.elastic",
+    "EventDriven": "step.engine",
     "Faces": "scene.spec",
     "GaussSeidel": "solve.gauss_seidel",
     "Grains": "scene.spec",
@@ -142,6 +145,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         SimpleShear,
     )
     from hardgrain.scene.contact_rule import Candidates
+    from hardgrain.scene.elastic import Damping, Elastic
     from hardgrain.scene.membrane import Membrane
     from hardgrain.scene.place import At, Deposit, Grid, Loose, Voronoi
     from hardgrain.scene.region import BallRegion, BlockRegion, TubeRegion
@@ -173,5 +177,5 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from hardgrain.solve.gauss_seidel import GaussSeidel
     from hardgrain.solve.jacobi import Jacobi
     from hardgrain.solve.rigid import RigidSolver
-    from hardgrain.step.engine import RigidGrains, SoftParticles
+    from hardgrain.step.engine import EventDriven, RigidGrains, SoftParticles
     from hardgrain.study.study import Study

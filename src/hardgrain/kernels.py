@@ -37,9 +37,8 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic, overload
 
 __all__ = [
-    "announce", "cache_folder", "cgutils", "chosen",
-    "compile_seconds", "device", "inlined", "intrinsic", "jit", "overload", "pjit", "prange",
-    "scalar", "types",
+    "announce", "cache_folder", "cgutils", "chosen", "compile_seconds", "device", "inlined",
+    "intrinsic", "jit", "ordered", "overload", "pjit", "prange", "scalar", "types",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -332,6 +331,13 @@ def scalar(function: F) -> F:
     Compiled code alone can call them.
     """
     dispatcher = numba.njit(**_SCALAR)(function)
+    dispatcher.__class__ = _Part
+    return cast(F, dispatcher)
+
+
+def ordered(function: F) -> F:
+    """Like `scalar`, for sums whose terms are not to be put into another order."""
+    dispatcher = numba.njit(**{**_SCALAR, "fastmath": _OPTIONS["fastmath"] - {"reassoc"}})(function)
     dispatcher.__class__ = _Part
     return cast(F, dispatcher)
 

@@ -64,3 +64,16 @@ def test_vibrated_bed() -> None:
     # velocities are those at the middle of each step: their sum is the integral to second order
     assert sim.state.position[bottom, 1] == pytest.approx(middle, abs=sim.dt**2)
     assert sim.totals.work_driven != 0.0
+
+
+def test_soft_disks() -> None:
+    """The piston has come down to elastic disks, and what it gave is in them or lost."""
+    sim = hg.Simulation(hg.load(FOLDER / "soft_disks.toml"))
+    summary = sim.run(until=250, progress=False)
+    assert sim.model.elastic is not None
+    assert np.count_nonzero(sim.model.elastic.form >= 0) == 12
+    assert (sim.model.elastic.form[sim.model.group == 1] < 0).all()
+    assert summary.strain is not None
+    assert summary.strain > 0.0
+    # sums of some hundred steps, relative to the work done
+    assert abs(summary.balance_error) < 1e-10 * summary.work_external

@@ -268,10 +268,12 @@ class Witness:
 def factories() -> Iterator[Any]:
     """Every factory of `hardgrain.point` whose functions a GPU has too.
 
-    It does not carry cells that deform; what these add is judged on the CPU (`test_cell.py`).
+    It carries neither cells that deform nor flights from collision to collision; what these add is
+    judged on the CPU (`test_cell.py`, `test_flight.py`).
     """
+    elsewhere = {f"hardgrain.point.{name}" for name in ("cell", "cell_motion", "flight")}
     for module in pkgutil.iter_modules(hardgrain.point.__path__, "hardgrain.point."):
-        if module.name == "hardgrain.point.cell":
+        if module.name in elsewhere:
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.startswith("make_") and inspect.unwrap(value).__module__ == module.name:

@@ -40,6 +40,7 @@ from hardgrain.show.style import label, save, symbols
 from hardgrain.show.toml import scenario_text
 
 from ..cells import cell_run
+from ..elastic import elastic_run
 
 TITLE = "Disks <b>& walls</b>"
 
@@ -393,6 +394,10 @@ def test_every_measurement_has_a_picture(run, name, tmp_path, request) -> None:
         place = hg.Loose(min=[0, 0], max=[12, 12])
         rods = hg.Grains(count=30, shape="capsule", orientation="random", place=place)
         hg.Simulation(hg.Scene(grains=[rods]), dt=0.01).run(1, output=run, progress=False)
+    if name == "element-stress":
+        with pytest.raises(hg.InputError, match="no grain of this run deforms"):
+            plots.draw(run, name)
+        run = elastic_run(tmp_path / "soft.h5", steps=20)
     if name == "membrane":
         with pytest.raises(hg.InputError, match="has no membrane"):
             plots.draw(run, name)

@@ -37,7 +37,7 @@ def export(
 
     \b
     For:
-      ParaView               .vtkhdf   grains, contacts and walls, a file each
+      ParaView               .vtkhdf   grains, contacts, walls, meshes, a file each
       OVITO, freud           .gsd      grains, with contacts as bonds
       OVITO, LAMMPS          .dump     grains, as text
       OVITO, ASE, scripts    .xyz      grains, as text
@@ -52,6 +52,7 @@ def export(
     from hardgrain.cli.bar import Bar
     from hardgrain.io.export import export as write
     from hardgrain.io.runfile import RunFile
+    from hardgrain.measure.snapshot import model_of
 
     path = one_of(output, option)
     if path is None:
@@ -64,9 +65,12 @@ def export(
 
         chosen = frames_of(frames, len(run))
         written = write(run, path, chosen, kind=kind, overwrite=overwrite, observe=observe)
+        deforms = model_of(run).elastic is not None
     if not quiet:
         for made in written:
             print(f"written: {made}")
+        if deforms and written[0].suffix != ".vtkhdf":
+            print("grains that deform are written as they are at rest; .vtkhdf holds their meshes")
 
 
 @contextmanager

@@ -155,7 +155,8 @@ def export(
     The problem is exactly the one that the run solved, or would solve, in the step that begins
     after K steps. Where no frame was stored after K steps, the run is repeated from the frame
     before. Impulses are those of a step, velocities those at its end. Contacts that cannot push
-    anything, such as those between walls, are left out.
+    anything, such as those between walls, are left out. Steps of deformable grains are written in
+    the local form.
 
     \b
     Example:

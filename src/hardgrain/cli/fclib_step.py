@@ -11,7 +11,7 @@ from hardgrain.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from hardgrain.core.model import Floats
-    from hardgrain.solve.matrices import GlobalForm
+    from hardgrain.solve.matrices import GlobalForm, LocalForm
     from hardgrain.solve.problem import Problem, Solution
 
 __all__ = ["problem_of_step"]
@@ -22,25 +22,30 @@ class _Recorder:
     """A solver that keeps the last problem of a step, which has all its contacts."""
 
     solver: Any
-    problem: Problem | None = None
+    problem: Problem | LocalForm | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.solver, name)
 
-    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
+    def solve(self, problem: Problem | LocalForm, *, seed: int, step: int) -> Solution:
         self.problem = problem
         solution: Solution = self.solver.solve(problem, seed=seed, step=step)
         return solution
 
 
-def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm, dict[str, str]]:
-    """The problem of the step that begins after ``step`` steps, and words about it."""
+def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm | LocalForm, dict[str, str]]:
+    """The problem of the step that begins after ``step`` steps, and words about it.
+
+    Of scenes with deformable grains it is the local form, which is the one that steps make there.
+    """
     import numpy as np
+    from scipy.sparse import csr_array
 
     from hardgrain.io.runfile import RunFile
     from hardgrain.run.checkpoint import from_checkpoint
     from hardgrain.run.simulation import Simulation
     from hardgrain.solve.assembly import global_form
+    from hardgrain.solve.matrices import LocalForm
     from hardgrain.step.contact_dynamics import ContactDynamics
 
     with RunFile(path) as run:
@@ -74,7 +79,11 @@ def problem_of_step(path: Path, step: int | None) -> tuple[GlobalForm, dict[str,
             raise
     problem = recorder.problem
     assert problem is not None
-    form = _pushing(global_form(problem)[0])
+    form: GlobalForm | LocalForm
+    if isinstance(problem, LocalForm):  # every contact of it pushes something
+        form = replace(problem, delassus=csr_array(problem.delassus))
+    else:
+        form = _pushing(global_form(problem)[0])
     if form.contacts == 0:
         raise InputError(f"--step is {step}; nothing touches in that step of {path}")
     about = {

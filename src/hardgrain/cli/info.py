@@ -29,10 +29,9 @@ def describe(path: Path) -> dict[str, Any]:
             for name, force, kind in zip(file.wall_names, frame.wall_force, model["wall_kind"])
             if kind != CELL
         }
-        size, shapes = path.stat().st_size, _shapes(file)
+        size, shapes, deform = path.stat().st_size, _shapes(file), model_of(file).elastic
     diameter = 2.0 * model["radius"]
-    rigid = scenario.engine.kind == "contact-dynamics"  # soft particles have nothing to iterate
-    solved = ("residual", "sweeps") if rigid else ()
+    solved = ("residual", "sweeps") if scenario.engine.solves else ()
     last = {
         name: float(history[name][-1])
         for name in ("kinetic", *solved, "loaded", "candidates")
@@ -62,6 +61,8 @@ def describe(path: Path) -> dict[str, Any]:
         "dimension": scenario.scene.dimension,
         "grains": int(diameter.size),
         "shapes": shapes,
+        "deform": 0 if deform is None else int((deform.form >= 0).sum()),
+        "nodes": 0 if deform is None else int(deform.nodes.sum()),
         "diameter": {
             "least": float(diameter.min()),
             "mean": float(diameter.mean()),
@@ -82,7 +83,7 @@ def describe(path: Path) -> dict[str, Any]:
             "wall_force": walls,
         },
     }
-    return facts | ({"network": network} if rigid else {})
+    return facts | ({"network": network} if scenario.engine.solves else {})
 
 
 def _shapes(file: RunFile) -> list[str]:
@@ -105,6 +106,8 @@ def _grains(facts: dict[str, Any]) -> str:
     return (
         f"{facts['grains']} {noun}, {size} {d['least']:.4g} to {d['largest']:.4g},"
         f" mean {d['mean']:.4g}"
+        + f"; {facts['deform']} of them deform, with {facts['nodes']} nodes"
+        * bool(facts["deform"])
     )
 
 
@@ -117,8 +120,10 @@ def as_text(facts: dict[str, Any]) -> str:
         how = f"rigid solver, tolerance {solver['tolerance']:g}"
     elif solver["stop"] != "sweeps":
         how += f" at most, {solver['stop']} criterion, tolerance {solver['tolerance']:g}"
-    engine, soft = facts["engine"], facts["engine"]["kind"] == "soft-particles"
-    if soft:
+    engine, solved = facts["engine"], facts["engine"]["kind"] == "contact-dynamics"
+    if engine["kind"] == "event-driven":
+        how = f"event-driven, contact time {engine['contact_time']:g}"
+    if engine["kind"] == "soft-particles":
         how = f"soft particles, stiffness {engine['stiffness']:g}, {engine['substeps']} substeps"
     lines = [
         ("file", f"{facts['file']}, {facts['bytes'] / 1e6:.3g} MB"),
@@ -128,7 +133,7 @@ def as_text(facts: dict[str, Any]) -> str:
         *([("plausible?", f"NO: {facts['implausible']}")] if facts["implausible"] else []),
         ("grains", _grains(facts)),
         ("walls", ", ".join(facts["walls"]) or "none"),
-        ("engine" if soft else "solver", f"{how}; dt {facts['dt']:g}; seed {facts['seed']}"),
+        ("solver" if solved else "engine", f"{how}; dt {facts['dt']:g}; seed {facts['seed']}"),
         ("stop", _stop(facts["stop"])),
         (
             "frames",
@@ -137,8 +142,9 @@ def as_text(facts: dict[str, Any]) -> str:
         ),
     ]
     if "kinetic" in last:
-        text = f"kinetic energy {last['kinetic']:.4g}, {last['loaded']:.0f} contacts bear a force"
-        if not soft:
+        bear = "collisions" if engine["kind"] == "event-driven" else "contacts bear a force"
+        text = f"kinetic energy {last['kinetic']:.4g}, {last['loaded']:.0f} {bear}"
+        if solved:
             text += f", residual {last['residual']:.2g} after {last['sweeps']:.0f} sweeps"
         lines += [
             ("last step", text),

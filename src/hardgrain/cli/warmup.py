@@ -14,6 +14,7 @@ from hardgrain.parallel import pmap
 from hardgrain.run.progress import Progress, duration
 from hardgrain.run.simulation import Simulation
 from hardgrain.scene.cell import Control, MixedControl
+from hardgrain.scene.elastic import Elastic
 from hardgrain.scene.place import Deposit, Loose
 from hardgrain.scene.scene import Scene
 from hardgrain.scene.shapes import Cuboid
@@ -27,7 +28,7 @@ from hardgrain.solve.path import Path
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.response import BodyResponse
 from hardgrain.solve.rigid import RigidSolver
-from hardgrain.step.engine import SoftParticles
+from hardgrain.step.engine import EventDriven, SoftParticles
 
 __all__ = ["compile_all"]
 
@@ -75,6 +76,14 @@ def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, 
                 solver = GaussSeidel(order=order, sweeps=2)  # type: ignore[arg-type]
                 yield f"{dim}D, {name}, {order} order", scene, {"solver": solver}
             yield f"{dim}D, {name}, parallel order", scene, {"solver": Jacobi(sweeps=2)}
+            if name == "plain laws":
+                soft = Elastic(young=100.0, elements=2)
+                body = Grains(count=4, place=Deposit(min=low, max=high), elastic=soft)
+                ball = Grains(count=2, diameter=0.5, place=Deposit(min=low, max=high))
+                elastic = scene.model_copy(update={"grains": [body, ball]})
+                for order in ORDERS:
+                    solver = GaussSeidel(order=order, sweeps=2)  # type: ignore[arg-type]
+                    yield f"{dim}D, elastic grains, {order}", elastic, {"solver": solver}
             repeats = dict.fromkeys("xyz"[:dim], (0.0, 4.0))
             shrinking = MixedControl.model_validate(dict.fromkeys("xyz"[:dim], Control(rate=-0.1)))
             cell = scene.model_copy(update={"walls": [], "periodic": repeats, "cell": shrinking})
@@ -82,6 +91,10 @@ def _small_runs(orders: tuple[str, ...] = ORDERS) -> Iterator[tuple[str, Scene, 
             if name == "plain laws":
                 yield f"{dim}D, rigid solver", scene, {"solver": _AllStages()}
                 yield f"{dim}D, soft particles", scene, {"engine": SoftParticles(stiffness=1.0)}
+                # without rebounds a grain on the floor would collide with it without end
+                bouncing = scene.model_copy(update={"contacts": [ContactLaw(restitution=0.9)]})
+                events = EventDriven(contact_time=0.1)
+                yield f"{dim}D, event-driven", bouncing, {"engine": events}
                 finer = SoftParticles(stiffness=1.0, substeps=4)
                 yield f"{dim}D, soft particles in a cell", cell, {"engine": finer}
                 sides = (1.0, 0.8, 0.6)[:dim]  # three different moments of inertia in 3D

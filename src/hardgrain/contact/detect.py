@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hardgrain.contact.arms import closing
 from hardgrain.contact.gaps import gaps
 from hardgrain.contact.neighbours import find_pairs, find_wall_pairs, merge_pairs
 from hardgrain.contact.pairs import PairList, safe, wall_geometry
@@ -16,9 +15,12 @@ from hardgrain.contact.points import NarrowPhase
 from hardgrain.contact.rows import complete
 from hardgrain.contact.search import Found, Place, find, overlooked
 from hardgrain.contact.shapes import Listed, Shapes
+from hardgrain.contact.skin import deepest_point
 from hardgrain.contact.together import find_together, overlooked_together
 from hardgrain.core import lawtable
-from hardgrain.core.model import Contacts, Floats, Model, State, contact_key
+from hardgrain.core.cell import Cell
+from hardgrain.core.model import Contacts, Floats, Model, State
+from hardgrain.cpu.cell import reduce_tilts
 from hardgrain.cpu.contacts import candidates
 from hardgrain.cpu.mesh_inside import inside
 from hardgrain.errors import INTACT, InputError, RunError
@@ -32,10 +34,6 @@ __all__ = ["Detector", "deepest_overlap", "refuse_overlaps"]
 # [width] Overlap that rounding may give to input that is meant to touch. If it is smaller, exact
 # lattices are refused; if it is larger, real overlaps are let in without a word.
 ALLOWED = 5e-10
-# [1] Reach that the deforming cell gives to a grain, over its radius and the strain of the step.
-# The branch of a contact is longer than both radii by its gap; with less than that, more steps are
-# solved a second time, and with more, sweeps visit more open contacts.
-STRETCHED = 1.2
 
 
 class Detector:
@@ -48,8 +46,9 @@ class Detector:
         self._pairs = PairList(model)
         holds = model.law_table[:, lawtable.COHESION] > 0.0
         bonds = np.where(holds, model.law_table[:, lawtable.COHESION_RANGE], 0.0)
+        periodic = Cell.straight(model.periodic).numbers if model.cell >= 0 else model.periodic
         self.shapes = Shapes(
-            model.radius, 0.5 * model.width, model.material, len(model.laws), model.periodic,
+            model.radius, 0.5 * model.width, model.material, len(model.laws), periodic,
             MARGIN * model.radius + float(bonds.max()), model.wall_kind, model.wall_offset,
             model.wall_axis, model.wall_size, model.wall_side, NarrowPhase.of(model),
         )  # fmt: skip
@@ -67,6 +66,11 @@ class Detector:
     def listed(self) -> Listed:
         """The pair list as it is."""
         return self._pairs.listed
+
+    @property
+    def made(self) -> tuple[tuple[Floats, Floats], Floats]:
+        """What `contact.pairs.carry` is told of the list: as it was made, and the cell then."""
+        return self._pairs.made, self._pairs.cell
 
     def renew(self, state: State, reach: Floats) -> None:
         """Make the pair list anew, with room for twice the given reach (nb,)."""
@@ -89,8 +93,9 @@ class Detector:
         while True:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
-            shapes, listed = self._shapes(s, velocity, turning), self._pairs.listed_in(s)
-            given = shapes, listed, place, old.rows, old.feature
+            if s.cell.size:
+                reduce_tilts(s.cell, self.shapes.periodic)
+            given = self.shapes, self._pairs.listed_in(s), place, old.rows, old.feature
             if self.together and self.model.round:
                 found = find_together(*given, self.others)
             else:
@@ -117,8 +122,7 @@ class Detector:
             turning = s.spin if spin is None else spin
             place = Place(s.position, s.orientation, turning, velocity, self.dt)
             known = self._found._replace(rows=contacts.rows, feature=contacts.feature)
-            shapes, listed = self._shapes(s, velocity, turning), self._pairs.listed_in(s)
-            given = shapes, listed, place, known, spread
+            given = self.shapes, self.listed, place, known, spread
             if self.together and self.model.round:
                 closes, found = overlooked_together(*given, self.others)
             else:
@@ -126,36 +130,10 @@ class Detector:
             if not found.stale:
                 break
             self.renew(state, found.reach)
-        if not closes and not (s.cell.size and self._close(contacts, found, velocity, turning)):
+        if not closes:
             return None
         self._found = found
         return self._contacts(state, found)
-
-    # Where the cell deforms by L, two grains that are l apart approach by up to |L| l dt besides.
-    def _shapes(self, state: State, velocity: Floats, spin: Floats) -> Shapes:
-        """What the search reads, in a state whose bodies move like this."""
-        if not state.cell.size:
-            return self.shapes
-        gradient = self.model.gradient_of(velocity, spin)
-        most = float(np.linalg.norm(gradient, 2))
-        return self.shapes._replace(
-            periodic=self.model.cell_in(state).numbers,
-            margin=self.shapes.margin + STRETCHED * self.dt * most * self.model.radius,
-        )
-
-    def _close(self, known: Contacts, found: Found, velocity: Floats, spin: Floats) -> bool:
-        """Whether a contact that was found and not known closes, by the cell too."""
-        rows, n = found.rows, self.model.n
-        seen = Contacts(**rows._asdict(), feature=found.feature)
-        gradient = self.model.gradient_of(velocity, spin)
-        branch = rows.arm_first - rows.arm_second + rows.gap[:, None] * rows.normal
-        by_cell = np.einsum("ka,ka->k", rows.normal, branch @ gradient.T)
-        speed = closing(seen, velocity, spin) + np.where(rows.second < n, by_cell, 0.0)
-        k = np.flatnonzero(rows.gap + self.dt * speed < 0.0)
-        close = contact_key(rows.first[k], rows.second[k], found.feature[k], self.model.bodies)
-        there = known.key(self.model.bodies)
-        at = np.minimum(np.searchsorted(there, close), max(there.size - 1, 0))
-        return bool(close.size and (not there.size or (there[at] != close).any()))
 
     def moved(self, state: State, contacts: Contacts) -> Contacts:
         """The same contacts with the normals, gaps and arms that they have in another state."""
@@ -178,6 +156,8 @@ def deepest_overlap(model: Model, state: State) -> tuple[float, int, int]:
 
     All pairs are looked for anew, whatever a run knew of them.
     """
+    if model.elastic is not None:
+        return deepest_point(model, state)
     walls, none, n = wall_geometry(model, state), np.zeros(model.bodies), model.n
     pairs = PairList(model)
     pairs.make(state.position, walls, none, none, state.cell)
@@ -204,6 +184,16 @@ def refuse_overlaps(
     comes from an earlier run.
     """
     n, walls = model.n, wall_geometry(model, state)
+    if model.elastic is not None:
+        known = None if new_grains is None else ~np.append(new_grains, np.ones(len(walls[0]), bool))
+        share, i, j = deepest_point(model, state, known)
+        if share > ALLOWED:
+            at = ", ".join(f"{coordinate:g}" for coordinate in state.position[i])
+            raise InputError(
+                f"{model.body_name(i)} at ({at}) overlaps {model.body_name(j)} by {share:.2g} of"
+                " its width; move them apart, or set scene.allow_overlaps = true"
+            )
+        return
     x, r, cell = state.position[:n], model.radius, model.cell_in(state)
     period = cell.numbers
     new = np.ones(model.bodies, dtype=bool)

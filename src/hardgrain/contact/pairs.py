@@ -21,6 +21,7 @@ from hardgrain.core.cell import Cell
 from hardgrain.core.geometry import Floats
 from hardgrain.core.model import Model, State
 from hardgrain.core.wall_kinds import MESH, Walls
+from hardgrain.cpu.cell import lost_by, matrix, since
 from hardgrain.errors import RunError
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.reach import make_reach
@@ -136,27 +137,18 @@ class PairList:
         self.origin = np.zeros((model.bodies, model.dim))
         self.turned = np.zeros(model.bodies - model.n)
         self.cell = Cell.straight(model.periodic).matrix  # when the list was made
+        self.made = self.origin, self.safety  # as they were then, where the cell deforms
 
     @property
     def listed(self) -> Listed:
         """The list as compiled functions read it."""
         return Listed(self.first, self.second, self.origin, self.turned, self.safety)
 
-    # A cell that deforms by F since the list was made takes a pair that was r apart to F r and some
-    # way of each grain beyond that, and |F r| is at least the smallest stretch σ of F times |r|. So
-    # each grain has travelled |x − F x₀| + (1 − σ) (radius + safety).
     def listed_in(self, state: State) -> Listed:
         """The list in a state, as compiled functions read it."""
-        if not state.cell.size:
-            return self.listed
-        n, now = self.model.n, Cell(state.cell).matrix
-        still = np.diag(np.where(np.diag(now) > 0.0, 0.0, 1.0))
-        f = (now + still) @ np.linalg.inv(self.cell + still)
-        lost = max(1.0 - float(np.linalg.svd(f, compute_uv=False).min()), 0.0)
-        origin, safety = self.origin.copy(), self.safety.copy()
-        origin[:n] = self.origin[:n] @ f.T
-        safety[:n] -= lost * (self.model.radius + self.safety[:n])
-        return self.listed._replace(origin=origin, safety=safety)
+        if state.cell.size:
+            carry(self.listed, self.made, self.model.radius, self.cell, state.cell)
+        return self.listed
 
     def keep(self, position: Floats, walls: Walls, reach: Floats, further: Floats) -> bool:
         """Make the list anew unless it holds every pair that bodies with this reach can close.
@@ -202,6 +194,7 @@ class PairList:
             meet = free[first] | free[second]
             first, second = first[meet], second[meet]
         self.first, self.second = first, second
+        self.made = self.origin.copy(), self.safety.copy()
         _log.debug("Made the pair list anew: %d pairs of %d grains.", first.size, n)
 
     def _refuse(self, reach: Floats) -> NoReturn:
@@ -214,6 +207,28 @@ class PairList:
             f" more than {MOST} pairs for each grain could meet; lower dt, so that grains cross a"
             " small part of their diameters in a step"
         )
+
+
+# A cell that deforms by F since the list was made takes a pair that was r apart to F r and some way
+# of each grain beyond that, and |F r| ≥ (1 − lost) |r| (`cpu.cell`). So each grain has travelled
+# |x − F x₀| + lost (radius + safety).
+@jit
+def carry(listed, made, radius, then, cell):  # type: ignore[no-untyped-def]
+    """Write origins and safeties of a list in a cell that has these numbers now.
+
+    made: what both were when the list was made, and the cell had the matrix ``then``.
+    """
+    origin, safety = made
+    f = since(matrix(cell), then)
+    lost, dim = lost_by(f), f.shape[0]
+    for i in range(radius.size):
+        for a in range(dim):
+            x = 0.0
+            for b in range(a, dim):
+                x += f[a, b] * origin[i, b]
+            listed.origin[i, a] = x
+        room = safety[i]  # negative before the first list is made
+        listed.safety[i] = room - lost * (radius[i] + room) if room >= 0.0 else room
 
 
 @jit

@@ -46,7 +46,7 @@ class NarrowPhase(NamedTuple):
 
     @classmethod
     def _of(cls, model: Model) -> NarrowPhase:
-        if model.round:
+        if model.round or model.elastic is not None:  # `contact.surfaces` finds its own points
             return cls(model.solids, model.id, model.meshes, 0, NOWHERE, NOWHERE, NOWHERE)
         solids = with_wall_shapes(model.solids, model.dim)
         count = features(solids)

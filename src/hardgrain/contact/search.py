@@ -9,11 +9,13 @@ among its near neighbours, plus a small share of its radius:
     reach_i = 0.005 r_i + max(dt |v*_i|, min(r_i, dt max |v*_j|, j near i))
                                                         (candidates: gap < reach_i + reach_j)
 
-(plus the range of cohesion, where there is any). A grain that crosses many diameters in a step has
-all that lie that near for neighbours; were its reach theirs, each would look at each. Pushes that
-are passed on through several grains, rebounds, and hits by such a grain can make a grain faster
-than its reach says. Once the impulses are known, `overlooked` looks again with the velocities that
-they give, and the step is solved once more if a pair would close that was no candidate.
+(plus the range of cohesion, where there is any, and plus 1.2 r_i dt |L| in a cell that deforms by
+L, where two grains that are l apart approach by up to |L| l dt besides). A grain that crosses many
+diameters in a step has all that lie that near for neighbours; were its reach theirs, each would
+look at each. Pushes that are passed on through several grains, rebounds, and hits by such a grain
+can make a grain faster than its reach says. Once the impulses are known, `overlooked` looks again
+with the velocities that they give, and the step is solved once more if a pair would close that was
+no candidate.
 
 Grains that are not round turn their corners towards each other too: to their speed is added that of
 the farthest point of their surface about the centre. Near neighbours are told by the balls that
@@ -35,7 +37,8 @@ from hardgrain.contact.points import contact_points_at, placed_at
 from hardgrain.contact.rows import round_rows
 from hardgrain.core.contact_rows import ContactRows
 from hardgrain.core.geometry import Floats, Ints
-from hardgrain.core.wall_kinds import Walls
+from hardgrain.core.wall_kinds import CELL, Walls
+from hardgrain.cpu.cell import gradient, strain_norm
 from hardgrain.cpu.contacts import candidates, neighbourhood_max, sizes
 from hardgrain.kernels import device, jit, scalar
 from hardgrain.point.given import Sites
@@ -43,6 +46,11 @@ from hardgrain.point.placed import ShapedBodies
 from hardgrain.point.reach import NEAR, make_reach
 
 __all__ = ["Found", "Place", "find", "overlooked"]
+
+# [1] Reach that the deforming cell gives to a grain, over its radius and the strain of the step.
+# The branch of a contact is longer than both radii by its gap; with less than that, more steps are
+# solved a second time, and with more, sweeps visit more open contacts.
+STRETCHED = 1.2
 
 _reach = make_reach(scalar)
 speed_of, travel = _reach.speed_of, _reach.travel
@@ -90,8 +98,9 @@ def find(shapes, listed, place, old, feature):  # type: ignore[no-untyped-def]
         index = within(shapes, listed, position, walls, near)[0]
         around = neighbourhood_max(pick(listed.first, index), pick(listed.second, index), speed, n)
         reach = travels(speed, around, shapes.radius, dt)
+        more = stretch(shapes, place)
         for i in range(n):
-            reach[i] += shapes.margin[i]
+            reach[i] += shapes.margin[i] + more * shapes.radius[i]
         most = larger(near, reach)
         stale = not safe(position, listed, most)
         if stale:
@@ -107,9 +116,9 @@ def overlooked(shapes, listed, place, known, spread):  # type: ignore[no-untyped
     """
     n, position, dt, radius = shapes.radius.size, place.position, place.dt, shapes.radius
     speed = speeds(place, shapes, known.turning)
-    around, reach, slower = speed, np.empty(speed.size), True
+    around, reach, slower, more = speed, np.empty(speed.size), True, stretch(shapes, place)
     for i in range(reach.size):
-        reach[i] = dt * speed[i] + (shapes.margin[i] if i < n else 0.0)
+        reach[i] = dt * speed[i] + (shapes.margin[i] + more * radius[i] if i < n else 0.0)
         slower &= reach[i] <= known.reach[i]
         reach[i] = max(reach[i], known.reach[i])
     if slower:
@@ -125,14 +134,31 @@ def overlooked(shapes, listed, place, known, spread):  # type: ignore[no-untyped
     how = (stale, reach, known.walls, known.turning)
     found = candidate_rows(shapes, listed, place, how, (known.rows, known.feature))
     turns = shapes.narrow.solids.shape.size > 0
-    return not stale and closes_more(place, known, found, n, turns), found
+    rate = gradient(place.velocity, place.spin) if deforms(shapes) else np.zeros((0, 0))
+    return not stale and closes_more(place, known, found, n, turns, rate), found
 
 
 @jit
-def closes_more(place, known, found, n, turns):  # type: ignore[no-untyped-def]
+def deforms(shapes):  # type: ignore[no-untyped-def]
+    """Whether the last body is a periodic cell that deforms."""
+    w = shapes.wall_kind.size
+    return w > 0 and shapes.wall_kind[w - 1] == CELL
+
+
+@jit
+def stretch(shapes, place):  # type: ignore[no-untyped-def]
+    """Reach that the cell gives to a grain in a step, over its radius."""
+    if not deforms(shapes):
+        return 0.0
+    return STRETCHED * place.dt * strain_norm(gradient(place.velocity, place.spin))
+
+
+@jit
+def closes_more(place, known, found, n, turns, rate):  # type: ignore[no-untyped-def]
     """Whether a contact that was found and not known closes within the step, or may do so.
 
-    turns: whether normals may pass beside the centres of grains, so that spins close gaps.
+    turns: whether normals may pass beside the centres of grains, so that spins close gaps; rate: L
+    of a cell that deforms, else empty.
     """
     old, new, o = known.rows, found.rows, 0
     for k in range(new.first.size):
@@ -153,6 +179,10 @@ def closes_more(place, known, found, n, turns):  # type: ignore[no-untyped-def]
             if turns:
                 approach += new.normal[k, a] * swing(place.spin, j, new.arm_second, k, a)
                 approach -= new.normal[k, a] * swing(place.spin, i, new.arm_first, k, a)
+        for a in range(rate.shape[0] if j < n else 0):
+            for b in range(a, rate.shape[0]):
+                line = new.arm_first[k, b] - new.arm_second[k, b] + new.gap[k] * new.normal[k, b]
+                approach += new.normal[k, a] * rate[a, b] * line
         if new.gap[k] + place.dt * approach < 0.0:
             return True
     return False

@@ -17,7 +17,7 @@ class Shapes(NamedTuple):
     half_width: Floats  # (n,) half of a grain's least width; the radius of round grains
     material: Ints  # (nb,)
     materials: int  # number of materials
-    periodic: Floats  # (dim,)
+    periodic: Floats  # (dim,), or all numbers of a cell that deforms, written in each step
     margin: Floats  # (n,) reach of a grain at rest, see `contact.detect` [length]
     wall_kind: Ints  # (w,)
     wall_offset: Floats  # (w, dim)

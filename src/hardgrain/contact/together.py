@@ -110,7 +110,7 @@ def overlooked_together(
             return False, known
         return True, _rows(shapes, listed, place, how, last, noted)
     found = _rows(shapes, listed, place, how, last, noted)
-    more_close = closes_more(place, known, found, radius.size, False)
+    more_close = closes_more(place, known, found, radius.size, False, np.zeros((0, 0)))
     return not stale and others.any(more_close), found
 
 

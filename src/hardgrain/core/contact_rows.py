@@ -5,15 +5,20 @@ This file is part of what kernels are compiled from: a change of the columns com
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ContactRows"]
+__all__ = ["FEATURES", "ContactRows", "contact_key"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+Rows = NDArray[np.integer[Any]]  # of arrays
+
+# Contact points that two bodies can have, for one number that names a contact. More: the product
+# with the square of the number of bodies must stay below 2⁶³, which 10⁷ bodies leave room for.
+FEATURES = 1 << 14
 
 
 class ContactRows(NamedTuple):
@@ -30,3 +35,9 @@ class ContactRows(NamedTuple):
     law: Ints
     impulse: Floats
     torque: Floats
+
+
+def contact_key(first: Rows, second: Rows, feature: Rows | int, bodies: int) -> NDArray[np.int64]:
+    """One number for each contact, in the order of contacts, shape (m,)."""
+    key: NDArray[np.int64] = (first.astype(np.int64) * bodies + second) * FEATURES + feature
+    return key

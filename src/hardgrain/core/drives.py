@@ -70,3 +70,4 @@ class Stress:
 
     component: int  # in the order of Voigt, see `core.cell`
     value: Callable[[float], float]
+    constant: bool = False

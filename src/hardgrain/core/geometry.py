@@ -6,6 +6,7 @@ Walls are rows of flat arrays, explained in `hardgrain.core.wall_kinds`.
 import math
 from collections.abc import Callable
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from hardgrain.kernels import scalar
 
 __all__ = [
     "DISK", "INSIDE", "OUTSIDE", "PLANE", "RECTANGLE", "SEGMENT", "TINY", "TRIANGLE",
-    "make_min_image", "make_wall_gap", "min_image", "wall_gap",
+    "make_min_image", "make_nearest", "make_wall_gap", "min_image", "wall_gap",
 ]  # fmt: skip
 
 # [any unit of length] The square of a shorter length has lost its digits, so that its direction is
@@ -63,9 +64,49 @@ def make_min_image(jit: Jit) -> Callable[..., float]:
 
 
 @cache
+def make_nearest(jit: Jit) -> SimpleNamespace:
+    """Compile the nearest points of segments and triangles for the backend of `jit`."""
+
+    @jit
+    def share(d: float, a2: float) -> float:
+        """The quotient d / a2, held to [0, 1]."""
+        return min(max(d / a2, 0.0), 1.0) if a2 > 0.0 else 0.0
+
+    # Which corner, edge or face of a triangle is nearest follows from the projections of r on the
+    # sides a and b as seen from the three corners (Ericson, Real-Time Collision Detection, 5.1.5).
+    @jit
+    def nearest_of_triangle(r: Vector, a: Vector, b: Vector) -> tuple[float, float]:
+        """Shares s and t of the point s a + t b of a triangle that is nearest to r."""
+        (x, y, z), (ax, ay, az), (bx, by, bz) = r, a, b
+        aa, bb = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz
+        ab = ax * bx + ay * by + az * bz
+        d1, d2 = x * ax + y * ay + z * az, x * bx + y * by + z * bz  # from the corner
+        d3, d4 = d1 - aa, d2 - ab  # from the end of a
+        d5, d6 = d1 - ab, d2 - bb  # from the end of b
+        if d1 * d4 - d3 * d2 <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+            return share(d1, aa), 0.0
+        if d5 * d2 - d1 * d6 <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+            return 0.0, share(d2, bb)
+        if d3 * d6 - d5 * d4 <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+            t = share(d4 - d3, (d4 - d3) + (d5 - d6))
+            return 1.0 - t, t
+        if d1 <= 0.0 and d2 <= 0.0:
+            return 0.0, 0.0
+        if d3 >= 0.0 and d4 <= d3:
+            return 1.0, 0.0
+        if d6 >= 0.0 and d5 <= d6:
+            return 0.0, 1.0
+        area = aa * bb - ab * ab
+        return (bb * d1 - ab * d2) / area, (aa * d2 - ab * d1) / area
+
+    return SimpleNamespace(share=share, nearest_of_triangle=nearest_of_triangle)
+
+
+@cache
 def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
     """Compile `wall_gap` for the backend of `jit`."""
-    min_image = make_min_image(jit)
+    min_image, nearest = make_min_image(jit), make_nearest(jit)
+    share, nearest_of_triangle = nearest.share, nearest.nearest_of_triangle
 
     @jit
     def direction(
@@ -100,38 +141,6 @@ def make_wall_gap(jit: Jit) -> Callable[..., tuple[float, float, float, float]]:
         if rho > high:
             return x * (high / rho), y * (high / rho), z * (high / rho)
         return x, y, z
-
-    @jit
-    def share(d: float, a2: float) -> float:
-        """The quotient d / a2, held to [0, 1]."""
-        return min(max(d / a2, 0.0), 1.0) if a2 > 0.0 else 0.0
-
-    # Which corner, edge or face of a triangle is nearest follows from the projections of r on the
-    # sides a and b as seen from the three corners (Ericson, Real-Time Collision Detection, 5.1.5).
-    @jit
-    def nearest_of_triangle(r: Vector, a: Vector, b: Vector) -> tuple[float, float]:
-        """Shares s and t of the point s a + t b of a triangle that is nearest to r."""
-        (x, y, z), (ax, ay, az), (bx, by, bz) = r, a, b
-        aa, bb = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz
-        ab = ax * bx + ay * by + az * bz
-        d1, d2 = x * ax + y * ay + z * az, x * bx + y * by + z * bz  # from the corner
-        d3, d4 = d1 - aa, d2 - ab  # from the end of a
-        d5, d6 = d1 - ab, d2 - bb  # from the end of b
-        if d1 * d4 - d3 * d2 <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-            return share(d1, aa), 0.0
-        if d5 * d2 - d1 * d6 <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-            return 0.0, share(d2, bb)
-        if d3 * d6 - d5 * d4 <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-            t = share(d4 - d3, (d4 - d3) + (d5 - d6))
-            return 1.0 - t, t
-        if d1 <= 0.0 and d2 <= 0.0:
-            return 0.0, 0.0
-        if d3 >= 0.0 and d4 <= d3:
-            return 1.0, 0.0
-        if d6 >= 0.0 and d5 <= d6:
-            return 0.0, 1.0
-        area = aa * bb - ab * ab
-        return (bb * d1 - ab * d2) / area, (aa * d2 - ab * d1) / area
 
     @jit
     def flat_gap(

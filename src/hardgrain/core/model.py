@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hardgrain.core.brief import brief
 from hardgrain.core.cell import PLACES, Cell
-from hardgrain.core.contact_rows import ContactRows
+from hardgrain.core.contact_rows import ContactRows, contact_key
+from hardgrain.core.deformation import Deformable, Deformation
 from hardgrain.core.drives import (
     FORCE,
     SPIN,
@@ -38,11 +39,7 @@ __all__ = [
     "Lock", "Model", "Pressure", "Rows", "State", "Stress", "contact_key", "some_bodies",
 ]  # fmt: skip
 
-MOVING = "position", "velocity", "spin", "orientation"  # arrays of a state, a row for each body
-
-# Contact points that two bodies can have, for one number that names a contact. More: the product
-# with the square of the number of bodies must stay below 2⁶³, which 10⁷ bodies leave room for.
-FEATURES = 1 << 14
+MOVING = "position", "velocity", "spin", "orientation", "collided"  # a row for each body
 
 
 @brief
@@ -86,6 +83,7 @@ class Model:
     # shapes of grains; empty where all are disks or balls and no wall is a mesh
     solids: Solids = ROUND_GRAINS
     meshes: Meshes = NO_MESHES  # walls that are meshes
+    elastic: Deformable | None = None  # grains that deform; None: all are rigid
     # (materials, materials) which of scene.contacts holds for a pair, −1: the default
     law_entry: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     # (n,) number that a grain keeps throughout a run, whatever its row; the rows, unless given
@@ -205,6 +203,8 @@ class Model:
         if not self.round:
             own = self.solids
             arrays["solids"] = own._replace(shape=own.shape[grains], size=own.size[grains])
+        if self.elastic is not None:
+            arrays["elastic"] = self.elastic.only(grains)
         pressures = []
 
         def there(one: Any) -> Any:
@@ -235,12 +235,6 @@ def some_bodies(grains: Rows, n: int, bodies: int) -> tuple[Rows, Ints]:
     renumber = np.full(bodies, -1, np.int32)
     renumber[rows] = np.arange(rows.size, dtype=np.int32)
     return rows, renumber
-
-
-def contact_key(first: Rows, second: Rows, feature: Rows | int, bodies: int) -> NDArray[np.int64]:
-    """One number for each contact, in the order of contacts, shape (m,)."""
-    key: NDArray[np.int64] = (first.astype(np.int64) * bodies + second) * FEATURES + feature
-    return key
 
 
 @brief
@@ -277,15 +271,12 @@ class Contacts:
 
     def __post_init__(self) -> None:
         m = len(self.first)
-        for name in ("spring", "arm_first", "arm_second"):
-            if len(getattr(self, name)) != m:
-                setattr(self, name, np.zeros((m, 0)))
-        for name in ("width", "roll"):
-            if len(getattr(self, name)) != m:
-                setattr(self, name, np.zeros(m))
-        for name in ("feature", "law"):
-            if len(getattr(self, name)) != m:
-                setattr(self, name, np.zeros(m, np.int32))
+        vectors = dict.fromkeys(("spring", "arm_first", "arm_second"), (m, 0))
+        numbers = dict.fromkeys(("width", "roll", "feature", "law"), (m,))
+        for name, shape in (vectors | numbers).items():
+            given = getattr(self, name)
+            if len(given) != m:
+                setattr(self, name, np.zeros(shape, given.dtype))
 
     @classmethod
     def none(cls, dim: int) -> Contacts:
@@ -373,23 +364,29 @@ class State:
     # (dim (dim + 1) / 2,) numbers of the periodic cell where it deforms, with all of the tilt since
     # the beginning (`core.cell`, `Model.cell_in`); empty where it stays as the model says
     cell: Floats = field(default_factory=lambda: np.zeros(0))
+    # (nb, 1) when each grain last collided, where an engine must know it; else (nb, 0)
+    collided: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    deformation: Deformation | None = None  # of grains that deform; None: all are rigid
+
+    def __post_init__(self) -> None:
+        if len(self.collided) != len(self.position):
+            self.collided = np.zeros((len(self.position), 0))
 
     def only(self, grains: Rows, n: int) -> State:
         """The state of some of its n grains, by their rows in any order, and of all walls."""
         if _all_in_order(grains, n):
             return self
         rows, renumber = some_bodies(grains, n, len(self.position))
-        arrays = {name: getattr(self, name)[rows] for name in MOVING}
+        arrays: dict[str, Any] = {name: getattr(self, name)[rows] for name in MOVING}
+        if self.deformation is not None:
+            arrays["deformation"] = self.deformation.only(grains)
         return replace(self, **arrays, contacts=self.contacts.among(renumber))
 
     def make_plain(self) -> None:
         """Let all arrays be contiguous and writable, as compiled functions expect them."""
         for holder in (self, self.contacts):
             for name, a in vars(holder).items():
-                plain = not isinstance(a, np.ndarray) or (
-                    a.flags.c_contiguous and a.flags.writeable
-                )
-                if not plain:
+                if isinstance(a, np.ndarray) and not (a.flags.c_contiguous and a.flags.writeable):
                     setattr(holder, name, np.array(a, order="C"))
 
     def copy(self) -> State:

@@ -254,6 +254,11 @@ def packing(source: Source | Packing, step: int = -1) -> Packing:
     if isinstance(source, Simulated) and step != -1:
         raise InputError(f"step is {step}, but a simulation has its present state only")
     snap = snapshot(source, step)
+    if snap.engine == "event-driven":
+        raise InputError(
+            "engine.kind is 'event-driven'; grains that fly and collide are no packing whose"
+            " forces balance"
+        )
     state = snap.state
     try:  # loads are those at the middle of the step whose impulses the contacts hold
         before = replace(state, step=max(state.step - 1, 0))

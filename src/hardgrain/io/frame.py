@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.brief import brief, html_table
-from hardgrain.core.model import Contacts, State
+from hardgrain.core.deformation import Deformation
+from hardgrain.core.model import Contacts, Model, State
 
 __all__ = ["Frame", "Record", "WallFrame"]
 
@@ -38,6 +39,18 @@ class Record:
     order: Array = field(default_factory=lambda: np.zeros(0, np.int32))
     # periods and tilts of the periodic cell, see `core.cell`; empty where it does not deform
     cell: Array = field(default_factory=lambda: np.zeros(0))
+    # (nb, 1) time of each grain's last collision, where an engine needs it; else (nb, 0)
+    collided: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    # (k, dim) of the nodes of all grains that deform, see `core.deformation` [length], and how fast
+    # it changes [length/time]; empty where all are rigid
+    displacement: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    rate: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def deformation(self, model: Model) -> Deformation | None:
+        """How far the grains of a model are deformed, those of the file by their numbers."""
+        if model.elastic is None:
+            return None
+        return Deformation(model.elastic.nodes, self.displacement, self.rate)
 
 
 @brief
@@ -119,6 +132,11 @@ class Frame:
         return self.record.cell
 
     @property
+    def _collided(self) -> Array:
+        r = self.record.collided
+        return r[self._rows] if len(r) else r
+
+    @property
     def walls(self) -> dict[str, WallFrame]:
         """Where each wall is, how it moves and what the grains do to it, by its name."""
         r, first = self.record, len(self.record.position) - len(self._names)
@@ -126,8 +144,12 @@ class Frame:
         walls = zip(*arrays, self.wall_force, self.wall_torque, strict=True)
         return {name: WallFrame(*wall) for name, wall in zip(self._names, walls)}
 
-    def state(self, contacts: Contacts) -> State:
-        """The state of a run at this frame: grains, then walls."""
+    def state(self, contacts: Contacts, model: Model | None = None) -> State:
+        """The state of a run at this frame: grains, then walls.
+
+        Of grains that deform, the model says whose nodes are whose.
+        """
         r, rows = self.record, self._rows
         bodies = (r.position[rows], r.velocity[rows], r.spin[rows], r.orientation[rows])
-        return State(self.step, self.time, *bodies, contacts, r.cell)
+        deformation = None if model is None else r.deformation(model)
+        return State(self.step, self.time, *bodies, contacts, r.cell, self._collided, deformation)

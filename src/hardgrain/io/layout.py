@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.cell import PLACES
 from hardgrain.core.lawtable import N_PARAMETERS
+from hardgrain.io.former import former_tables
 
 __all__ = [
     "ABOUT", "COMMITTED", "FORMAT", "FORMATS", "HEADER", "MARK", "MODEL", "SENTENCE", "VERDICT",
@@ -88,7 +89,10 @@ ABOUT = {
     "frames/spin": ("radian / time", "angular velocity of each body"),
     "frames/status": ("none", "0: there, -1: not yet, k > 0: taken out by the k-th removal"),
     "frames/order": ("index", "numbers of the grains in the order in which the run holds them"),
+    "frames/collided": ("time", "when each grain last collided"),
     "frames/cell": ("length", "periods and tilts of the cell: xx, yy, xy; xx, yy, zz, yz, xz, xy"),
+    "frames/displacement": ("length", "of nodes of deformable grains, along the axes of a grain"),
+    "frames/rate": ("length / time", "how fast the displacement of nodes changes"),
     "frames/wall_force": ("force", "total force of the grains on each wall"),
     "frames/wall_torque": ("force length", "total torque of the grains on each wall"),
     "frames/scalars": ("mixed", "running sums needed for an exact resume"),
@@ -184,9 +188,11 @@ class Layout:
     status: bool  # whether grains may be absent
     order: bool  # whether grains are held in another order than that of their numbers
     cell: bool  # whether the periodic cell deforms
+    collided: bool  # whether frames say when grains last collided
     named_laws: int = 0  # laws that a rule chooses; if there are any, contacts keep their law
     moments: bool = False  # whether some grains have unequal moments of inertia
     shapes: bool = False  # whether some grains are not round; contacts then keep feature and arms
+    nodes: int = 0  # of all grains that deform
 
     @classmethod
     def of(
@@ -195,17 +201,18 @@ class Layout:
         walls: Sequence[str],
         columns: Sequence[str],
         scalars: Sequence[str],
-        kinds: tuple[bool, bool, bool, bool],  # springs, status, order, cell
+        kinds: tuple[bool, bool, bool, bool, bool],  # springs, status, order, cell, collided
+        nodes: int = 0,
     ) -> Layout:
         """The layout for a model, with the sizes of its radius, inv_mass and inv_inertia."""
         (nb, dim), ns = model["inv_mass"].shape, model["inv_inertia"].shape[1]
         names = tuple(walls), tuple(columns), tuple(scalars)
-        named = model.get("named_laws")  # without a rule there are none
-        laws = 0 if named is None else len(named)
-        uneven = model.get("moments") is not None and len(model["moments"]) > 0
+        named, moments, shape = (model.get(k) for k in ("named_laws", "moments", "shape"))
+        laws = 0 if named is None else len(named)  # without a rule there are none
+        uneven = moments is not None and len(moments) > 0
+        shaped = shape is not None and len(shape) > 0
         sizes = len(model["radius"]), nb, dim, ns
-        shaped = model.get("shape") is not None and len(model["shape"]) > 0
-        return cls(*sizes, *names, *kinds, laws, uneven, shaped)
+        return cls(*sizes, *names, *kinds, laws, uneven, shaped, nodes)
 
     def model(self, materials: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of each array of the model."""
@@ -236,12 +243,15 @@ class Layout:
             "frames/contact_offset": Rows.of("i8"),
             "frames/contact_count": Rows.of("i8"),
             "frames/history_end": Rows.of("i8"),
+            "frames/collided": Rows.of("f8", (nb, int(self.collided))),
+            "frames/cell": Rows.of("f8", (len(PLACES[dim]) * self.cell,)),
             "contacts/first": Rows.of("i4", (), some),
             "contacts/second": Rows.of("i4", (), some),
             "contacts/normal": Rows.of("f8", (dim,), some),
             "contacts/gap": Rows.of("f8", (), some),
             "contacts/impulse": Rows.of("f8", (dim,), some),
             "contacts/torque": Rows.of("f8", (ns,), some),
+            "contacts/spring": Rows.of("f8", (dim * self.springs,), some),
             "history": Rows.of(_columns(self.columns), (), 256),
             "walls/force": Rows.of("f8", (w, dim)),
             "walls/work": Rows.of("f8", (w,)),
@@ -249,10 +259,8 @@ class Layout:
         for name in ("status", "order"):
             if getattr(self, name):
                 found[f"frames/{name}"] = Rows.of("i4", (self.grains,))
-        if self.cell:
-            found["frames/cell"] = Rows.of("f8", (len(PLACES[dim]),))
-        if self.springs:
-            found["contacts/spring"] = Rows.of("f8", (dim,), some)
+        for name in ("displacement", "rate"):
+            found[f"frames/{name}"] = Rows.of("f8", (self.nodes, dim))
         if self.shapes:
             found["contacts/feature"] = Rows.of("i4", (), some)
             found["contacts/arm_first"] = Rows.of("f8", (dim,), some)
@@ -310,7 +318,11 @@ def datasets(h5: Any, parts: Mapping[str, Any] | None = None) -> dict[str, Any]:
         parts = {f"{group}/{name}": data for group in groups for name, data in h5[group].items()}
     found = {name: data for name, data in parts.items() if table(name) in _GROWING}
     found.pop("walls/name", None)
-    return found | (_former(h5) if int(h5.attrs[MARK]) == 1 else {"history": h5["history"]})
+    return found | (
+        former_tables(h5, wall_names(h5))
+        if int(h5.attrs[MARK]) == 1
+        else {"history": h5["history"]}
+    )
 
 
 def wall_names(h5: Any) -> list[str]:
@@ -318,46 +330,6 @@ def wall_names(h5: Any) -> list[str]:
     if int(h5.attrs[MARK]) == 1:
         return [str(name) for name in h5["frames"].attrs["wall_names"]]
     return [name.decode() for name in h5["walls/name"][()]]
-
-
-@dataclass(frozen=True)
-class _Fields:
-    """Some columns of a table, which can be read like a dataset of their own."""
-
-    data: Any
-    dtype: Any
-    names: tuple[str, ...]
-    row: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.data), *self.row)
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, rows: slice) -> Array:
-        found = self.data[rows]
-        if self.dtype.names:
-            part = np.empty(len(found), self.dtype)
-            for name in self.names:
-                part[name] = found[name]
-            return part
-        columns = np.array([found[name] for name in self.names]).reshape(-1, len(found))
-        return np.ascontiguousarray(columns.T).reshape(len(found), *self.row)
-
-
-def _former(h5: Any) -> dict[str, Any]:
-    """History and walls of a file of format 1, which kept both in one table."""
-    data, walls, dim = h5["history"], wall_names(h5), h5["model/inv_mass"].shape[1]
-    force = tuple(f"force_{name}_{axis}" for name in walls for axis in "xyz"[:dim])
-    work = tuple(f"work_by_{name}" for name in walls)
-    rest = tuple(name for name in data.dtype.names if name not in {*force, *work})
-    found = {"history": _Fields(data, _columns(rest), rest, ())}
-    if walls and {*force, *work} <= {*data.dtype.names}:
-        found["walls/force"] = _Fields(data, np.dtype("f8"), force, (len(walls), dim))
-        found["walls/work"] = _Fields(data, np.dtype("f8"), work, (len(walls),))
-    return found
 
 
 def seal(text: str) -> bytes:

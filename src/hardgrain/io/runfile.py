@@ -8,7 +8,9 @@ Layout (T frames, nb bodies of which w are walls, m contact rows, k steps, float
                          scalars; and which contact and history rows belong to the frame;
                          status (T, n) where grains come or go; order (T, n) where a run
                          holds its grains in another one than that of their numbers; cell
-                         (T, 3 or 6) where the periodic cell deforms, see `core.cell`
+                         (T, 3 or 6) where the periodic cell deforms, see `core.cell`; collided
+                         (T, nb, 1) where an engine must know when grains last collided;
+                         displacement and rate (T, k, dim) of the nodes of deformable grains
     /contacts/<name>     (m, ...): first, second, normal, gap, impulse, torque, frame after frame;
                          spring where contacts have one (soft particles); law where a rule of the
                          user's chooses it
@@ -178,8 +180,8 @@ class RunFile:
             value["wall_force"] = value["wall_force"].reshape(-1, at.dim)
             value["wall_torque"] = value["wall_torque"].reshape(-1, at.spins)
             value["scalars"] = {name: float(value["scalars"][name]) for name in at.scalars}
-            for name in ("status", "order", "cell"):
-                if not getattr(at, name):
+            for name in ("status", "order", "cell", "collided", "displacement", "rate"):
+                if not getattr(at, name, at.nodes):
                     del value[name]
             for name, numbers in value.items():
                 if name != "scalars":

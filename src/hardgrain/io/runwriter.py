@@ -108,6 +108,8 @@ class RunWriter:
         status: bool = False,
         order: bool = False,
         cell: bool = False,
+        collided: bool = False,
+        nodes: int = 0,
         scalars: Sequence[str] = (),
         overwrite: bool = False,
     ) -> RunWriter:
@@ -116,14 +118,15 @@ class RunWriter:
         `model` holds the arrays of `layout.MODEL`. `columns` names the history columns, `scalars`
         the keys of `Record.scalars`; with `springs`, contacts have an elongation; with `status`,
         grains may be absent; with `order`, they are not held by their numbers; with `cell`, the
-        periodic cell deforms.
+        periodic cell deforms; with `collided`, frames say when grains last collided; `nodes` are
+        those of all grains that deform.
         """
         path = Path(path)
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is not a regular file; choose another name")
         check_target(path, overwrite=overwrite)
-        kinds = springs, status, order, cell
-        layout = Layout.of(model, wall_names, columns, scalars, kinds)
+        kinds = springs, status, order, cell, collided
+        layout = Layout.of(model, wall_names, columns, scalars, kinds, nodes)
 
         def fill(h5: Any) -> None:
             layout.make(h5, header, model)

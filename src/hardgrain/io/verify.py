@@ -46,7 +46,9 @@ __all__ = [
 Array = NDArray[Any]
 
 # Datasets that a file has only if there is something for them, see `Layout.of`.
-KINDS_OF_ROWS = "contacts/spring", "frames/status", "frames/order", "frames/cell"
+KINDS_OF_ROWS = (
+    "contacts/spring", "frames/status", "frames/order", "frames/cell", "frames/collided",
+)  # fmt: skip
 
 
 class Damaged(Exception):
@@ -158,8 +160,12 @@ def _layout(h5: Any, parts: Mapping[str, Any], data: Mapping[str, Any]) -> Layou
     columns = data["history"].dtype.names
     if columns is None or scalars is None:
         raise Damaged("its history or its scalars are no table")
-    springs, status, order, cell = (name in data for name in KINDS_OF_ROWS)
-    layout = Layout.of(model, wall_names(h5), columns, scalars, (springs, status, order, cell))
+    springs, status, order, cell, collided = (name in data for name in KINDS_OF_ROWS)
+    nodes = data["frames/displacement"].shape if "frames/displacement" in data else (0, 0, 0)
+    if len(nodes) != 3:
+        raise Damaged("frames/displacement has another shape")
+    kinds = springs, status, order, cell, collided
+    layout = Layout.of(model, wall_names(h5), columns, scalars, kinds, nodes[1])
     if (layout.dim, layout.spins) not in ((2, 1), (3, 3)):
         raise Damaged(f"its model has {layout.dim} dimensions")
     if layout.bodies != layout.grains + len(layout.walls) or layout.grains == 0:

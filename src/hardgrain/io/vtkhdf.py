@@ -1,16 +1,20 @@
-"""VTKHDF time series, for ParaView and VTK: a file each of grains, contacts, walls and shapes.
+"""VTKHDF time series, for ParaView and VTK: a file each of grains, contacts, walls, shapes, meshes.
 
     NAME-grains.vtkhdf    points (Vertices) with radius, velocity, stress, …        [PointData]
     NAME-contacts.vtkhdf  lines from centre to centre, or to the wall, with forces  [CellData]
     NAME-walls.vtkhdf     polygons in 3D, lines in 2D, with the force on the wall   [CellData]
     NAME-shapes.vtkhdf    surfaces of the grains, with their numbers and motion     [CellData]
+    NAME-meshes.vtkhdf    elements of grains that deform, with their stress         [CellData]
+                          and the displacement and velocity of nodes                [PointData]
     NAME-cell.vtkhdf      edges of the periodic cell, where it deforms
+    NAME-membrane.vtkhdf  triangles of a membrane, in 2D lines
 
 Shapes are written where grains are not round: their faces where they are sharp, triangles on what
 is rounded, a polygon for each grain in 2D. Lines of contacts then have a kink at the contact.
 
-Each is a PolyData with ``Steps``. All in one, as a collection, would be less to open; but of
-a collection with arrays VTK (9.7) gives its first step for every time.
+Meshes are an UnstructuredGrid with ``Steps``, and all else is a PolyData. All in one, as a
+collection, would be less to open; but of a collection with arrays VTK (9.7) gives its first step
+for every time.
 
 Every array grows by what a step adds; ``Steps`` says where each step begins. What is as it was in
 the step before (radii, the list of vertices, walls that rest) is not written again. Numbers have
@@ -31,8 +35,9 @@ from numpy.typing import NDArray
 from hardgrain.io.solid import coordination, quaternion, spins, stress, xyz
 from hardgrain.io.swmr import SLACK, reserve
 from hardgrain.io.wall_surfaces import wall_surfaces
+from hardgrain.measure.membrane import facets_of
 from hardgrain.measure.snapshot import Run, Snapshot, model_of
-from hardgrain.scene.grain_surface import grain_surfaces
+from hardgrain.measure.visible import surfaces
 
 __all__ = ["VtkHdf"]
 
@@ -50,7 +55,8 @@ class VtkHdf:
         flat, files = run.model["inv_mass"].shape[1] == 2, self.files(path, run)
         kinds = {
             "grains": "Vertices", "contacts": "Lines", "walls": "Lines" if flat else "Polygons",
-            "shapes": "Polygons", "cell": "Lines",
+            "shapes": "Polygons", "meshes": "Elements", "cell": "Lines",
+            "membrane": "Lines" if flat else "Polygons",
         }  # fmt: skip
         self._series = {
             name: _Series(file, kinds[name]) for name, file in zip(_contents(run), files)
@@ -69,11 +75,17 @@ class VtkHdf:
             self._walls(snap)
         if "shapes" in self._series:
             self._shapes(snap)
+        if "meshes" in self._series:
+            self._meshes(snap)
         if "cell" in self._series:
             edges = snap.cell_edges
             ends = xyz(edges.reshape(-1, snap.dim))
             cells = np.arange(len(ends)), np.arange(0, len(ends) + 1, 2)
             self._series["cell"].append(snap.time, ends, *cells)
+        if "membrane" in self._series:
+            corners, facets = facets_of(snap)
+            cells = facets.ravel(), np.arange(0, facets.size + 1, snap.dim)
+            self._series["membrane"].append(snap.time, xyz(corners), *cells)
 
     def close(self) -> None:
         """Complete the files and close them."""
@@ -133,9 +145,7 @@ class VtkHdf:
 
     def _shapes(self, snap: Snapshot) -> None:
         """Surfaces of the grains; stress and orientation are left to the points, for room."""
-        s = grain_surfaces(
-            snap.model.solids, snap.state.orientation[: snap.n], snap.wrapped, FINENESS
-        )
+        s, _ = surfaces(snap, snap.wrapped, FINENESS)
         pressure = np.trace(stress(snap), axis1=1, axis2=2) / snap.dim
         data: dict[str, Array] = {
             "id": snap.id,
@@ -153,6 +163,28 @@ class VtkHdf:
         cells = s.connectivity, s.offsets
         self._series["shapes"].append(snap.time, s.points, *cells, cell_data=data)
 
+    def _meshes(self, snap: Snapshot) -> None:
+        """Elements of grains that deform, where they are."""
+        mesh = snap.mesh
+        assert mesh is not None  # they neither come nor go
+        number = {
+            "id": snap.id,
+            "set": snap.model.group.astype(np.int32),
+            "material": snap.model.material[: snap.n].astype(np.int32),
+        }
+        data: dict[str, Array] = {name: rows[mesh.grain] for name, rows in number.items()}
+        data |= {
+            "stress": mesh.stress.reshape(-1, 9),
+            "von_mises": mesh.von_mises,
+            "pressure": mesh.pressure,
+            "energy_density": mesh.energy,
+        }
+        nodes = {"displacement": xyz(mesh.displacement), "velocity": xyz(mesh.velocity)}
+        width = mesh.element.shape[1]
+        cells = mesh.element.ravel(), width * np.arange(len(mesh.element) + 1)
+        place = xyz(mesh.nodes_at(snap.wrapped))
+        self._series["meshes"].append(snap.time, place, *cells, point_data=nodes, cell_data=data)
+
     def _walls(self, snap: Snapshot) -> None:
         s = wall_surfaces(snap)
         data: dict[str, Array] = {"wall": s.wall.astype(np.int32)}
@@ -167,11 +199,16 @@ def _contents(run: Run) -> list[str]:
     model = model_of(run)
     walls = len(run.wall_names) > (model.cell >= 0)
     names = ["grains", "contacts"] + ["walls"] * walls + ["shapes"] * (not model.round)
-    return names + ["cell"] * (model.cell >= 0)
+    names += ["meshes"] * (model.elastic is not None) + ["cell"] * (model.cell >= 0)
+    return names + ["membrane"] * (model.membrane is not None)
+
+
+# numbers by which VTK knows triangles and tetrahedra, by how many nodes they have
+_TYPES = {3: 5, 4: 10}
 
 
 class _Series:
-    """A PolyData that grows step by step, with cells of one kind.
+    """A PolyData that grows step by step, with cells of one kind; or a grid of "Elements".
 
     The cells of a step are a part. Steps with the same cells share one; their points and data begin
     elsewhere. Steps without cells share one that comes last: VTK's reader loses count of
@@ -184,8 +221,11 @@ class _Series:
         self._path = path
         self._root = self._h5.create_group("VTKHDF")
         self._root.attrs["Version"] = (2, 0)  # the first version with time series
-        self._root.attrs["Type"] = np.bytes_("PolyData")
+        grid = kind == "Elements"  # whose cells are not in a group of their own
+        self._root.attrs["Type"] = np.bytes_("UnstructuredGrid" if grid else "PolyData")
         self._kind = kind
+        self._group = "" if grid else f"{kind}/"
+        self._topologies: tuple[str, ...] = (kind,) if grid else _TOPOLOGIES
         self._arrays: dict[str, _Array] = {}
         self._parts: list[tuple[int, int, int]] = []  # points, cells, entries of connectivity
         self._cells: tuple[Array, Array] | None = None  # the cells of the last part
@@ -225,7 +265,10 @@ class _Series:
             self._parts.append((len(points), len(offsets) - 1, len(connectivity)))
             self._cells = cells
             for name, rows in zip(("Connectivity", "Offsets"), cells):
-                self._array(f"{self._kind}/{name}", rows).add(rows)
+                self._array(f"{self._group}{name}", rows).add(rows)
+            if self._kind == "Elements":
+                types = np.array([_TYPES[n] for n in np.diff(offsets).tolist()], np.uint8)
+                self._array("Types", types).add(types)
         self._steps.append((len(self._parts) - 1, begin, *self._at))
 
     def skip(self, time: float) -> None:
@@ -244,12 +287,12 @@ class _Series:
             steps[empty] = len(self._parts), 0, cells, entries
             self._parts.append((0, 0, 0))
             none = np.zeros(1, np.int64)
-            self._array(f"{self._kind}/Offsets", none).add(none)
+            self._array(f"{self._group}Offsets", none).add(none)
         root, parts, count = self._root, np.array(self._parts, np.int64), len(steps)
         self._reserve(steps.nbytes * (len(self._data) + 4) + 5 * parts.nbytes)
         root["NumberOfPoints"] = parts[:, 0]
-        for name in _TOPOLOGIES:
-            mine, group = name == self._kind, root.require_group(name)
+        for name in self._topologies:
+            mine, group = name == self._kind, root.require_group(name) if self._group else root
             group["NumberOfCells"] = parts[:, 1] * mine
             group["NumberOfConnectivityIds"] = parts[:, 2] * mine
             if "Offsets" not in group:
@@ -265,8 +308,8 @@ class _Series:
         table["PartOffsets"] = steps[:, 0]
         table["PointOffsets"] = steps[:, 1]
         for k, name in enumerate(("CellOffsets", "ConnectivityIdOffsets")):
-            begin = np.zeros((count, len(_TOPOLOGIES)), np.int64)
-            begin[:, _TOPOLOGIES.index(self._kind)] = steps[:, 2 + k]
+            begin = np.zeros((count, len(self._topologies)), np.int64)
+            begin[:, self._topologies.index(self._kind)] = steps[:, 2 + k]
             table[name] = begin
         for name in ("PointData", "CellData"):
             root.require_group(name)

@@ -34,6 +34,7 @@ _PUBLIC = {
     "contact_stress_field": "coarse",
     "coordination": "structure",
     "dissipation": "losses",
+    "element_stress": "inner_stress",
     "fields": "flow",
     "flow_rate": "flow",
     "force_chains": "chains",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         force_networks,
         friction_mobilisation,
     )
+    from hardgrain.measure.inner_stress import element_stress
     from hardgrain.measure.janssen import janssen_profile
     from hardgrain.measure.losses import dissipation
     from hardgrain.measure.order import bond_order, steinhardt

@@ -50,6 +50,7 @@ _MODULES: tuple[str, ...] = (
     "fabric",
     "orientation",
     "stress",
+    "inner_stress",
     "mohr",
     "deforming",
     "membrane",

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from hardgrain.core.cell import make_triangles
 from hardgrain.kernels import jit, scalar
 from hardgrain.point.inertia import TENSOR, make_inertia
 
@@ -161,6 +162,11 @@ def inverted(w, least, s):  # type: ignore[no-untyped-def]
             s[a, b] = -x[a, b] if done[a] and done[b] else 0.0
 
 
+_triangles = make_triangles(scalar)
+times_2d, times_3d = _triangles.times_2d, _triangles.times_3d
+add_dyad_2d, add_dyad_3d = _triangles.add_dyad_2d, _triangles.add_dyad_3d
+
+
 @scalar
 def branch(rows, k, a):  # type: ignore[no-untyped-def]
     """Component a of the line between the centres of the two grains of a contact."""
@@ -185,8 +191,8 @@ def stiffness(rows, spring, u, grains):  # type: ignore[no-untyped-def]
             vy += u[j, 2] * bx - u[i, 2] * ax
             if felt:
                 lx, ly = branch(rows, k, 0), branch(rows, k, 1)
-                vx += u[c, 0] * lx + u[c, 2] * ly
-                vy += u[c, 1] * ly
+                ex, ey = times_2d(u, c, lx, ly)
+                vx, vy = vx + ex, vy + ey
             sx, sy = (
                 spring[k, 0, 0] * vx + spring[k, 0, 1] * vy,
                 spring[k, 1, 0] * vx + spring[k, 1, 1] * vy,
@@ -198,9 +204,7 @@ def stiffness(rows, spring, u, grains):  # type: ignore[no-untyped-def]
             y[i, 1] -= sy
             y[i, 2] -= ax * sy - ay * sx
             if felt:
-                y[c, 0] += sx * lx
-                y[c, 1] += sy * ly
-                y[c, 2] += sx * ly
+                add_dyad_2d(y, c, sx, sy, lx, ly)
         else:
             az, bz = rows.arm_first[k, 2], rows.arm_second[k, 2]
             vz = u[j, 2] - u[i, 2]
@@ -210,9 +214,8 @@ def stiffness(rows, spring, u, grains):  # type: ignore[no-untyped-def]
             vz += qx * by - qy * bx - (px * ay - py * ax)
             if felt:
                 lx, ly, lz = branch(rows, k, 0), branch(rows, k, 1), branch(rows, k, 2)
-                vx += u[c, 0] * lx + u[c, 5] * ly + u[c, 4] * lz
-                vy += u[c, 1] * ly + u[c, 3] * lz
-                vz += u[c, 2] * lz
+                ex, ey, ez = times_3d(u, c, lx, ly, lz)
+                vx, vy, vz = vx + ex, vy + ey, vz + ez
             sx = spring[k, 0, 0] * vx + spring[k, 0, 1] * vy + spring[k, 0, 2] * vz
             sy = spring[k, 1, 0] * vx + spring[k, 1, 1] * vy + spring[k, 1, 2] * vz
             sz = spring[k, 2, 0] * vx + spring[k, 2, 1] * vy + spring[k, 2, 2] * vz
@@ -229,12 +232,7 @@ def stiffness(rows, spring, u, grains):  # type: ignore[no-untyped-def]
             y[i, 4] -= az * sx - ax * sz
             y[i, 5] -= ax * sy - ay * sx
             if felt:
-                y[c, 0] += sx * lx
-                y[c, 1] += sy * ly
-                y[c, 2] += sz * lz
-                y[c, 3] += sy * lz
-                y[c, 4] += sx * lz
-                y[c, 5] += sx * ly
+                add_dyad_3d(y, c, sx, sy, sz, lx, ly, lz)
     return y
 
 

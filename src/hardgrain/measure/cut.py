@@ -15,6 +15,7 @@ either case.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from hardgrain.core.model import Floats, Model
 from hardgrain.measure.outline import frames, polytopes
 
 if TYPE_CHECKING:
+    from hardgrain.measure.deformed import Deformed
     from hardgrain.measure.region import Ball, Region, Tube
     from hardgrain.measure.snapshot import Snapshot
 
@@ -49,6 +51,8 @@ def covered(snap: Snapshot, region: Region, grains: NDArray[np.intp], place: Flo
     """Area or volume that some grains at the given places (k, dim) have in a region, shape (k,)."""
     from hardgrain.measure.region import Block
 
+    if snap.mesh is not None:
+        return _covered_by_elements(snap, snap.mesh, region, grains, place)
     if snap.model.round:
         return region.covered(place, snap.radius[grains])
     inside = snap.volume[grains]
@@ -62,6 +66,34 @@ def covered(snap: Snapshot, region: Region, grains: NDArray[np.intp], place: Flo
     some = np.flatnonzero(~whole)
     inside[some] = _cut(snap.model, snap.state.orientation, region, grains[some], place[some])
     return inside
+
+
+def _covered_by_elements(
+    snap: Snapshot, mesh: Deformed, region: Region, grains: NDArray[np.intp], place: Floats
+) -> Floats:
+    """The same where some grains deform: element by element, of those that the border cuts."""
+    rigid = replace(snap, state=replace(snap.state, deformation=None))
+    inside = covered(rigid, region, grains, place)
+    soft = np.isin(grains, mesh.grain)
+    centre = snap.position.copy()
+    centre[grains] = place
+    node, volume = mesh.nodes_at(centre), mesh.volume
+    held = _within(region, node)[mesh.element]
+    part = np.where(held.all(axis=1), volume, 0.0)
+    some = ~held.all(axis=1) & np.isin(mesh.grain, grains)
+    for e in np.flatnonzero(some):
+        part[e] = abs(_share(region, node[mesh.element[e]]))
+    inside[soft] = mesh.of_grains(part, snap.n)[grains][soft]
+    return inside
+
+
+def _within(region: Region, x: Floats) -> NDArray[np.bool_]:
+    """Which points lie inside of a region or on its border, shape (k,)."""
+    from hardgrain.measure.region import Block
+
+    if isinstance(region, Block):
+        return np.asarray(((x >= region.low) & (x <= region.high)).all(axis=1))
+    return region.holds(x)
 
 
 def _cut(

@@ -83,6 +83,11 @@ class Response:
         return np.asarray(np.gradient(self.strain, self.time, axis=0))
 
     @property
+    def rows(self) -> Floats:
+        """Stress and velocity gradient of each frame (k, 2, dim, dim)."""
+        return np.stack([self.stress, self.rate], axis=1)
+
+    @property
     def shear_strain(self) -> Floats:
         """γ (k,), positive along the way in which the sample is loaded most."""
         return self.loading.strain(self.strain)
@@ -202,7 +207,7 @@ def _strength(
     along: str | None = None,
 ) -> xr.Dataset:
     found = response(source, frames, along)
-    rows = np.stack([found.stress, found.rate], axis=1)
+    rows = found.rows
 
     def ratio(mean: Floats) -> Floats:
         inner = invariants(mean[:, 0])
@@ -237,7 +242,7 @@ def _rheology(
 ) -> xr.Dataset:
     found = response(source, frames, along)
     dim = found.stress.shape[-1]
-    rows = np.stack([found.stress, found.rate], axis=1)
+    rows = found.rows
 
     def pressure(mean: Floats) -> Floats:
         return np.asarray(np.einsum("kaa->k", mean[:, 0]) / dim)

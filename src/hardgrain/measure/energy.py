@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class Balance:
 
     time: Floats
     kinetic: Floats  # of translation and rotation
-    elastic: Floats  # in the springs of soft contacts
+    elastic: Floats  # in the springs of soft contacts, or in grains that deform
     work_external: Floats  # of gravity, forces, torques and the loads on pistons, up to then
     work_driven: Floats  # of bodies with a prescribed motion, up to then
     dissipated: Floats  # in the contacts, up to then
@@ -151,17 +151,19 @@ def balance(run: Run) -> Balance:
 
 
 # ---------------------------------------------------------------------- by name
-@of_frame("energy", "kinetic, rotational and potential energy")
+@of_frame("energy", "kinetic, rotational and potential energy, and that of deformed grains")
 def _energy(snap: Snapshot) -> xr.Dataset:
     import xarray as xr
 
-    return xr.Dataset(
-        {
-            "translation": ((), kinetic_energy(snap), about("energy", "kinetic energy of motion")),
-            "rotation": ((), rotational_energy(snap), about("energy", "rotational energy")),
-            "potential": ((), potential_energy(snap), about("energy", "potential energy")),
-        }
-    )
+    data: dict[str, Any] = {
+        "translation": ((), kinetic_energy(snap), about("energy", "kinetic energy of motion")),
+        "rotation": ((), rotational_energy(snap), about("energy", "rotational energy")),
+        "potential": ((), potential_energy(snap), about("energy", "potential energy")),
+    }
+    if snap.mesh is not None:
+        strain = float(snap.mesh.at_rest @ snap.mesh.energy)
+        data["strain"] = ((), strain, about("energy", "elastic energy of deformed grains"))
+    return xr.Dataset(data)
 
 
 @of_run("energy-balance", "work, dissipation and the error of the energy balance over all steps")

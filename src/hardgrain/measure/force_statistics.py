@@ -220,7 +220,7 @@ def force_networks(source: Source, frame: int = -1, by: str | None = None) -> Fo
 
     slides = sliding(snap)[pair].astype(float)
     lost = np.zeros(n.size)
-    if not snap.substeps:
+    if snap.engine == "contact-dynamics":
         lost = summed(moment, dissipation(moment).sliding, by)[pair]
     return ForceNetworks(
         float(n.mean()),

@@ -71,10 +71,15 @@ class Dissipation:
 def dissipation(source: Source, frame: int = -1) -> Dissipation:
     """What each contact dissipated in the step that led to a frame; nothing before the first."""
     snap = snapshot(source, frame)
-    if snap.substeps:
+    if snap.engine != "contact-dynamics":
         raise InputError(
-            "engine.kind is 'soft-particles'; which contact dissipated how much is known for"
+            f"engine.kind is {snap.engine!r}; which contact dissipated how much is known for"
             " 'contact-dynamics' only, whose steps have one impulse a contact"
+        )
+    if snap.mesh is not None:
+        raise InputError(
+            "grains of this run deform, and files do not keep how their nodes moved before a step;"
+            " what was dissipated in all is in energy-balance"
         )
     s, dt, model = snap.state, snap.dt, snap.whole
     if s.step == 0:

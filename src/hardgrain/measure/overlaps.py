@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.gaps import gaps
+from hardgrain.contact.skin import deepest_point
 from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, of_frame
@@ -57,6 +58,9 @@ def worst_overlap_now(source: Source, frame: int = -1) -> tuple[float, int, int]
     """
     snap = snapshot(source, frame)
     model, state, n = snap.model, snap.state, snap.n
+    if snap.mesh is not None:  # they overlap as they are deformed
+        worst, i, j = deepest_point(model, state)
+        return (worst, int(model.number[i]), int(model.number[j])) if i >= 0 else (0.0, -1, -1)
     near = snap.near.pairs(2.0 * float(snap.radius.max(initial=0.0)))
     near = near[np.lexsort(near.T[::-1])].reshape(-1, 2)
     walls = np.stack(np.meshgrid(np.arange(n), np.arange(n, model.bodies)), -1).reshape(-1, 2)

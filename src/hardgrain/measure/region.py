@@ -271,7 +271,7 @@ def as_region(snap: Snapshot, region: Any = None, margin: float = 0.0) -> Region
 
 def content(snap: Snapshot, region: Region) -> Floats:
     """Area or volume of each grain in a region, with all its periodic images, shape (n,)."""
-    x, r = snap.upright, snap.radius
+    x, r = snap.upright, snap.bound
     low, high = region.bounds
     total = np.zeros(snap.n)
     for shift in images(snap, region, float(r.max())):

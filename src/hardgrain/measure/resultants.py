@@ -12,6 +12,10 @@ The centre lies between the points as long as these press. The normal forces hav
 it, and that of the tangential forces lies along the normal: in 2D there is none, in 3D it is the
 torsion that a face can bear. Where nothing presses, the centre is the middle of the points.
 
+Grains that deform touch each other in a patch, whose points have normals of their own: the mean of
+these, weighted as the centre is, stands for them, and what is left of the moment is in M. There the
+points do share the force in a determined way.
+
 Two grains with a single point have it as their centre. So have round grains, and for them all of
 this is what it was.
 """
@@ -25,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.contact.arms import torque
-from hardgrain.core.model import Floats, Rows
+from hardgrain.core.model import Contacts, Floats, Rows
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_frame, rotation_axes
 from hardgrain.measure.snapshot import Snapshot, Source, snapshot
@@ -124,7 +128,7 @@ def _pairs(snap: Snapshot) -> tuple[Snapshot, NDArray[np.int64], NDArray[np.intp
     touches = (c.gap <= 0.0) | c.impulse.any(axis=1)
     near = touches | (c.gap <= NEAR * c.width)
     points, touches = c.chosen(near), touches[near]
-    group = contact_of_point(points.first, points.second, points.normal)
+    group = _group(snap, points)
     count = int(group[-1]) + 1 if group.size else 0
     some = np.bincount(group, touches, count) > 0.0
     keep = some[group]
@@ -152,8 +156,14 @@ def _pairs(snap: Snapshot) -> tuple[Snapshot, NDArray[np.int64], NDArray[np.intp
     arms = mean(points.arm_first)
     moment = total_of(torque(points.arm_first - arms[group], points.impulse) + points.torque)
     impulse = total_of(points.impulse)
+    normal = points.normal[begin]
+    if snap.mesh is not None:
+        whole_normal = mean(points.normal)
+        length = np.linalg.norm(whole_normal, axis=1, keepdims=True)
+        normal = np.divide(whole_normal, length, out=normal, where=length > 0.0)
     whole = replace(
         points.chosen(begin),
+        normal=normal,
         # a contact without force touches where any of its points does
         gap=np.where(impulse.any(axis=1), mean(points.gap), np.minimum(mean(points.gap), 0.0)),
         impulse=impulse,
@@ -164,6 +174,14 @@ def _pairs(snap: Snapshot) -> tuple[Snapshot, NDArray[np.int64], NDArray[np.intp
     )
     pairs = replace(snap, state=replace(snap.state, contacts=whole))
     return pairs, np.bincount(group, minlength=k), group[touches]
+
+
+def _group(snap: Snapshot, points: Contacts) -> NDArray[np.intp]:
+    """Which contact of two bodies each of some points belongs to, shape (m,)."""
+    normal = points.normal
+    if snap.mesh is not None:  # grains that deform are convex, and meet in one patch
+        normal = np.zeros_like(normal)
+    return contact_of_point(points.first, points.second, normal)
 
 
 # ---------------------------------------------------------------------- labelled

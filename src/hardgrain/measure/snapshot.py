@@ -27,6 +27,7 @@ from hardgrain.core.model import Contacts, Floats, Model, Rows, State
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.errors import InputError
 from hardgrain.measure import outline
+from hardgrain.measure.deformed import Deformed, mesh_of
 from hardgrain.measure.near import Near, into_block
 from hardgrain.measure.stored import Run, model_of, understood, with_loads
 from hardgrain.scene.wall_shape import WallShape
@@ -59,6 +60,7 @@ class Snapshot:
     wall_force: Floats | None = None  # (w, dim) of the grains on each wall [force]
     wall_torque: Floats | None = None  # (w, ns)
     substeps: int = 0  # explicit steps in one, of soft particles; 0: rigid grains
+    engine: str = "contact-dynamics"  # kind of the engine that made it
     complete: Callable[[], Model] | None = None  # makes the loads again, see `whole`
 
     @property
@@ -97,12 +99,28 @@ class Snapshot:
 
     def reach(self, direction: Floats) -> Floats:
         """(n,) how far each grain reaches from its centre along a unit vector (dim,)."""
-        return outline.reach(self.model, self.state.orientation, direction)
+        far = outline.reach(self.model, self.state.orientation, direction)
+        mesh = self.mesh
+        return far if mesh is None else mesh.farthest(direction[:, None], far[:, None])[:, 0]
 
     @cached_property
     def spans(self) -> tuple[Floats, Floats]:
         """How far grains reach below and above their centres along all axes, (n, dim) or (n, 1)."""
-        return outline.spans(self.model, self.state.orientation)
+        below, above = outline.spans(self.model, self.state.orientation)
+        if self.mesh is None:
+            return below, above
+        axes = np.eye(self.dim)
+        return self.mesh.farthest(-axes, below), self.mesh.farthest(axes, above)
+
+    @cached_property
+    def bound(self) -> Floats:
+        """(n,) distance from each grain's centre to its farthest point, as it is deformed."""
+        return self.radius if self.mesh is None else self.mesh.bounds(self.radius)
+
+    @cached_property
+    def mesh(self) -> Deformed | None:
+        """The grains that deform as one mesh; None: all are rigid."""
+        return mesh_of(self.model, self.state)
 
     @property
     def mass(self) -> Floats:
@@ -219,12 +237,12 @@ class Snapshot:
 
     @cached_property
     def volume(self) -> Floats:
-        """(n,) areas in 2D, volumes in 3D."""
-        if not self.model.round:
-            return self.model.volume
-        r = self.radius
-        volume: Floats = np.pi * r**2 if self.dim == 2 else 4.0 / 3.0 * np.pi * r**3
-        return volume
+        """(n,) areas in 2D, volumes in 3D; of grains that deform, as they are."""
+        volume = self.model.volume
+        if self.mesh is None:
+            return volume
+        now = self.mesh.of_grains(self.mesh.volume, self.n)
+        return np.where(now > 0.0, now, volume)
 
     @cached_property
     def walls(self) -> Walls:
@@ -246,6 +264,14 @@ class Snapshot:
         return c.chosen(keep)
 
     @property
+    def lag(self) -> float:
+        """How long before this moment normals, gaps and arms were found [time].
+
+        Collisions are spread over the step; they are taken to be where their grains are now.
+        """
+        return 0.0 if self.engine == "event-driven" else self.dt / max(self.substeps, 1)
+
+    @property
     def candidates(self) -> Contacts:
         """All contacts that the step knew, those that stayed open with zero impulse."""
         if not self.stored:
@@ -261,7 +287,7 @@ class Snapshot:
         c, s = self.state.contacts, self.state
         if c.known:
             return c
-        began = s.position - self.dt / max(self.substeps, 1) * s.velocity
+        began = s.position - self.lag * s.velocity
         began[: self.n] = self.before(self.position)
         return complete(self.model, began, c)
 
@@ -306,7 +332,7 @@ class Snapshot:
 
         With the cell they moved to x + dt (c + L x).
         """
-        dt = self.dt / max(self.substeps, 1)
+        dt = self.lag
         y: Floats = x - dt * self.velocity
         if self.model.cell < 0:
             return y
@@ -338,7 +364,8 @@ def snapshot(source: Source, frame: int = -1) -> Snapshot:
         model, state = source.model.only(rows), source.state.only(rows, source.model.n)
         low = _low(model.dim, scenario.scene.periodic)
         substeps = getattr(scenario.engine, "substeps", 0)
-        return Snapshot(model, state, source.dt, low, substeps=substeps)
+        kind = scenario.engine.kind
+        return Snapshot(model, state, source.dt, low, substeps=substeps, engine=kind)
     return next(snapshots(source, (frame,)))
 
 
@@ -357,10 +384,11 @@ def snapshots(run: Run, frames: Iterable[int] | None = None) -> Iterator[Snapsho
             frame, rows = run[k], run.contacts(k)
         except IndexError:
             raise InputError(f"frame is {k}; the run has the frames 0 to {len(run) - 1}") from None
-        state = frame.state(Contacts.none(everyone.dim) if rows is None else rows)
+        state = frame.state(Contacts.none(everyone.dim) if rows is None else rows, everyone)
         yield Snapshot(
             everyone.only(frame.id), state, dt, low, rows is not None,
-            frame.wall_force, frame.wall_torque, substeps, partial(_only, whole, frame.id),
+            frame.wall_force, frame.wall_torque, substeps, scenario["engine"]["kind"],
+            partial(_only, whole, frame.id),
         )  # fmt: skip
 
 

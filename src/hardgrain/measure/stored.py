@@ -17,6 +17,7 @@ from hardgrain.core.model import Contacts, Ints, Model
 from hardgrain.core.solids import ROUND_GRAINS
 from hardgrain.errors import InputError
 from hardgrain.scene.contact_rule import as_stored
+from hardgrain.scene.elastic import stored_elastic
 from hardgrain.scene.membrane import radius_of
 from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.scene.shape_table import stored_solids
@@ -66,12 +67,14 @@ def model_of(run: Run) -> Model:
         if shape.size:
             solids = stored_solids(scenario, shape, held["radius"])
             meshes = stored_meshes(scenario["scene"]["walls"], names)
+        elastic = stored_elastic(scenario, solids, held)
         around = scenario["scene"].get("membrane")
         if around is not None:
             membrane = Membrane(radius_of(around["radius"], held["radius"]))
     return Model(
-        **held, solids=solids, meshes=meshes, wall_names=names, rule=rule, membrane=membrane
-    )
+        **held, solids=solids, meshes=meshes, wall_names=names, rule=rule, membrane=membrane,
+        elastic=elastic,
+    )  # fmt: skip
 
 
 def with_loads(model: Model, scenario: Mapping[str, Any]) -> Model:

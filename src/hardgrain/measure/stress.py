@@ -18,6 +18,8 @@ torque of the contact forces on the grain, zero at rest unless contacts resist r
 Grains that touch in a face act on each other with a force at its centre and a moment about it
 (`resultants`). The stress takes that force, so that it does not depend on how the points of the
 face share it, which nothing determines; the moment is a couple, as that of rolling resistance.
+Where grains deform, every point of a contact bears a force that is determined, and counts as such:
+the stress of such a grain is the mean over its volume of that within it (`deformed`).
 
 Normals and gaps are those at the start of the last step, and so are the centres here, x − v dt
 (`Snapshot.origin`).
@@ -96,6 +98,11 @@ def _round(
 
 
 # ---------------------------------------------------------------------- stress
+def _acting(snap: Snapshot) -> Snapshot:
+    """The moment with contacts as the stress takes them: forces that are determined."""
+    return seen(snap, None if snap.mesh is None else "point")
+
+
 def stress_tensor(
     source: Source, frame: int = -1, region: Any = None, *, kinetic: bool = True
 ) -> Floats:
@@ -104,7 +111,7 @@ def stress_tensor(
     ``region``: two corners or a `region.Region`; else that of the scene
     (`region.natural_region`). ``kinetic``: with the part that moving grains carry.
     """
-    snap = seen(snapshot(source, frame))
+    snap = _acting(snapshot(source, frame))
     where = as_region(snap, region)
     branch, force = snap.branch, snap.force
     total = np.zeros((snap.dim, snap.dim))
@@ -136,7 +143,7 @@ def grain_stress(source: Source, frame: int = -1, volume: ArrayLike | None = Non
     With volumes of Voronoi cells (`voronoi.cells`) the mean over cells is that of the packing;
     grains without one, of zero volume, have none: NaN.
     """
-    snap = seen(snapshot(source, frame))
+    snap = _acting(snapshot(source, frame))
     c, n = snap.contacts, snap.n
     grain = c.second < n
     # each body's part of the branch: its arm, and half of the gap between two grains

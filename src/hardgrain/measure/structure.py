@@ -200,6 +200,11 @@ def isostaticity(source: Source, frame: int = -1, tolerance: float = 1e-6) -> Is
     of that.
     """
     snap = snapshot(source, frame)
+    if snap.mesh is not None:
+        raise InputError(
+            "grains of this run deform, and their forces follow from that; isostaticity counts the"
+            " equations of rigid grains alone"
+        )
     c, model, dim = snap.contacts, snap.model, snap.dim
     out = rattlers(snap)
     used = _backbone(snap, out)

@@ -126,4 +126,4 @@ def _surface_angle(
         "left": (found.left, "fall to the left of the summit"),
         "right": (found.right, "fall to the right of the summit"),
     }
-    return xr.Dataset({name: ((), x, about("rad", text)) for name, (x, text) in words.items()})
+    return xr.Dataset({name: ((), x, about("radian", text)) for name, (x, text) in words.items()})

@@ -33,7 +33,6 @@ from hardgrain.run.progress import span
 from hardgrain.run.rehearsal import UNKNOWN, Rehearsal, rehearse
 from hardgrain.run.scenario import Scenario
 from hardgrain.run.simulation import Simulation
-from hardgrain.step.engine import SoftParticles
 from hardgrain.step.loads import Loads
 
 __all__ = ["Advice", "advise"]
@@ -170,9 +169,10 @@ class Advice:
 
 def advise(scenario: Scenario, *, seconds: float = SECONDS) -> Advice:
     """Judge a scenario by running it ahead, roughly, for a few seconds."""
-    if isinstance(scenario.engine, SoftParticles):
+    if not scenario.engine.solves:
         raise InputError(
-            "engine.kind is 'soft-particles', which makes no sweeps; advice is for contact dynamics"
+            f"engine.kind is {scenario.engine.kind!r}, which makes no sweeps; advice is for contact"
+            " dynamics"
         )
     sim = Simulation(scenario)
     model, solver = sim.model, scenario.solver

@@ -92,7 +92,8 @@ def from_checkpoint(
                 f" {checkpoint.header.get('hardgrain', 'another version')}"
             )
     bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
-    state = State(frame.step, frame.time, *bodies, rows, frame.cell)
+    more = frame.cell, frame.collided, frame.deformation(everyone)
+    state = State(frame.step, frame.time, *bodies, rows, *more)
     refuse_odd_numbers(everyone, state, f"{path} gives")
     sim._set_up(everyone, state, frame.status, frame.order)
     if device not in (None, before):

@@ -16,7 +16,7 @@ def computes_on(sim: Simulation) -> str:
     if gpu is not None:
         return gpu
     solver, cores = sim.scenario.solver, 1
-    if sim.engine.softness is None and getattr(solver, "order", "") in ("tiles", "coloured"):
+    if sim.scenario.engine.solves and getattr(solver, "order", "") in ("tiles", "coloured"):
         import numba
 
         with solver.cores():
@@ -30,5 +30,5 @@ def throughput(sim: Simulation) -> str:
     solving = sim.engine.seconds.get("solve", 0.0)
     if not (solving > 0.0 and sim.updates > 0.0):
         return ""
-    what = "updates" if sim.engine.softness is None else "particle steps"
+    what = sim.scenario.engine.counts.removeprefix("contact ")
     return f"{sim.updates / solving / 1e6:.3g} million {what}/s on {computes_on(sim)}"

@@ -109,6 +109,8 @@ class Exchange:
             getattr(everyone, name)[number] = getattr(state, name)
         everyone.step, everyone.time, everyone.cell = state.step, state.time, state.cell
         everyone.contacts = state.contacts.among(number)
+        if state.deformation is not None:  # grains that deform neither come nor go
+            everyone.deformation = state.deformation.only(np.argsort(model.id))
         return everyone
 
     def sort(

@@ -18,10 +18,11 @@ from hardgrain.measure.contact_network import OVERHEAD, SET_UP, ContactNetwork, 
 from hardgrain.measure.rigidity import Rigidity, fine, rate_of, rigidity
 from hardgrain.run.summary import Totals
 from hardgrain.solve.solver import Solver
+from hardgrain.step.engine import Engine
 from hardgrain.step.pause import NextLook, look_due
 from hardgrain.step.report import StepReport
 
-__all__ = ["CLOSING", "COLUMNS", "LATER", "SCALARS", "Monitor"]
+__all__ = ["CLOSING", "COLUMNS", "LATER", "SCALARS", "Monitor", "watched"]
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +52,11 @@ COLUMNS = (
     "grains", "length", "diffusion_length", "sound_speed", "frequency", "damping_time", "stiffness",
     "damping", "sag", "swing",
 )  # fmt: skip
+
+
+def watched(engine: Engine, model: Model) -> bool:
+    """Whether a solver might make rigid grains soft, so that their network is looked at."""
+    return engine.solves and model.elastic is None
 
 
 @dataclass

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import hardgrain
-from hardgrain.core.model import State
+from hardgrain.core.model import Floats, State
 from hardgrain.io.frame import Record
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runwriter import RunWriter
@@ -138,8 +138,15 @@ def record(sim: Simulation, s: State) -> Record:
         sim.engine.wall_force, sim.engine.wall_torque,
         {**asdict(sim.totals), **sim.monitor.scalars},
         sim.exchange.status if sim.exchange.changes else np.zeros(0, np.int32), sim.exchange.order,
-        s.cell,
+        s.cell, s.collided, *_deformed(s),
     )  # fmt: skip
+
+
+def _deformed(s: State) -> tuple[Floats, Floats]:
+    """Displacements of nodes and their rates; none where all grains are rigid."""
+    if s.deformation is None:
+        return np.zeros((0, 0)), np.zeros((0, 0))
+    return s.deformation.displacement, s.deformation.rate
 
 
 def _create(sim: Simulation, path: str | Path, overwrite: bool) -> RunWriter:
@@ -163,6 +170,8 @@ def _create(sim: Simulation, path: str | Path, overwrite: bool) -> RunWriter:
         status=sim.exchange.changes,
         order=sim.exchange.sorted,
         cell=bool(sim.state.cell.size),
+        collided=sim.state.collided.shape[1] > 0,
+        nodes=len(_deformed(sim.state)[0]),
         scalars=[*(f.name for f in fields(Totals)), *SCALARS],
         overwrite=overwrite,
     )

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from hardgrain.run.computing import throughput
+from hardgrain.run.monitor import watched
 from hardgrain.run.stop import Condition, Steps, Time
 from hardgrain.step.report import StepReport
 
@@ -143,7 +144,8 @@ class Progress(StatusLine):
     def line(self, sim: Simulation, report: StepReport, width: int | None = None) -> str:
         """The line after a step, with as many figures as there is room for."""
         share, steps_left = self._left(sim)
-        sweeps = sim.engine.softness is None  # soft particles make no sweeps
+        sweeps = sim.scenario.engine.solves  # other engines make no sweeps
+        looks = watched(sim.scenario.engine, sim.model)
         parts = [  # pairs of place in the line and text, the most important first
             (0, "" if share is None else bar(share)),
             (1, f"step {report.step}"),
@@ -154,7 +156,7 @@ class Progress(StatusLine):
             (6, f"kinetic {report.kinetic:.2e}"),
             (9, throughput(sim)),
             (7, f"overlap {sim.totals.deepest:.0e} d"),
-            (8, str(sim.monitor.found) if report.sweeps else ""),
+            (8, str(sim.monitor.found) if report.sweeps and looks else ""),
         ]
         chosen: list[tuple[int, str]] = []
         room = math.inf if width is None else width + 2

@@ -19,7 +19,7 @@ from hardgrain.scene.spec import MeshWall
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
-from hardgrain.step.engine import DEVICES, Engine, RigidGrains, SoftParticles
+from hardgrain.step.engine import DEVICES, Engine, EventDriven, RigidGrains
 
 __all__ = [
     "Output", "Scenario", "Start", "change", "load", "parse", "read_tables", "stored_scenario",
@@ -37,7 +37,8 @@ def _by_name(solver: Any, info: ValidationInfo) -> Any:
     """
     if solver is None:
         scene = info.data.get("scene")  # it is missing if it was refused
-        if scene is None or (scene.dimension == 2 and not any(_not_carried(scene))):
+        deforms = scene is not None and any(spec.elastic for spec in scene.grains)
+        if scene is None or (scene.dimension == 2 and not any(_not_carried(scene)) and not deforms):
             return RigidSolver(tolerance=1e-5)  # fine enough for clusters up to 150 grains long
         return GaussSeidel(stop="residual", tolerance=1e-4, sweeps=20_000)  # up to 50
     if isinstance(solver, str):
@@ -101,9 +102,10 @@ class Scenario(Spec):
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
     dt: Annotated[Positive, Field(ge=1e-100, le=1e100)]  # length of a step [time]
     scene: Scene  # grains, walls, materials and what acts on them
-    # method that moves the grains: contact dynamics of rigid grains, or soft particles
+    # method that moves the grains: contact dynamics of rigid grains, soft particles, or hard grains
+    # from collision to collision
     engine: Engine = RigidGrains()
-    # how contact dynamics finds the impulses of a step; soft particles need none; default: the
+    # how contact dynamics finds the impulses of a step; other engines need none; default: the
     # rigid solver for disks if it can handle the laws of the scene, otherwise Gauss–Seidel sweeps
     solver: Solver = Field(default=None, validate_default=True)
     # file from which the grains are taken; default: they are placed as the scene says
@@ -122,12 +124,26 @@ class Scenario(Spec):
 
     @model_validator(mode="after")
     def _carried(self) -> Scenario:
+        theta = getattr(self.engine, "theta", None)
+        deforming = [k for k, spec in enumerate(self.scene.grains) if spec.elastic is not None]
+        if theta is not None and not deforming:
+            raise ValueError(f"engine.theta is {theta:g}, but no grains are elastic; leave it out")
+        if deforming and not isinstance(self.engine, RigidGrains):
+            raise ValueError(
+                f"scene.grains[{deforming[0]}].elastic is given, but engine.kind is"
+                f" {self.engine.kind!r}; elastic grains need 'contact-dynamics'"
+            )
         if isinstance(self.solver, RigidSolver) and isinstance(self.engine, RigidGrains):
             for where, value in _not_carried(self.scene):
                 raise ValueError(
                     f"{where} is {value:g}, a law that the rigid solver cannot carry; leave it out,"
                     " or give solver.kind = 'gauss-seidel'"
                 )
+        if isinstance(self.engine, EventDriven) and self.scene.allow_overlaps:
+            raise ValueError(
+                "scene.allow_overlaps is true, but the engine 'event-driven' begins with grains"
+                " that do not overlap; leave it out"
+            )
         if isinstance(self.engine, RigidGrains) and self.engine.geometry == "end":
             for k, grains in enumerate(self.scene.grains):
                 if grains.shaped:
@@ -189,8 +205,11 @@ def with_device(scenario: Scenario, device: str | None) -> Scenario:
     """The same scenario with another ``engine.device``, if one is given."""
     if device is None:
         return scenario
-    if isinstance(scenario.engine, SoftParticles):
-        raise InputError(f"device is {device!r}, but soft particles know the processor alone")
+    if not isinstance(scenario.engine, RigidGrains):
+        raise InputError(
+            f"device is {device!r}, but the engine {scenario.engine.kind!r} knows the processor"
+            " alone"
+        )
     if device not in DEVICES:
         raise InputError(f"device is {device!r}; valid are {', '.join(DEVICES)}")
     engine = scenario.engine.model_copy(update={"device": device})

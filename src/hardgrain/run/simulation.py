@@ -23,7 +23,7 @@ from hardgrain.run.driven import refuse_driven_together
 from hardgrain.run.exchange import FLOWS, Exchange, Flow
 from hardgrain.run.history import refuse_boundless_work
 from hardgrain.run.interrupt import Interrupt
-from hardgrain.run.monitor import Monitor
+from hardgrain.run.monitor import Monitor, watched
 from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
 from hardgrain.run.progress import Progress
@@ -39,7 +39,7 @@ from hardgrain.scene.scene import GrainArrays, Scene
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.rigid import RigidSolver
-from hardgrain.step.engine import RigidGrains, SoftParticles, make_engine
+from hardgrain.step.engine import EventDriven, RigidGrains, SoftParticles, make_engine
 from hardgrain.step.loads import turned
 from hardgrain.step.pause import ONE_STEP, Pause
 from hardgrain.step.report import StepReport, Stride
@@ -69,7 +69,7 @@ class Simulation:
         *,
         dt: float | None = None,
         solver: GaussSeidel | Jacobi | RigidSolver | None = None,
-        engine: RigidGrains | SoftParticles | None = None,
+        engine: RigidGrains | SoftParticles | EventDriven | None = None,
         seed: int = 0,
         start: State | GrainArrays | str | Path | None = None,
         title: str = "",
@@ -102,7 +102,7 @@ class Simulation:
         if not may_overlap:
             known = self.model, self.state, self.from_start, new_walls
             self.here.on_first(lambda: begun.refuse_overlaps(*known))
-        if self.engine.softness is None:
+        if watched(self.scenario.engine, self.model):
             refuse_driven_together(self.model, self.state, self.dt)
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(
@@ -254,7 +254,7 @@ class Simulation:
 
     def _watch(self, stride: Stride) -> str | None:
         """Look at the contact network if it is time; what is soft, if the run has turned so."""
-        if self.engine.softness is not None or not self.here.leads:
+        if not (watched(self.scenario.engine, self.model) and self.here.leads):
             return None
         due = False
         for report in stride.reports:

@@ -20,6 +20,7 @@ from hardgrain.run.scenario import Scenario, Start, stored_scenario
 from hardgrain.run.start_shapes import take_shapes
 from hardgrain.scene.scene import GrainArrays
 from hardgrain.scene.spec import Grains
+from hardgrain.step.engine import EventDriven
 from hardgrain.step.numbers import farthest, refuse_unfit
 
 __all__ = ["Beginning", "beginning", "grains_of", "refuse_odd_numbers"]
@@ -121,7 +122,9 @@ class Beginning:
         if self.packed and self.state is None:  # the grains come from a packing
             slim = np.where(checked.id < self.packed, 1.0 - _ROUNDED, 1.0)
             checked = replace(checked, radius=slim * checked.radius)
-        new = checked.id >= (0 if self.state is None else known)
+        if self.state is None or isinstance(self.scenario.engine, EventDriven):
+            known = 0  # a packing that sags a little is none of grains that only collide
+        new = checked.id >= known
         refuse_overlaps(checked, state, new_grains=new, new_walls=new_walls)
 
 

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hardgrain.kernels import compile_seconds
+from hardgrain.measure.deformed import largest_strain
 from hardgrain.measure.outline import equivalent_radius
 from hardgrain.measure.rigidity import Rigidity
 from hardgrain.run.computing import computes_on
 from hardgrain.run.exchange import FLOWS, Flow
-from hardgrain.run.monitor import CLOSING, SHARE
+from hardgrain.run.monitor import CLOSING, SHARE, watched
 from hardgrain.run.plausible import may_create
 from hardgrain.run.stop import AtRest, Condition
 from hardgrain.run.summary import OVERLAP, Summary
 from hardgrain.run.unique import uniqueness
+from hardgrain.step.engine import EventDriven
 
 if TYPE_CHECKING:
     from hardgrain.run.simulation import Simulation
@@ -24,6 +26,10 @@ __all__ = ["summarise"]
 # Energy that contacts may create by rounding and unfinished sweeps before it is worth a warning,
 # as a share of what the run began with and loads brought.
 _CREATED = 1e-3
+# [collisions of a grain] To begin a step of events costs about as much as one collision of each
+# grain does (`benchmarks/README.md`). With fewer than the first in a step most time goes there,
+# which is worth a word if there are so many grains; with the second, little does.
+_FEW, _SUITED, _MANY = 0.2, 2.0, 100
 
 
 def summarise(
@@ -35,10 +41,13 @@ def summarise(
     if not sim.model.round and sim.model.n:
         diameter = 2.0 * float(equivalent_radius(sim.model).mean())
     report, found, unique = sim.report, None, None
-    if sim.engine.softness is None:
+    kind = sim.scenario.engine
+    if watched(kind, sim.model):
         with sim.engine.seconds.of("watch"):
             found = sim.monitor.verdict(sim.state)
-    if sim.implausible is None and _at_rest(sim, conditions):
+    # forces between grains that fly are no balance, and those between soft ones are determined
+    steady = kind.kind != "event-driven" and sim.model.elastic is None
+    if sim.implausible is None and steady and _at_rest(sim, conditions):
         with sim.engine.seconds.of("watch"):
             unique = uniqueness(sim, max(CLOSING, SHARE * sim.updates))
     return Summary(
@@ -72,6 +81,8 @@ def summarise(
         computed_on=computes_on(sim),
         output=path,
         softness=sim.engine.softness,
+        counts=kind.counts,
+        strain=largest_strain(sim.model, sim.state),
         unique=unique,
         warnings=tuple(_warnings(sim, found)),
         flow=Flow(**{name: getattr(t, name) for name in FLOWS}),
@@ -111,8 +122,24 @@ def _warnings(sim: Simulation, found: Rigidity | None) -> Iterator[str]:
     if not sim.model.round and sim.model.n:
         smallest, what = float(sim.model.width.min()), "width"
     travel = t.fastest * step / smallest
-    if travel > 0.5:
+    if isinstance(sim.scenario.engine, EventDriven):
+        yield from _short(sim)
+    elif travel > 0.5:
         yield (
             f"a grain moved {travel:.2g} of the smallest {what} in one step and may have"
             " passed through another; use a smaller dt"
         )
+
+
+def _short(sim: Simulation) -> Iterator[str]:
+    """Word on steps of events that are shorter than pays, if nothing asks for short ones."""
+    hits, n = 0 if sim.report is None else sim.report.candidates, sim.model.n
+    asked = sim.exchange.changes or any(not d.constant for d in sim.model.drives)
+    if asked or n < _MANY or not 0 < 2 * hits < _FEW * n:
+        return
+    longer = _SUITED * n / (2 * hits)
+    yield (
+        f"dt is shorter than pays: each grain collided {2 * hits / n:.2g} times in the last step,"
+        f" and beginning a step costs more; dt = {sim.dt * longer:.2g} would do, with output.every"
+        " to match"
+    )

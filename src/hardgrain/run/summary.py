@@ -17,6 +17,8 @@ __all__ = ["CONVERGED", "OVERLAP", "Summary", "Totals"]
 # [smaller diameter] A larger overlap is worth a warning. If it is smaller, nearly all runs of
 # coarse steps are warned of; if it is larger, visible overlaps are passed over.
 OVERLAP = 0.01
+# [1] Strain beyond which what linear elasticity leaves out, its square, is more than a tenth of it.
+SMALL = 0.1
 
 WIDTH = 100  # [characters] length of a printed line
 
@@ -97,10 +99,12 @@ class Summary:
     created: float
     seconds: dict[str, float] = field(default_factory=dict)
     compile_seconds: float = 0.0
-    updates: float = 0.0  # contact updates, or explicit steps of all grains, made by this process
+    updates: float = 0.0  # work that this process made, see ``counts``
     computed_on: str = ""  # what made the steps of this process: cores, or the name of a GPU
     output: str | None = None
     softness: Softness | None = None  # None for rigid grains
+    counts: str = "contact updates"  # what ``updates`` are
+    strain: float | None = None  # largest of deformable grains at the end [1]; None: there are none
     unique: Uniqueness | None = None  # None if the run is not at rest or has no contacts
     warnings: tuple[str, ...] = ()
     flow: Flow = field(
@@ -132,7 +136,7 @@ class Summary:
 
     @property
     def updates_per_second(self) -> float:
-        """Contact updates, or steps of soft particles, per second of solver time."""
+        """Work as it is counted (``counts``) per second of solver time."""
         solve = self.seconds.get("solve", 0.0)
         return self.updates / solve if solve > 0.0 else 0.0
 
@@ -174,14 +178,22 @@ class Summary:
             f"{converged}: {self.criterion}, residual {self.residual:.2g} in the last step,"
             f" {self.worst_residual:.2g} at worst (converged: {CONVERGED:g}){cap}"
         )
-        updates, elastic_start, elastic = "contact updates", "", ""
+        elastic_start, elastic, bearing = "", "", "contacts that bear a force"
         if (soft := self.softness) is not None:
             trust = f"nothing to iterate: {soft.word}"
             rigid = (
                 f"no, soft by choice: stiffness {soft.stiffness:g}, mean overlap"
                 f" {self.mean_overlap:.2g} mean diameters"
             )
-            updates = "particle steps"
+            elastic_start = f" + {self.elastic_start:.6g} elastic"
+            elastic = f" kinetic + {self.elastic:.3g} elastic"
+        if self.counts == "collisions":
+            trust = "nothing to iterate: each collision has a closed form"
+            rigid = "yes: grains touch in collisions alone, which take no time"
+            bearing = "collisions in the last step"
+        if self.strain is not None:
+            wide = "" if self.strain <= SMALL else ", too large for linear elasticity"
+            rigid = f"no, elastic by choice: largest strain {self.strain:.2g} at the end{wide}"
             elastic_start = f" + {self.elastic_start:.6g} elastic"
             elastic = f" kinetic + {self.elastic:.3g} elastic"
         came, went = self.flow.kinetic_inserted, self.flow.kinetic_removed
@@ -194,7 +206,7 @@ class Summary:
         on = f" on {self.computed_on}" if self.computed_on else ""
         lines = [
             ("ended", f"{self.ended} after {self.steps} steps, time {self.time:.6g}"),
-            ("grains", f"{self.grains}, with {self.contacts} contacts that bear a force"),
+            ("grains", f"{self.grains}, with {self.contacts} {bearing}"),
             ("converged?", trust),
             ("rigid?", rigid),
             ("plausible?", plausible),
@@ -216,7 +228,7 @@ class Summary:
                 (
                     "time spent",
                     f"{total:.3g} s ({phases}); {self.updates_per_second / 1e6:.3g} million"
-                    f" {updates} a second{on}; compiling {self.compile_seconds:.3g} s",
+                    f" {self.counts} a second{on}; compiling {self.compile_seconds:.3g} s",
                 )
             )
         if self.unique is not None:

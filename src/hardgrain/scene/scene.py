@@ -34,6 +34,7 @@ from hardgrain.scene._checks import (
 )
 from hardgrain.scene.cell import CellControl, with_cell
 from hardgrain.scene.contact_rule import ContactRule, LawChoice
+from hardgrain.scene.elastic import deformable_grains
 from hardgrain.scene.grain_rules import check_rolling, drives_of, locks_of, material_of_plate
 from hardgrain.scene.laws import Laws
 from hardgrain.scene.membrane import Membrane, with_membrane
@@ -123,7 +124,7 @@ class Scene(Spec):
         periodic = self._periods()
         rows = WallRows(self.walls, dim, periodic, list(self.materials))
         walls = Obstacles(rows.geometry(), rows.meshes())
-        table = shape_table(self.grains, dim, seed, rows.any_mesh)
+        table = shape_table(self.grains, dim, seed, rows.any_mesh or self._deforms)
         position, radius = np.zeros((0, dim)), np.zeros(0)
         velocity, spin, group = np.zeros((0, dim)), np.zeros((0, ns)), np.zeros(0, np.int32)
         if start is not None:
@@ -191,7 +192,7 @@ class Scene(Spec):
         g = self.place_grains(seed) if grains is None else grains
         walls = WallRows(self.walls, dim, periodic, names)
         n, w = g.radius.size, len(walls.rows)
-        solids = solids_of(self.grains, dim, seed, g, walls.any_mesh)
+        solids = solids_of(self.grains, dim, seed, g, walls.any_mesh or self._deforms)
         check_held(self.walls, gravity)
         check_periods(periodic, g.radius)
         check_images(periodic, g.radius, walls.rows)
@@ -287,6 +288,7 @@ class Scene(Spec):
             inertia=inertia,
             moments=moments[: 0 if balls else n + w] if dim == 3 else np.zeros((0, 3)),
             solids=solids,
+            elastic=deformable_grains(self.grains, dim, solids, g.radius, g.group, mass[:n]),
             meshes=walls.meshes(),
             material=material,
             group=g.group,
@@ -320,6 +322,7 @@ class Scene(Spec):
             spin=np.vstack([g.spin, np.zeros((w, ns))]),
             orientation=orientation,
             contacts=Contacts.none(dim),
+            deformation=None if model.elastic is None else model.elastic.undeformed(),
         )
         if self.membrane is not None:
             model = with_membrane(self.membrane, model)
@@ -334,6 +337,11 @@ class Scene(Spec):
                 )
             return with_cell(self.cell, model, state)
         return model, state
+
+    @property
+    def _deforms(self) -> bool:
+        """Whether grains deform, so that even round ones touch in several points."""
+        return any(spec.elastic is not None for spec in self.grains)
 
     def _check_removals(self) -> None:
         for name, region in self.regions.items():

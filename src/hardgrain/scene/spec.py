@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,7 @@ from hardgrain.scene._base import (
     Spec,
 )
 from hardgrain.scene.drive import TimeFunction
+from hardgrain.scene.elastic import Elastic, outlined, refuse_beside_elastic
 from hardgrain.scene.place import At, Placement, Voronoi
 from hardgrain.scene.shapes import Shape, refuse_beside_shape
 from hardgrain.scene.sizes import Sizes
@@ -189,6 +190,8 @@ class Grains(Spec):
     # principal axis, in 2D its least width; or that of the disk or ball of equal volume; default:
     # "circumscribed"
     size_by: Literal["circumscribed", "sieve", "volume"] | None = None
+    # how the grains deform; default: they are rigid
+    elastic: Elastic | None = None
     # what the grains are made of, a name in scene.materials; default: the first
     material: str | None = None
     # where the grains are at the start; needed, unless they come from a file
@@ -222,9 +225,15 @@ class Grains(Spec):
     # none
     glued_to: str | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _outlined(cls, data: Any) -> Any:
+        return outlined(data)
+
     @model_validator(mode="after")
     def _check(self) -> Grains:
         refuse_beside_shape(self)
+        refuse_beside_elastic(self)
         return self
 
     @property

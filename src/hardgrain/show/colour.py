@@ -15,6 +15,7 @@ from hardgrain.core.model import Floats
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import Quantity, quantities
 from hardgrain.measure.chains import force_chains
+from hardgrain.measure.deformed import Deformed
 from hardgrain.measure.snapshot import Run, Snapshot
 from hardgrain.measure.stress import grain_stress, stress_units
 from hardgrain.measure.structure import clusters, contact_numbers
@@ -48,6 +49,9 @@ class Field:
     kind: str  # "size": from zero; "value": as it comes; "signed": about zero; "name": a number
     compute: Callable[[Snapshot], Floats]
     contacts: bool = False  # whether the field needs contacts
+    # what varies within grains that deform, by element; `compute` gives its mean over each of them
+    inside: Callable[[Deformed], Floats] | None = None
+    label: str = ""  # beside a colour bar; default: the name
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,12 @@ class GrainField:
     label: str
     unit: str
     kind: str
+    inside: Floats | None = None  # (e,) by element of grains that deform; None: one value a grain
+
+    @property
+    def drawn(self) -> Floats:
+        """The values that colours stand for."""
+        return self.value if self.inside is None else self.inside
 
 
 def _along(axis: int) -> Callable[[Snapshot], Floats]:
@@ -127,6 +137,22 @@ def _heading(snap: Snapshot) -> Floats:
     return tilt
 
 
+def _inner(
+    about: str, unit: str, kind: str, label: str, inside: Callable[[Deformed], Floats]
+) -> Field:
+    """A field that varies within grains that deform; rigid ones have none, NaN."""
+
+    def mean(snap: Snapshot) -> Floats:
+        mesh = snap.mesh
+        if mesh is None:
+            return np.full(snap.n, np.nan)
+        weight = mesh.of_grains(mesh.at_rest, snap.n)
+        total = mesh.of_grains(mesh.at_rest * inside(mesh), snap.n)
+        return total / np.where(weight > 0.0, weight, np.nan)
+
+    return Field(about, unit, kind, mean, False, inside, label)
+
+
 def _sides(snap: Snapshot) -> Floats:
     return np.zeros(snap.n) if snap.model.round else sides(snap.model.solids).astype(float)
 
@@ -143,6 +169,27 @@ FIELDS: dict[str, Field] = {
     "spin": Field("angular velocity (3D: its magnitude)", "radian/time", "signed", _spin),
     "force": Field("sum of the normal forces on a grain", "force", "size", _force, True),
     "pressure": Field("mean stress in a grain", "stress", "size", _pressure, True),
+    "stress": _inner(
+        "von Mises stress within grains that deform",
+        "stress",
+        "size",
+        "von Mises stress",
+        lambda mesh: mesh.von_mises,
+    ),
+    "inner-pressure": _inner(
+        "mean stress within grains that deform",
+        "stress",
+        "signed",
+        "pressure within grains",
+        lambda mesh: mesh.pressure,
+    ),
+    "strain-energy": _inner(
+        "density of elastic energy within grains that deform",
+        "stress",
+        "size",
+        "elastic energy density",
+        lambda mesh: mesh.energy,
+    ),
     "coordination": Field(
         "contacts that bear a force", "1", "size", lambda s: contact_numbers(s).astype(float), True
     ),
@@ -169,13 +216,21 @@ FIELDS: dict[str, Field] = {
     "material": Field("material", "1", "name", lambda s: s.model.material[: s.n].astype(float)),
 }
 _SHAPED = {"heading", "sides", "shape"}  # fields that say nothing about disks and balls
-_ALIAS = {"velocity": "speed", "rotation": "spin", "group": "set", "orientation": "heading"}
+_ALIAS = {
+    "von-mises": "stress",
+    "velocity": "speed",
+    "rotation": "spin",
+    "group": "set",
+    "orientation": "heading",
+}
 
 
-def fields_of(dim: int, round: bool = True) -> list[str]:
-    """Names of the fields that grains have in a dimension; shapes have some more."""
+def fields_of(dim: int, round: bool = True, rigid: bool = True) -> list[str]:
+    """Names of the fields that grains have in a dimension; shapes and what deforms have more."""
     without = {"velocity-z"} if dim == 2 else set()
-    return [name for name in FIELDS if name not in without | (_SHAPED if round else set())]
+    without |= _SHAPED if round else set()
+    without |= {name for name in FIELDS if FIELDS[name].inside} if rigid else set()
+    return [name for name in FIELDS if name not in without]
 
 
 def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField:
@@ -191,8 +246,16 @@ def grain_field(snap: Snapshot, name: str, run: Run | None = None) -> GrainField
             raise InputError("colour is 'velocity-z', but the run is in 2D")
         kind = "size" if name == "spin" and snap.dim == 3 else field.kind
         unit = stress_units(snap.dim) if field.unit == "stress" else field.unit
-        words = field.about if name == unit else name.replace("-", " ")
-        return GrainField(field.compute(snap), words, unit, kind)
+        words = field.about if name == unit else field.label or name.replace("-", " ")
+        inside = None
+        if field.inside is not None:
+            if snap.mesh is None:
+                raise InputError(
+                    f"colour is {name!r}, but no grain of the run deforms; 'pressure' is the mean"
+                    " stress in rigid ones"
+                )
+            inside = field.inside(snap.mesh)
+        return GrainField(field.compute(snap), words, unit, kind, inside)
     measurement, _, variable = name.partition(".")
     known = quantities()
     if measurement not in known or (known[measurement].whole and run is None):
@@ -276,11 +339,11 @@ def table_of(kind: str) -> Bytes:
     return np.vstack([first, rows(NONE)])
 
 
-def levels(field: GrainField, span: tuple[float, float]) -> NDArray[np.intp]:
-    """The row of each grain in ``table_of(field.kind)``."""
-    last = len(table_of(field.kind)) - 1
-    known = np.isfinite(field.value)
-    value = np.where(known, field.value, -1.0)
+def levels(field: GrainField, span: tuple[float, float], inside: bool = False) -> NDArray[np.intp]:
+    """The row of each grain, or of each element inside of grains, in ``table_of(field.kind)``."""
+    last, given = len(table_of(field.kind)) - 1, field.drawn if inside else field.value
+    known = np.isfinite(given)
+    value = np.where(known, given, -1.0)
     if field.kind == "name":
         return np.where(value < 0.0, last, np.minimum(value, last - 1)).astype(np.intp)
     low, high = span
@@ -288,7 +351,7 @@ def levels(field: GrainField, span: tuple[float, float]) -> NDArray[np.intp]:
     return np.where(known, np.minimum(share * last, last - 1), last).astype(np.intp)
 
 
-def paint(field: GrainField, span: tuple[float, float]) -> Floats:
-    """Colours (n, 3) of the grains, from 0 to 1."""
-    painted: Floats = table_of(field.kind)[levels(field, span)] / 255.0
+def paint(field: GrainField, span: tuple[float, float], inside: bool = False) -> Floats:
+    """Colours (n, 3) of the grains, or (e, 3) of the elements inside of them, from 0 to 1."""
+    painted: Floats = table_of(field.kind)[levels(field, span, inside)] / 255.0
     return painted

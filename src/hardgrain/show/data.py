@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["draw_data", "in_degrees", "over_time"]
 
 SPACE = ("x", "y", "z")
-MANY = ("grain", "contact")  # dimensions over which numbers are a distribution
+MANY = ("grain", "contact", "element")  # dimensions over which numbers are a distribution
 VECTOR = ("component", "direction", "about", "rank")  # dimensions of vectors and tensors
-INDEX = ("first", "second")  # variables that are numbers of bodies
+INDEX = ("first", "second", "grain")  # variables that are numbers of bodies
 ARROWS = 24  # number of arrows along the longer side of a map
 MAP_EDGE = 3.2  # [inch] length of the longer side of a map
 BINS = 40  # most bins of a histogram; more would be narrower than a few points on paper

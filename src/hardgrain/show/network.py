@@ -24,6 +24,7 @@ from hardgrain.show.colour import (
     paint,
 )
 from hardgrain.show.contact_lines import whole_contacts
+from hardgrain.show.patches import filled
 from hardgrain.show.plane import Circle, PlaneView, Shape
 from hardgrain.show.style import COLOURS, DPI, colour_map, diverging, label, save, style, symbols
 
@@ -280,14 +281,19 @@ class Picture:
         # towards white with depth, so that near grains stand out
         fade, diameter = 0.6 * seen.depth[:, None], 2.0 * seen.radius
         places: dict[str, Any] = {"widths": diameter, "heights": diameter}
+        face, rim = face + fade * (1.0 - face), rim + fade * (1.0 - rim)
+        width = self._rim * np.minimum(0.6, 0.05 * diameter * self.points)
         if seen.outlines is None:
             places |= {"angles": np.zeros(diameter.size), "offsets": seen.center}
         else:
             places = {"paths": _paths(seen)}
+        if field is not None and field.inside is not None and seen.patches is not None:
+            inner = paint(field, self.fixed.field, inside=True)
+            look = filled(seen, seen.patches, (places["paths"], face, rim, width), inner)
+            places, face, rim, width = {"paths": look.paths}, look.face, look.rim, look.width
         self.grains.set(
-            **places, facecolors=face + fade * (1.0 - face),
-            edgecolors=rim + fade * (1.0 - rim), rasterized=diameter.size > DRAWN,
-            linewidths=self._rim * np.minimum(0.6, 0.05 * diameter * self.points),
+            **places, facecolors=face, edgecolors=rim, linewidths=width,
+            rasterized=len(face) > DRAWN,
         )  # fmt: skip
 
     def _show_lines(self, seen: PlaneView) -> None:

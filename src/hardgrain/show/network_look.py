@@ -111,7 +111,7 @@ def scale(snaps: Iterable[Snapshot], look: Look, box: Floats | None = None) -> S
             forces.append(_strong(lines.force))
             values.append(_strong(lines.value))
         if (field := look.field(snap)) is not None:
-            fields.append(field.value)
+            fields.append(field.drawn)
     low, high = np.min([c[0] for c in corners], axis=0), np.max([c[1] for c in corners], axis=0)
     return Scale(
         np.array([low, high]),

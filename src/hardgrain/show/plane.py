@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import FLAT, INSIDE, MESH, PLANE, ROUND, SEGMENT
-from hardgrain.measure.membrane import membrane_of
+from hardgrain.measure.membrane import facets_of, outline_of
 from hardgrain.measure.snapshot import Snapshot
-from hardgrain.scene.grain_outline import Outlines, outlines_2d, seen_3d
+from hardgrain.measure.visible import Patches, outlines, patches
+from hardgrain.scene.grain_outline import Outlines
 from hardgrain.scene.wall_shape import WallShape
 from hardgrain.show.contact_lines import Lines, force_lines
 
@@ -48,6 +49,7 @@ class PlaneView:
     # (n,) rows of `outlines`, which are about the centres; none where all grains are round
     outline: NDArray[np.int64]
     outlines: Outlines | None = None
+    patches: Patches | None = None  # triangles of grains that deform, about their centres
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,14 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
     if lines is None:
         none = np.zeros(0)
         lines = Lines(np.zeros(0, np.int32), np.zeros((0, snap.dim)), none, none)
-    outlines, grain, y = _outlines(snap, keep)
+    found, grain, behind = outlines(snap, keep)
+    y = snap.wrapped[grain, 1] + behind
     start = snap.wrapped[lines.first]
     if lines.offset is not None:
         start = start + lines.offset
     ends = np.stack([start, start + lines.arm], axis=1)
     center, radius = snap.wrapped[grain], snap.radius[grain]
-    g, by = _images(snap, center[:, None], radius)
+    g, by = _images(snap, center[:, None], snap.bound[grain])
     m, along = _images(snap, ends, np.zeros(len(ends)))
     depth = np.zeros(len(g))
     if snap.dim == 3 and snap.n:
@@ -89,7 +92,7 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
     plane = PlaneView(
         axes, (center[g] + by)[:, keep], radius[g], np.clip(depth, 0.0, 1.0), grain[g],
         (ends[m] + along[:, None])[:, :, keep], lines.force[m], lines.value[m], low, high,
-        np.arange(len(grain))[g], outlines,
+        np.arange(len(grain))[g], found, patches(snap, keep),
     )  # fmt: skip
     far = np.argsort(-plane.depth, kind="stable")
     weak = np.argsort(np.abs(plane.force), kind="stable")
@@ -102,18 +105,6 @@ def see(snap: Snapshot, lines: Lines | None = None, box: Floats | None = None) -
 
 # columns of a view with a row for each thing that is drawn of a grain
 GRAINS = ("center", "radius", "depth", "grain", "outline")
-
-
-def _outlines(snap: Snapshot, keep: list[int]) -> tuple[Outlines | None, NDArray[np.int64], Floats]:
-    """Outlines of grains, the grain that each belongs to, and where it is along y."""
-    everyone, y = np.arange(snap.n), snap.wrapped[:, 1]
-    if snap.model.round:
-        return None, everyone, y
-    solids, turned = snap.model.solids, snap.state.orientation[: snap.n]
-    if snap.dim == 2:
-        return outlines_2d(solids, turned), everyone, y
-    outlines, grain, behind = seen_3d(solids, turned, keep)
-    return outlines, grain, y[grain] + behind
 
 
 def _images(snap: Snapshot, place: Floats, reach: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -164,9 +155,9 @@ def bounds(snap: Snapshot) -> tuple[Floats, Floats]:
 def _filled(snap: Snapshot, keep: list[int]) -> tuple[Floats, Floats]:
     """Corners of what the grains in the cell fill, in all dimensions."""
     low, high = snap.box
-    outlines, grain, _ = _outlines(snap, keep)
-    if outlines is not None and snap.n:
-        found, owner = outlines.of(np.arange(len(grain)))
+    rims, grain, _ = outlines(snap, keep)
+    if rims is not None and snap.n:
+        found, owner = rims.of(np.arange(len(grain)))
         points = found.points + snap.wrapped[grain[owner]][:, keep]
         low, high = low.copy(), high.copy()
         low[keep], high[keep] = points.min(axis=0), points.max(axis=0)
@@ -181,7 +172,8 @@ def _seen_as_circle(wall: WallShape) -> bool:
 def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
     """Outlines of the walls in a view; planes are bands that leave the view at both ends.
 
-    The edges of a cell that is tilted or deforms are among them, and in 2D the membrane.
+    The edges of a cell that is tilted or deforms are among them, and the membrane; in 3D its
+    outline.
     """
     keep = list(plane_of(snap))
     shapes: list[Shape] = []
@@ -189,8 +181,10 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> list[Shape]:
         edges = np.unique(np.round(snap.cell_edges[:, :, keep], 12), axis=0)
         shapes += [edge for edge in edges if (edge[0] != edge[1]).any()]
     if snap.model.membrane is not None and snap.dim == 2:
-        around = membrane_of(snap)
-        shapes += list(around.place[around.facets])
+        corners, chords = facets_of(snap)
+        shapes += list(corners[chords])
+    elif snap.model.membrane is not None:
+        shapes += list(outline_of(snap, np.array([0.0, 1.0, 0.0]))[:, :, keep])
     for wall in snap.wall_shapes:
         if wall.kind == PLANE:
             shapes += _band(wall, low, high, BAND * snap.diameter, keep)

@@ -7,10 +7,13 @@ Each frame holds, one array after the other:
     grains: angles in 2D or depths in 3D, speeds, pressures (u8 each)
     lines:  normal forces (u8)
     grains: where they are not round, angles in 2D (u16) or quaternions x, y, z, w in 3D (4 × i8)
+    grains: where some deform, numbers of points in their outlines, 0 of rigid ones (u16);
+            then all these points (2 × u16)
 
 and its walls as JSON. Frames are chosen evenly, as many as there is room for.
 Shapes stand in the page once, as corners and radius of each part; the script turns and projects
 them for each frame, so that a grain of any shape takes two to four bytes more than a round one.
+Grains that deform have their outline in each frame instead; rigid ones beside them are round.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ LEAST = 8  # [frames] fewer do not make a film, and a picture is shown
 GRAIN_BYTES, LINE_BYTES = 9, 9  # [bytes] of a grain and of a line in a frame of the page
 # [bytes] of the orientation of a grain that is not round, by dimension
 TURN_BYTES = {2: 2, 3: 4}
+POINT_BYTES = 4  # [bytes] of a point of an outline
 WEAK = 0.02  # [strongest force] lines of weaker forces could not be seen and are left out
 
 
@@ -49,8 +53,12 @@ def film_data(run: RunFile) -> str | None:
     """Data of the film as JSON, or None if the run is too large or has no frame to choose."""
     known = set(range(len(run)))
     everyone = model_of(run)
-    turning = 0 if everyone.round else TURN_BYTES[everyone.dim]
-    size = (GRAIN_BYTES + turning) * everyone.n
+    size = GRAIN_BYTES * everyone.n
+    if everyone.elastic is not None:
+        nodes = np.array([*(form.surface for form in everyone.elastic.forms), 0])
+        size += 2 * everyone.n + POINT_BYTES * int(nodes[everyone.elastic.form].sum())
+    elif not everyone.round:
+        size += TURN_BYTES[everyone.dim] * everyone.n
     last = next(snapshots(run, [len(run) - 1]))
     if last.stored:
         size += LINE_BYTES * int(last.loaded.sum())
@@ -91,7 +99,12 @@ def film_data(run: RunFile) -> str | None:
 
 
 def _shapes(everyone: Model) -> dict[str, Any]:
-    """Shape and size of each grain by its number, and the parts of all shapes; none of disks."""
+    """Shape and size of each grain by its number, and the parts of all shapes; none of disks.
+
+    Where grains deform, there are outlines instead.
+    """
+    if everyone.elastic is not None:
+        return {"outlines": True}
     if everyone.round:
         return {}
     own, dim = everyone.solids, everyone.dim
@@ -149,11 +162,16 @@ def _frame(
     data = b"".join(
         a.tobytes() for a in (place, number, ends, third, speed, pressure, _share8(force[strong]))
     )
-    if not snap.model.round:
+    points = np.zeros((0, 2))
+    if snap.model.elastic is not None:
+        count, points = _rims(seen, snap.model.elastic.form >= 0)
+        data += count.tobytes() + _share16((points - low) / (high - low)).tobytes()
+    elif not snap.model.round:
         data += _turns(snap)[seen.grain].tobytes()
     head = {
         "t": float(f"{snap.time:.6g}"),
         "n": len(number),
+        "k": len(points),
         "m": int(strong.sum()),
         "walls": [_wall(shape) for shape in plane.walls(snap, low, high)],
     }
@@ -166,6 +184,18 @@ def _one_a_grain(seen: plane.PlaneView) -> plane.PlaneView:
     _, first = np.unique(rows, axis=0, return_index=True)
     keep = np.sort(first)
     return replace(seen, **{name: getattr(seen, name)[keep] for name in plane.GRAINS})
+
+
+def _rims(seen: plane.PlaneView, soft: NDArray[np.bool_]) -> tuple[NDArray[np.uint16], Floats]:
+    """Points of the longest loop of each outline, one grain after the other, (k, 2); none of rigid
+    grains. And their numbers, one for each row of the view."""
+    assert seen.outlines is not None
+    loops = [
+        max(seen.outlines.loops(int(k)), key=len) + centre if soft[grain] else np.zeros((0, 2))
+        for k, centre, grain in zip(seen.outline, seen.center, seen.grain)
+    ]
+    count = np.array([len(loop) for loop in loops], "<u2")
+    return count, np.concatenate([np.zeros((0, 2)), *loops])
 
 
 def _turns(snap: Snapshot) -> NDArray[Any]:

@@ -226,16 +226,15 @@ def solver(run: RunFile) -> list[Panel]:
     """Draw how well the contact laws were solved, step by step."""
     history = run.history
     scenario = stored_scenario(run.header, run.path)
-    contacts = Panel(
-        "contacts",
-        "1",
-        _curves(history, {"candidates": "candidates", "loaded": "bear a force"}),
-        log=False,
-    )
+    names = {"candidates": "candidates", "loaded": "bear a force"}
+    if (kind := scenario.engine.kind) == "event-driven":
+        names = {"candidates": "in a step"}
+    what = "collisions" if kind == "event-driven" else "contacts"
+    contacts = Panel(what, "1", _curves(history, names), log=False)
     overlap = Panel(
         "overlap", "length", _curves(history, {"worst_overlap": "worst", "mean_overlap": "mean"})
     )
-    if scenario.engine.kind == "soft-particles":
+    if not scenario.engine.solves:
         return [contacts, overlap]
     both = _curves(history, {"residual": "largest", "residual_rms": "root mean square"})
     residual = Panel("residual", "1", both, CONVERGED, "converged", True)
@@ -247,8 +246,12 @@ def solver(run: RunFile) -> list[Panel]:
 def rigidity(run: RunFile) -> list[Panel]:
     """Draw how far forces spread in a step, and the slow waves of a soft packing."""
     history = run.history
-    if stored_scenario(run.header, run.path).engine.kind == "soft-particles":
-        raise InputError(f"{run.path} has no rigidity to show: its particles are soft by choice")
+    engine = stored_scenario(run.header, run.path).engine
+    if not engine.solves:
+        why = "its particles are soft by choice"
+        if engine.kind == "event-driven":
+            why = "its grains touch in collisions alone"
+        raise InputError(f"{run.path} has no rigidity to show: {why}")
     reach = _curves(
         history,
         {"network_diffusion_length": "diffusion length", "network_length": "largest cluster"},

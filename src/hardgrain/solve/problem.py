@@ -54,6 +54,7 @@ class Problem:
     # where the periodic cell deforms, the number of grains: contacts between two of them feel the
     # cell, which is the last body, as a third one (`point.cell`); 0: it does not deform
     grains: int = 0
+    cell: Floats | None = None  # its numbers, with tilts of at most half a period (`core.cell`)
     others: Any = ALONE  # processes that have the other contacts and bodies
 
     @property
@@ -74,9 +75,9 @@ class Problem:
     def given(self) -> Given | GivenInCell:
         """What a backend packs the problem from."""
         if self.grains:
-            motion = self.motion._replace(velocity_before=self.velocity_before.copy())
             how = self.laws, self.dt, self.remove_overlaps
-            return GivenInCell(self.rows, motion, *how, self.grains)
+            cell = np.zeros(self.dim + self.spin.shape[1]) if self.cell is None else self.cell
+            return GivenInCell(self.rows, self.motion, *how, self.grains, self.position, cell)
         return Given(self.rows, self.motion, self.laws, self.dt, self.remove_overlaps)
 
     @property

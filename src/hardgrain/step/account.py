@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardgrain.contact.search import deforms
 from hardgrain.contact.shapes import Shapes
 from hardgrain.core.model import ContactRows, Floats
 from hardgrain.cpu.ledger import (
@@ -18,6 +19,7 @@ from hardgrain.cpu.ledger import (
 )
 from hardgrain.kernels import jit
 from hardgrain.point.ledger import Means
+from hardgrain.step.cell_kernel import account_cell, pace_in_cell
 from hardgrain.step.loads import pace
 from hardgrain.step.report import StepReport
 from hardgrain.step.rest import rms_speed
@@ -144,12 +146,21 @@ def account(world, moving, free, solved, borne, outcome, s, step):
     work = load_work(world.force, world.torque, mean_v, mean_w, inv_mass, inv_inertia)
     worst, deepest, mean, loaded = overlaps(rows)
     work_of = wall_work(mean_v, v, w, inv_mass, wall_force, wall_torque, dt)
+    if deforms(world.shapes):
+        more = account_cell(rows, means, world.mass.size, dt, wall_force, wall_torque, work_of)
+        dissipated, driven, taken = dissipated + more[0], driven + more[1], taken + more[2]
+        size = math.sqrt((world.shapes.periodic[: v.shape[1]] ** 2).sum())
+        outcome.paces[s, 0], outcome.paces[s, 1] = pace_in_cell(
+            (moving.velocity, moving.spin), free, moving.position, world.shapes.radius,
+            (inv_mass, inv_inertia), size,
+        )  # fmt: skip
+    else:
+        outcome.paces[s, 0], outcome.paces[s, 1] = pace(
+            moving.velocity, free_v, moving.spin, free_w, moving.position, world.shapes.radius,
+            inv_mass, inv_inertia,
+        )  # fmt: skip
     for k in range(work_of.size):
         outcome.wall_work[s, k] = work_of[k]
-    outcome.paces[s, 0], outcome.paces[s, 1] = pace(
-        moving.velocity, free_v, moving.spin, free_w, moving.position, world.shapes.radius,
-        inv_mass, inv_inertia,
-    )  # fmt: skip
     r = outcome.reports[s]
     r[STEP], r[TIME], r[SWEEPS], r[CONVERGED] = step + 1, (step + 1) * dt, solved.sweeps, solved.met
     r[RESIDUAL], r[RESIDUAL_RMS] = solved.residual, solved.residual_rms

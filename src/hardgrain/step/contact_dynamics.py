@@ -44,6 +44,7 @@ from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.solve.problem import Problem, Solution
 from hardgrain.solve.solver import Solver
+from hardgrain.step import march as marching
 from hardgrain.step.account import (
     DISSIPATED,
     SETTLED,
@@ -54,10 +55,10 @@ from hardgrain.step.account import (
     account,
 )
 from hardgrain.step.account_together import account_together
+from hardgrain.step.cell_kernel import InCell
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.glue import Glue
 from hardgrain.step.loads import Loads, move
-from hardgrain.step.march import PHASES, ROUNDS, STALE, UNFIT, WRONG, Course, Kernels, Told, march
 from hardgrain.step.numbers import farthest, refuse_unfit
 from hardgrain.step.pause import ONE_STEP, Pause
 from hardgrain.step.report import INTACT, Softness, StepReport, Stopwatch, Stride, not_a_number
@@ -91,10 +92,10 @@ class ContactDynamics:
         self.springs = False  # contacts remember no elongation
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))  # on walls, by grains
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
-        self._loads, self._farthest = Loads(model, dt), farthest(model)
+        self._loads, self._farthest = self._loads_of(model), farthest(model)
         self._glue = Glue(model)
         self._pushed = pushed_bodies(model)
-        self._kernels: Kernels | None = None  # of the march, once they are compiled
+        self._kernels: marching.Kernels | None = None  # of the march, once they are compiled
         self.solver = solver
 
     @property
@@ -106,11 +107,14 @@ class ContactDynamics:
     def solver(self, solver: Solver) -> None:
         self._solver = solver
         glued, at_end = self._glue.bodies.size, self.settings.geometry == "end"
-        seen = glued or at_end or self.model.rule or self.model.cell >= 0
+        seen = glued or at_end or self.model.rule
         known = isinstance(solver, Solver) and not seen
         self._sweeping = solver.sweeping(self.dt, self.seed) if known else None
         self._together = known and solver.together
         self.detector.together = self._together
+
+    def _loads_of(self, model: Model) -> Loads:
+        return Loads(model, self.dt)
 
     def advance(self, state: State) -> StepReport:
         """One step."""
@@ -137,36 +141,41 @@ class ContactDynamics:
         free = self.model.at((state.step + 0.5) * self.dt).inv_inertia
         world = self._world(locked, *self._loads.at(state), free)
         outcome = self._outcome(pause.steps)
-        told = Told(
-            np.zeros((model.bodies, model.dim)), np.zeros(model.bodies), np.zeros(len(PHASES))
-        )
+        wrong, clock = np.zeros((model.bodies, model.dim)), np.zeros(len(marching.PHASES))
+        told = marching.Told(wrong, np.zeros(model.bodies), clock)
         moving = Moving(state.position, state.velocity, state.spin, state.orientation)
         done = 0
         while done == 0:
             compiled, began = compile_seconds(), time.perf_counter()
             last = state.contacts.rows, state.contacts.feature
-            listed = self.detector.listed
+            listed, cell = self.detector.listed, self._cell_in(state)
             if self._kernels is None:
                 kind = model.lean, model.dim
-                self._kernels = Kernels.like(kind, world, listed, how, moving, last, outcome)
-            course = Course(self._kernels, world, how)
-            done, why, rows, feature = march(
-                course, listed, pause, state.step, moving, last, outcome, told
+                self._kernels = marching.Kernels.like(
+                    kind, world, listed, how, moving, last, outcome, cell
+                )
+            course = marching.Course(self._kernels, world, how)
+            done, why, rows, feature = marching.march(
+                course, cell, listed, pause, state.step, moving, last, (outcome, told)
             )
             spent = time.perf_counter() - began - (compile_seconds() - compiled)
             self.seconds.share(spent, told.parts())
             told.clock[:] = 0.0
-            if why == WRONG and done == 0:
+            if why == marching.WRONG and done == 0:
                 raise RunError(not_a_number(model, state, told.wrong))
-            if why == STALE and done == 0:
+            if why == marching.STALE and done == 0:
                 with self.seconds.of("detect"):
                     self.detector.renew(state, told.reach)
         state.contacts = Contacts(**rows._asdict(), feature=feature)
         state.step += done
         state.time = state.step * self.dt
-        if why == UNFIT:
+        if why in (marching.UNFIT, marching.LOST):
             self._refuse_unfit(state)
         return self._stride(outcome, done, caught)
+
+    def _cell_in(self, state: State) -> InCell | None:
+        """The periodic cell in the coming steps, where it deforms."""
+        return None
 
     def _outcome(self, steps: int) -> MarchRows:
         """Room for what a march tells of its steps."""
@@ -208,7 +217,6 @@ class ContactDynamics:
             )  # fmt: skip
         if not known:
             raise RunError(not_a_number(model, state, solution.velocity))
-        self._tell_more(outcome, moving, (free_velocity, free_spin), solution, contacts)
         outcome.reports[0, SETTLED] = settled
         with self.seconds.of("move"):
             state.velocity, state.spin, state.contacts = solution.velocity, solution.spin, contacts
@@ -232,16 +240,6 @@ class ContactDynamics:
             self._pushed, force, torque, m.law_table, self._farthest, self.dt, m.remove_overlaps,
             self.solver.start == "zero",
         )  # fmt: skip
-
-    def _tell_more(
-        self,
-        outcome: MarchRows,
-        moving: Moving,
-        free: tuple[Floats, Floats],
-        solution: Solution,
-        contacts: Contacts,
-    ) -> None:
-        """Add to the outcome of a step what its account does not know; here nothing."""
 
     def _stride(self, outcome: MarchRows, done: int, caught: float) -> Stride:
         """The first rows of an outcome; caught: what locks took before them [energy]."""
@@ -282,14 +280,14 @@ class ContactDynamics:
         with self.seconds.of("detect"):
             contacts = self.detector.find(state, velocity, spin)
         sweeps = 0
-        for n in range(ROUNDS):
+        for n in range(marching.ROUNDS):
             if self.solver.start == "zero":
                 contacts.impulse[:], contacts.torque[:] = 0.0, 0.0
             with self.seconds.of("solve"):
                 solution = self._solve_for(state, contacts, velocity, spin)
             contacts.impulse, contacts.torque = solution.impulse, solution.torque
             sweeps += solution.sweeps
-            if n == ROUNDS - 1 or not math.isfinite(solution.residual):
+            if n == marching.ROUNDS - 1 or not math.isfinite(solution.residual):
                 break
             with self.seconds.of("detect"):
                 more = self.detector.overlooked(

@@ -1,4 +1,4 @@
-"""The engines that a scenario chooses from: rigid grains (contact dynamics) or soft ones (MD)."""
+"""The engines to choose from: contact dynamics, soft particles (MD), event-driven hard grains."""
 
 from __future__ import annotations
 
@@ -14,16 +14,34 @@ from hardgrain.step.membrane import refuse_empty
 
 if TYPE_CHECKING:
     from hardgrain.step.contact_dynamics import ContactDynamics
+    from hardgrain.step.event_driven import EventDrivenDynamics
     from hardgrain.step.shared_dynamics import SharedDynamics
     from hardgrain.step.soft_particles import SoftParticleDynamics
 
-__all__ = ["DEVICES", "MOST_SUBSTEPS", "Engine", "RigidGrains", "SoftParticles", "make_engine"]
+__all__ = [
+    "DEVICES", "MOST_SUBSTEPS", "Engine", "EventDriven", "RigidGrains", "SoftParticles",
+    "make_engine",
+]  # fmt: skip
 
 # No step is worth more explicit ones; where more are needed, dt or the stiffness is not as meant.
 MOST_SUBSTEPS = 1_000_000
 
 
-class RigidGrains(Spec):
+class _Engine(Spec):
+    """What all engines say of themselves."""
+
+    @property
+    def solves(self) -> bool:
+        """Whether a solver finds the impulses of a step."""
+        return False
+
+    @property
+    def counts(self) -> str:
+        """What its work is counted in."""
+        return "contact updates"
+
+
+class RigidGrains(_Engine):
     """Contact dynamics, the default: the solver finds impulses that obey every contact's law.
 
     ``geometry``: where normals, gaps and arms are taken, at the ``start`` of the step or, iterated
@@ -41,6 +59,9 @@ class RigidGrains(Spec):
     # radius]
     tolerance: Positive = 1e-9
     iterations: Count = 30  # solves of a step to find the geometry at its end, at most [1]
+    # θ of the scheme in which elastic grains vibrate, from 1/2, which damps nothing, to 1, implicit
+    # Euler [1]; default: 1/2
+    theta: Annotated[Finite, Field(ge=0.5, le=1.0)] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> RigidGrains:
@@ -52,11 +73,15 @@ class RigidGrains(Spec):
                 raise ValueError(f"{name} goes with geometry = 'end'")
         return self
 
+    @property
+    def solves(self) -> bool:
+        return True
+
 
 DEVICES: tuple[str, ...] = get_args(RigidGrains.model_fields["device"].annotation)
 
 
-class SoftParticles(Spec):
+class SoftParticles(_Engine):
     """Soft-particle molecular dynamics: linear springs and dashpots, explicit steps.
 
     Friction coefficients are those of the scene's contact laws; the solver is not used. A step is
@@ -93,6 +118,10 @@ class SoftParticles(Spec):
         return self
 
     @property
+    def counts(self) -> str:
+        return "particle steps"
+
+    @property
     def spring(self) -> float:
         """k_t, zero for viscous friction [force/length]."""
         if self.tangential == "viscous":
@@ -100,17 +129,36 @@ class SoftParticles(Spec):
         return self.tangential_stiffness or 2.0 / 7.0 * self.stiffness
 
 
-Engine = Annotated[RigidGrains | SoftParticles, Field(discriminator="kind")]
+class EventDriven(_Engine):
+    """Event-driven hard grains: free flight between collisions of two bodies, each over at once.
+
+    For dilute and agitated grains. Laws of collisions are the scene's contact laws; the solver is
+    not used. A step of length dt only says when grains are told of: it should hold a few collisions
+    of each. Where grains come to rest, collisions never end; that is told, and ``contact_time``
+    helps.
+    """
+
+    kind: Literal["event-driven"] = "event-driven"
+    # time t_c within which a grain that collides again does so elastically and without friction,
+    # as the TC model of Luding and McNamara has it [time]; default: 0, collisions never do
+    contact_time: NotNegative = 0.0
+
+    @property
+    def counts(self) -> str:
+        return "collisions"
+
+
+Engine = Annotated[RigidGrains | SoftParticles | EventDriven, Field(discriminator="kind")]
 
 
 def make_engine(
-    settings: RigidGrains | SoftParticles,
+    settings: RigidGrains | SoftParticles | EventDriven,
     model: Model,
     state: State,
     solver: Solver,
     dt: float,
     seed: int,
-) -> ContactDynamics | SharedDynamics | SoftParticleDynamics:
+) -> ContactDynamics | SharedDynamics | SoftParticleDynamics | EventDrivenDynamics:
     """The engine that advances ``state``; one that cannot do so says why before the run."""
     if model.membrane is not None and state.step == 0:
         refuse_empty(model, state)
@@ -121,6 +169,14 @@ def make_engine(
         refuse_shared(model, solver, settings)
         assert isinstance(settings, RigidGrains)
         return SharedDynamics(model, solver, dt, seed, settings, here)
+    if isinstance(settings, EventDriven):
+        from hardgrain.step.event_driven import EventDrivenDynamics
+
+        return EventDrivenDynamics(model, settings, dt, state)
+    if model.cell >= 0:
+        from hardgrain.step.cell_loads import refuse_rates
+
+        refuse_rates(model, dt)
     if isinstance(settings, SoftParticles):
         if model.cell >= 0:
             from hardgrain.step.soft_cell import SoftCellDynamics
@@ -133,11 +189,16 @@ def make_engine(
         return kind(model, settings, dt, state)
     from hardgrain.step.contact_dynamics import ContactDynamics
 
-    if model.cell >= 0:
+    if model.cell >= 0 and model.elastic is None:
         from hardgrain.step.cell_dynamics import CellDynamics, refuse_in_cell
 
         refuse_in_cell(model, solver, settings)
         return CellDynamics(model, solver, dt, seed, settings)
+    if model.elastic is not None:
+        from hardgrain.step.elastic_dynamics import ElasticDynamics, refuse_with_elastic
+
+        refuse_with_elastic(model, solver, settings)
+        return ElasticDynamics(model, solver, dt, seed, settings)
     if settings.device != "cpu":
         from hardgrain.step.device_dynamics import DeviceDynamics, carried, refuse_on_device
 

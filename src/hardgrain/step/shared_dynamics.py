@@ -66,6 +66,7 @@ def refuse_shared(model: Model, solver: Solver, settings: Any) -> None:
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
         "locks": bool(model.locks),
         "scene.cell": model.cell >= 0,
+        "elastic grains": model.elastic is not None,
         "scene.membrane": model.membrane is not None,
         "fewer than two grains": model.n < 2,
     }
@@ -218,7 +219,9 @@ class SharedDynamics:
     def _divide_anew(self, reach: Floats) -> None:
         """Divide the grains anew, for pair lists of bodies with this local reach (nb,)."""
         m, own, part = self.model, self._state, self._part
-        arrays = {name: np.empty((m.bodies, getattr(own, name).shape[1])) for name in MOVING}
+        arrays: dict[str, Any] = {
+            name: np.empty((m.bodies, getattr(own, name).shape[1])) for name in MOVING
+        }
         far = np.empty(m.bodies)
         self._tell_all(own, arrays, reach=(reach, far))
         rows = renamed(own.contacts.rows, part.row)

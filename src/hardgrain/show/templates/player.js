@@ -11,10 +11,11 @@
   for (const frame of film.frames) {  // where its arrays begin, see player.py
     frame.at = at;
     at += (9 + (film.turning || 0)) * frame.n + 9 * frame.m;
+    if (film.outlines) at += 2 * frame.n + 4 * frame.k;
   }
 
   function arrays(frame) {
-    const { n, m } = frame;
+    const { n, m, k: points } = frame;
     let k = frame.at;
     const take = (Kind, count) => {
       const size = count * Kind.BYTES_PER_ELEMENT;
@@ -27,6 +28,8 @@
       ends: take(Uint16Array, 4 * m), third: take(Uint8Array, n),
       speed: take(Uint8Array, n), pressure: take(Uint8Array, n), force: take(Uint8Array, m),
       turn: film.shapes && (film.flat ? take(Uint16Array, n) : take(Int8Array, 4 * n)),
+      count: film.outlines && take(Uint16Array, n),
+      outline: film.outlines && take(Uint16Array, 2 * points),
     };
   }
 
@@ -118,7 +121,7 @@
     g.lineCap = "round";
     const rim = Math.max(0.5, 0.04 * film.radius[0] * scale);
     g.lineWidth = rim;
-    for (let i = 0; i < frame.n; i++) {
+    for (let i = 0, point = 0; i < frame.n; i++) {
       const r = film.radius[a.number[i]] * scale, cx = x(a.place[2 * i]), cy = y(a.place[2 * i + 1]);
       const face = by === "plain" ? film.grain : map("grains", a[by][i]);
       g.fillStyle = film.flat ? face : fade(face, a.third[i]);
@@ -128,6 +131,14 @@
         continue;
       }
       g.beginPath();
+      if (film.outlines && a.count[i]) {  // it deforms
+        for (const end = point + a.count[i]; point < end; point++)
+          g.lineTo(x(a.outline[2 * point]), y(a.outline[2 * point + 1]));
+        g.closePath();
+        g.fill();
+        g.stroke();
+        continue;
+      }
       g.arc(cx, cy, r, 0, 2 * Math.PI);
       g.fill();
       if (film.flat) {  // a mark that shows how it turns

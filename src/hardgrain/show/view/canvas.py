@@ -165,6 +165,9 @@ class Canvas:
             return
         rgb, radius = sent(colours.table)[colours.level], self.unit * snap.radius
         near = self._near(x) if self.cloudy else np.arange(snap.n)
+        if snap.mesh is not None or len(snap.model.solids.volume) > solids.MANY:
+            self._pieces(snap, x, colours, near)
+            return
         if not snap.model.round:
             self._solids(snap, x, rgb, near)
             return
@@ -182,13 +185,6 @@ class Canvas:
     def _solids(self, snap: Snapshot, x: Singles, rgb: Bytes, near: Any) -> None:
         """Draw some grains that are not round."""
         own, turned = snap.model.solids, orientations(snap)
-        if len(own.volume) > solids.MANY:
-            some = snap.of(snap.id[near]) if len(near) < snap.n else snap
-            copies = solids.in_pieces(some, x[near].astype(float) / self.unit)
-            place, size = self.unit * copies.centre, self.unit * copies.size
-            shown = rgb[near][copies.grain]
-            self._batch("/grains", solids.corner_mesh, place, shown, size, copies.orientation)
-            return
         for shape in range(len(own.volume)):
             which = near[own.shape[near] == shape]
             size, name = self.unit * own.size[which], f"/grains/{shape}"
@@ -199,6 +195,21 @@ class Canvas:
                 ink = (0.55 * rgb[which]).astype(np.uint8)
                 rim = partial(solids.rim_mesh, own, shape)
                 self._copies(f"/rims/{shape}", rim, above, ink, size, turned[which])
+
+    def _pieces(self, snap: Snapshot, x: Singles, colours: Colours, near: Any) -> None:
+        """Draw some grains triangle by triangle, in the colours of elements where these differ."""
+        some, inside = snap, colours.inside
+        if len(near) < snap.n:
+            some = snap.of(snap.id[near])
+            if inside is not None and snap.mesh is not None:
+                inside = inside[np.isin(snap.mesh.grain, near)]
+        copies = solids.in_pieces(some, x[near].astype(float) / self.unit)
+        level = colours.level[near][copies.grain]
+        if inside is not None:
+            level = np.where(copies.element >= 0, inside[copies.element], level)
+        place, size = self.unit * copies.centre, self.unit * copies.size
+        shown = sent(colours.table)[level]
+        self._batch("/grains", solids.corner_mesh, place, shown, size, copies.orientation)
 
     def _copies(
         self, name: str, mesh: Any, x: Singles, rgb: Bytes, size: Singles, turned: Floats
@@ -234,12 +245,11 @@ class Canvas:
         """Draw all walls where they are now."""
         mesh = shapes.walls(snap, self.run.low, self.run.high)
         vertices = self.place(mesh.vertices).astype(np.float32)
-        node = self._nodes.get("/walls")
-        if node is not None and np.array_equal(node.vertices, vertices):
+        node: Any = self._nodes.get("/walls")
+        same = node is not None and np.array_equal(node.faces, mesh.faces)
+        if not len(mesh.faces) or (same and np.array_equal(node.vertices, vertices)):
             return
-        if not len(mesh.faces):
-            return
-        if node is not None and node.vertices.shape == vertices.shape:
+        if same and node.vertices.shape == vertices.shape:
             node.vertices = vertices
             return
         self._nodes["/walls"] = self.scene.add_mesh_simple(

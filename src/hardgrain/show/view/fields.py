@@ -46,11 +46,13 @@ class Colours:
     level: NDArray[np.intp]  # (n,)
     table: Bytes  # (k, 3)
     legend: Legend
+    # (e,) of each element of grains that deform, where the field varies within them
+    inside: NDArray[np.intp] | None = None
 
 
-def names(dim: int, round: bool = True) -> tuple[str, ...]:
-    """Names of the fields by which grains can be coloured; those that are not round have more."""
-    return (PLAIN, *fields_of(dim, round))
+def names(dim: int, round: bool = True, rigid: bool = True) -> tuple[str, ...]:
+    """Names of the fields by which grains can be coloured; shapes and what deforms have more."""
+    return (PLAIN, *fields_of(dim, round, rigid))
 
 
 def needs_contacts(name: str) -> bool:
@@ -66,17 +68,17 @@ def coloured(snap: Snapshot, name: str, span: tuple[float, float] | None = None)
         return _even(snap, NONE, "not known: this frame was stored without its contacts")
     field = grain_field(snap, name)
     legend = Legend(FIELDS[name].about, field.unit, field.kind)
-    low, high = span or limits(field, field.value)
+    value = field.drawn
+    low, high = span or limits(field, value)
     if field.kind == "name":
         found = len(np.unique(field.value[field.value >= 0]))
         legend = replace(legend, high=float(found))
     else:
         slack = 1e-9 * max(abs(low), abs(high))
-        below, above = (
-            bool(x.any()) for x in (field.value < low - slack, field.value > high + slack)
-        )
+        below, above = (bool(x.any()) for x in (value < low - slack, value > high + slack))
         legend = replace(legend, low=low, high=high, below=below, above=above)
-    return Colours(levels(field, (low, high)), table_of(field.kind), legend)
+    inside = None if field.inside is None else levels(field, (low, high), inside=True)
+    return Colours(levels(field, (low, high)), table_of(field.kind), legend, inside)
 
 
 def _even(snap: Snapshot, colour: str, note: str = "") -> Colours:

@@ -63,6 +63,11 @@ class LiveRun:
         return self._everyone.round
 
     @property
+    def rigid(self) -> bool:
+        """Whether no grain deforms."""
+        return self._everyone.elastic is None
+
+    @property
     def diameter(self) -> float:
         """Mean diameter of the grains [length]."""
         return 2.0 * float(self._everyone.radius.mean())
@@ -72,7 +77,8 @@ class LiveRun:
         with self._lock:
             frame = self._run[k]
             rows = self._run.contacts(k) if contacts else None
-        state = frame.state(Contacts.none(self.dim) if rows is None else rows)
+        none = Contacts.none(self.dim)
+        state = frame.state(none if rows is None else rows, self._everyone)
         return replace(
             self._first,
             model=self._everyone.only(frame.id),

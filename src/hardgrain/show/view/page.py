@@ -241,7 +241,7 @@ class Page:
         self._time_controls(gui)
         with gui.add_folder("Colour"):
             self.colour = self._note(
-                gui.add_dropdown("by", names(run.dim, run.round), initial_value="speed")
+                gui.add_dropdown("by", names(run.dim, run.round, run.rigid), initial_value="speed")
             )
             self.legend = gui.add_html("")
             self.range = self._note(gui.add_dropdown("range", (AUTO, FIXED)))
@@ -306,7 +306,7 @@ class Page:
     def _view_controls(self, gui: viser.GuiApi) -> None:
         run = self.run
         with gui.add_folder("View"):
-            few, flat = run.round and run.n <= MARKED, run.dim == 2
+            few, flat = run.round and run.rigid and run.n <= MARKED, run.dim == 2
             self.marks = self._note(gui.add_checkbox("rotation marks", few and flat, visible=few))
             self.opacity: Any = gui.add_slider(
                 "opacity", 0.0, 1.0, 0.05, 1.0, hint="Of the grains; 0: hidden."

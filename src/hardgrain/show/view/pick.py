@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardgrain.core.model import Floats, Rows
-from hardgrain.core.solids import Solids
+from hardgrain.core.model import Floats
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.measure.stress import grain_stress
 from hardgrain.measure.structure import contact_numbers
-from hardgrain.scene.grain_outline import outlines_2d
+from hardgrain.measure.visible import outlines, surfaces
 from hardgrain.scene.grain_shape import grain_shapes
-from hardgrain.scene.grain_surface import grain_surfaces
 from hardgrain.show.contact_lines import whole_contacts
 from hardgrain.show.view.picture import ForceNetwork, centres
 
@@ -50,17 +48,21 @@ def _solid_at(snap: Snapshot, x: Floats, origin: Floats, direction: Floats) -> i
     """The same for grains of any shape: as they are drawn, so that what is hit is what is seen."""
     if snap.dim == 2:
         at = _in_plane(origin, direction)[:2]
-        near = np.flatnonzero(np.linalg.norm(x[:, :2] - at, axis=1) <= snap.radius)
-        outlines = outlines_2d(*_some(snap, near))
-        for k, i in enumerate(near):
-            if sum(_winding(loop, at - x[i, :2]) for loop in outlines.loops(k)) != 0:
+        near = np.flatnonzero(np.linalg.norm(x[:, :2] - at, axis=1) <= snap.bound)
+        found, owner, _ = outlines(snap.of(snap.id[near]), [0, 1])
+        if found is None:  # no grain is near
+            return None
+        for k, i in enumerate(near[owner]):
+            if sum(_winding(loop, at - x[i, :2]) for loop in found.loops(k)) != 0:
                 return int(snap.id[i])
         return None
     unit = direction / np.linalg.norm(direction)
     to = x - origin
     miss = np.linalg.norm(to - (to @ unit)[:, None] * unit, axis=1)
-    near = np.flatnonzero((miss <= snap.radius) & (to @ unit > -snap.radius))
-    s = grain_surfaces(*_some(snap, near), x[near])
+    near = np.flatnonzero((miss <= snap.bound) & (to @ unit > -snap.bound))
+    if not near.size:
+        return None
+    s, _ = surfaces(snap.of(snap.id[near]), x[near])
     # Polygons are convex and flat: a ray that crosses their plane meets them if it passes all sides
     # on the same hand.
     cell = np.repeat(np.arange(len(s.grain)), np.diff(s.offsets))
@@ -69,8 +71,6 @@ def _solid_at(snap: Snapshot, x: Floats, origin: Floats, direction: Floats) -> i
     a, b = s.points[s.connectivity], s.points[s.connectivity[after % max(len(cell), 1)]]
     hand = np.cross(a - origin, b - origin) @ unit
     begin = s.offsets[:-1]
-    if not len(begin):
-        return None
     met = (np.maximum.reduceat(hand, begin) <= 0.0) | (np.minimum.reduceat(hand, begin) >= 0.0)
     one, two, three = (s.points[s.connectivity[begin + k]] for k in range(3))
     normal = np.cross(two - one, three - one)
@@ -79,13 +79,6 @@ def _solid_at(snap: Snapshot, x: Floats, origin: Floats, direction: Floats) -> i
     depth = np.where(met & (depth > 0.0), depth, np.inf)
     best = int(np.argmin(np.nan_to_num(depth, nan=np.inf)))
     return int(snap.id[near[s.grain[best]]]) if np.isfinite(depth[best]) else None
-
-
-def _some(snap: Snapshot, which: Rows) -> tuple[Solids, Floats]:
-    """Shapes and orientations of some grains."""
-    own = snap.model.solids
-    some = own._replace(shape=own.shape[which], size=own.size[which])
-    return some, snap.state.orientation[which]
 
 
 def _winding(loop: Floats, at: Floats) -> int:
@@ -167,6 +160,7 @@ def grain_facts(snap: Snapshot, number: int) -> Facts:
         ("velocity", _vector(snap.in_space(snap.wrapped)[i])),
         ("spin", _vector(snap.spin[i])),
         *_shape_facts(snap, i),
+        *_strain_facts(snap, i),
         ("mass", _number(snap.mass[i])),
     ]
     if not snap.stored:
@@ -190,6 +184,19 @@ def _shape_facts(snap: Snapshot, i: int) -> Facts:
         ("size", _number(own.size[i])),
         ("width", _number(snap.model.width[i])),
         ("radius around it", _number(snap.radius[i])),
+    ]
+
+
+def _strain_facts(snap: Snapshot, i: int) -> Facts:
+    """How far a grain is deformed, if it can be."""
+    mesh = snap.mesh
+    if mesh is None or not (mesh.grain == i).any():
+        return []
+    mine = mesh.grain == i
+    return [
+        ("volume" if snap.dim == 3 else "area", _number(snap.volume[i])),
+        ("von Mises stress", f"up to {_number(mesh.von_mises[mine].max())}"),
+        ("elastic energy", _number((mesh.at_rest * mesh.energy)[mine].sum())),
     ]
 
 

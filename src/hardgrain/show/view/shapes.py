@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats
 from hardgrain.core.wall_kinds import OUTSIDE, ROUND, SEGMENT
+from hardgrain.measure.membrane import facets_of
 from hardgrain.measure.snapshot import Snapshot
 from hardgrain.scene.wall_shape import WallShape, circle
 
@@ -125,7 +126,7 @@ def rod(sides: int = 6) -> Mesh:
 
 # ---------------------------------------------------------------------- walls
 def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
-    """All walls as one mesh; planes and cylinders, which have no ends, are cut to a box."""
+    """All walls as one mesh, and the membrane; planes and cylinders are cut to a box."""
     band = BAND * snap.diameter
     turned = snap.state.orientation[snap.n :]
     low, high = low - 2.0 * band, high + 2.0 * band
@@ -142,6 +143,12 @@ def walls(snap: Snapshot, low: Floats, high: Floats) -> Mesh:
         elif len(found.points):
             solid = found.points[::-1] - band * wall.axis
             parts.append(make_mesh(np.vstack([found.points, solid]), _fan(4)))
+    if snap.model.membrane is not None:
+        corners, facets = facets_of(snap)
+        if snap.dim == 3:
+            parts.append(make_mesh(corners, facets))
+        else:
+            parts += [_thick(chord, band) for chord in corners[facets]]
     start = np.cumsum([0, *(len(p.vertices) for p in parts)])
     if not parts:
         return make_mesh(np.zeros((0, 3)), [])

@@ -1,9 +1,10 @@
 """Grains of any shape as meshes for the viewer: one for each shape, copied for each grain.
 
 Where nearly every grain has a shape of its own, as the cells of a Voronoi tessellation, a mesh for
-each would make thousands of nodes to be moved one by one. Then all triangles of all grains are
-copies of one, a unit triangle with a right angle: the altitude on its longest side cuts any
-triangle into two of them, and each is the unit one stretched along its legs and turned.
+each would make thousands of nodes to be moved one by one; and where grains deform, meshes would be
+sent again for each frame. Then all triangles of all grains are copies of one, a unit triangle with
+a right angle: the altitude on its longest side cuts any triangle into two of them, and each is the
+unit one stretched along its legs and turned.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from scipy.spatial.transform import Rotation
 from hardgrain.core.model import Floats
 from hardgrain.core.solids import Solids
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.measure.visible import surfaces
 from hardgrain.scene.grain_outline import shape_outlines
 from hardgrain.scene.grain_shape import Rows, grain_shapes, once_for
-from hardgrain.scene.grain_surface import grain_surfaces, shape_surfaces
+from hardgrain.scene.grain_surface import shape_surfaces
 from hardgrain.show.view.shapes import Mesh, make_mesh
 
 __all__ = [
@@ -46,6 +48,7 @@ class Copies(NamedTuple):
     size: Floats  # (m, 3) [length]
     orientation: Floats  # (m, 4) quaternions (w, x, y, z)
     grain: Rows  # (m,) the grain that each belongs to
+    element: Rows  # (m,) the element of a grain that deforms (`measure.deformed`), −1: none
 
 
 def _fineness(grains: int) -> int:
@@ -95,23 +98,23 @@ def in_pieces(snap: Snapshot, centre: Floats) -> Copies:
 
     Polygons in 2D are a little smaller than they are, or neighbours would merge.
     """
-    solids, turned = snap.model.solids, snap.state.orientation[: snap.n]
-    if snap.dim == 2:
-        solids = solids._replace(size=(1.0 - RIM) * solids.size)
-    fine = int(snap.n < FEW)
-    s = grain_surfaces(solids, turned, centre[:, : snap.dim], fine, convex=True)
+    s, element = surfaces(snap, centre[:, : snap.dim], int(snap.n < FEW), convex=True)
     count = np.diff(s.offsets)
     # a fan of triangles in each polygon
     cell = np.repeat(np.arange(len(count)), count - 2)
     step = np.arange(len(cell)) - np.repeat(np.cumsum(count - 2) - (count - 2), count - 2)
     first = s.offsets[cell]
     corners = s.connectivity[np.stack([first, first + step + 1, first + step + 2], axis=1)]
-    place, size, orientation = right_triangles(s.points[corners])
+    triangle = s.points[corners]
+    if snap.dim == 2:
+        about = centre[s.grain[cell]][:, None]
+        triangle = about + (1.0 - RIM) * (triangle - about)
+    place, size, orientation = right_triangles(triangle)
     if snap.dim == 2:  # they overlap a little, or the ground would shine through between them
         axes = Rotation.from_quat(np.roll(orientation, -1, axis=1)).as_matrix()
         place -= SEAM * np.einsum("kab,kb->ka", axes[:, :, :2], size[:, :2])
         size[:, :2] *= 1.0 + 2.0 * SEAM
-    return Copies(place, size, orientation, np.tile(s.grain[cell], 2))
+    return Copies(place, size, orientation, np.tile(s.grain[cell], 2), np.tile(element[cell], 2))
 
 
 def right_triangles(corners: Floats) -> tuple[Floats, Floats, Floats]:
