@@ -4,7 +4,8 @@
 
 runs on a GPU; without one, on Numba's simulator (NUMBA_ENABLE_CUDASIM=1), where a sweep takes a
 tenth of a second. A few grains fall onto each other, in a box, in a turning drum and under a
-piston; then one step is made by both, from the same state, and once more on the device.
+piston; then one step is made by both, from the same state, and once more on the device. Few grains
+are swept all together; ``tiles`` is the box swept tile by tile, as many grains are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import hardgrain as hg
+from hardgrain.cuda import stepper
 from hardgrain.cuda.api import SIMULATED
 from hardgrain.cuda.room import BYTES
 from hardgrain.cuda.stepper import SPARE, Stepper
@@ -27,6 +29,7 @@ from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.device_dynamics import DeviceDynamics
 
 TOLERANCE = 1e-5 if SIMULATED else 1e-7
+TOGETHER = stepper.TOGETHER
 LOW, HIGH = [0.0, 0.0], [2.5, 4.0]
 
 
@@ -35,6 +38,7 @@ def scene(which: str) -> hg.Scene:
     at = hg.At(positions=[[0.6, 0.6], [1.7, 0.7], [1.1, 1.6]])
     walls = {
         "box": [hg.Box(min=LOW, max=HIGH)],
+        "tiles": [hg.Box(min=LOW, max=HIGH)],
         "rolling": [hg.Box(min=LOW, max=HIGH)],
         "drum": [hg.Drum(center=[1.15, 1.2], radius=1.6, spin=0.5)],
         "piston": [
@@ -48,6 +52,7 @@ def scene(which: str) -> hg.Scene:
 
 
 def differences(which: str) -> dict[str, float]:
+    stepper.TOGETHER = 0.0 if which == "tiles" else TOGETHER
     sim = Simulation(hg.Scenario(scene=scene(which), dt=0.02, seed=1, solver=GaussSeidel()))
     for _ in range(60):
         sim.step()

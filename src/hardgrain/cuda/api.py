@@ -18,9 +18,8 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, NumPy 2.5 dropp
 from numba import config, cuda, types
 
 __all__ = [
-    "F8", "I4", "SIMULATED", "U2", "U8", "Graph", "Launch", "cuda", "device", "host",
-    "kernel",
-    "slim", "xp",
+    "F8", "I4", "SIMULATED", "U2", "U8", "Graph", "Launch", "cuda", "device", "host", "intrinsic",
+    "kernel", "slim", "types", "xp",
 ]  # fmt: skip
 
 # types of numbers in shared memory
@@ -61,6 +60,9 @@ def slim(function: Callable[..., Any]) -> Any:
     if SIMULATED:
         return cuda.jit(function)
     return cuda.jit(max_registers=REGISTERS)(function)
+
+
+intrinsic = None if SIMULATED else import_module("numba.cuda.extending").intrinsic
 
 
 def host(array: Any) -> Any:

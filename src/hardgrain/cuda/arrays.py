@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 __all__ = [
     "CONTACTS", "COUNTED", "FASTER", "GHOSTS", "LACKS", "LEFT", "MET", "MORE", "NEED_BODIES",
-    "NEED_COLOURS", "NEED_CONTACTS", "NEED_GHOSTS", "NUMBERS", "PAIRS", "STALE", "STEP", "SWEPT",
-    "TILES", "Bodies", "Held", "Pairs", "Problem", "Search", "Tiles",
+    "NEED_COLOURS", "NEED_CONTACTS", "NEED_GHOSTS", "NUMBERS", "PAIRS", "SHADES", "STALE", "STEP",
+    "SWEPT", "TILES", "Bodies", "Held", "Pairs", "Problem", "Search", "Tiles",
 ]  # fmt: skip
 
 # Places in ``numbers``: what a step counted, and what it lacked.
@@ -28,13 +28,14 @@ __all__ = [
     MORE,  # 1: the impulses close a pair that was no candidate
     FASTER,  # 1: they gave a body more speed than its reach allows
     GHOSTS,
+    SHADES,  # inner colours, the most that a tile has
     SWEPT,  # sweeps done
     MET,  # 1: the stopping rule was met
     COUNTED,  # what each step counts anew ends here
     STEP,  # steps made before
     PAIRS,  # listed
     NUMBERS,
-) = range(17)
+) = range(18)
 LACKS = 5  # as many of them end a step before it is made: the host must see to them first
 
 
@@ -86,6 +87,7 @@ class Search(NamedTuple):
     corner: Any  # (CHUNKS, 2 dim) least and largest coordinates
     counts: Any  # (CHUNKS,) whole numbers
     numbers: Any  # (NUMBERS,) int64
+    arrivals: Any  # (1,) uint32, of blocks that wait for each other
 
 
 class Held(NamedTuple):
@@ -120,6 +122,7 @@ class Tiles(NamedTuple):
     number: Any  # (tiles,) how many of them
     colour: Any  # (tiles, COLOURS + 1) where inner colours begin
     shades: Any  # (tiles,) how many inner colours there are
+    used: Any  # (n,) uint64, inner colours that each grain has
     stored: Any  # (m,) contact of each row
     left: Any  # (m,) contacts that belong to no tile
     counts: Any  # (2, CHUNKS)

@@ -7,9 +7,14 @@ order. Kernels that use this are launched so that all their blocks run at once.
 
 from __future__ import annotations
 
-from hardgrain.cuda.api import SIMULATED, cuda, device
+import numpy as np
 
-__all__ = ["CHUNKS", "THREADS", "after", "block_max", "block_rank", "block_sum", "bounds"]
+from hardgrain.cuda.api import SIMULATED, cuda, device
+from hardgrain.cuda.memory import arrive, look
+
+__all__ = [
+    "CHUNKS", "THREADS", "after", "block_max", "block_rank", "block_sum", "bounds", "meet",
+]  # fmt: skip
 
 # [threads] of a block, a power of two. Fewer leave multiprocessors idle, more leave fewer registers
 # to each. The simulator runs Python threads, of which few are enough.
@@ -23,6 +28,25 @@ CHUNKS = 4 if SIMULATED else 1024
 def bounds(chunk, items):
     """First item of a chunk, and the first one behind it."""
     return chunk * items // CHUNKS, (chunk + 1) * items // CHUNKS
+
+
+@device
+def meet(arrivals):
+    """Let all threads of the grid wait for each other; what they wrote is then known to all.
+
+    arrivals: (1,) uint32. Its highest bit turns when the last block has come: the first block
+    adds what the number of the others lacks to it.
+    """
+    high = np.uint32(0x80000000)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        more = np.uint32(1)
+        if cuda.blockIdx.x == 0:
+            more = np.uint32(0x80000001 - cuda.gridDim.x)
+        before = arrive(arrivals, more)
+        while ((look(arrivals) ^ before) & high) == np.uint32(0):
+            pass
+    cuda.syncthreads()
 
 
 @device

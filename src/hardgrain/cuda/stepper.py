@@ -28,12 +28,27 @@ TILES = 264
 # [1] By how much longer a buffer is made than it must be, so that it is not made anew in each step.
 SPARE = 1.25
 
+# [warps] of a block, each with a tile of its own.
+TEAMS = (1,) if SIMULATED else (16, 8, 4, 2, 1)
+# [byte] of shared memory that a block may have without asking for more.
+ROOM = 48 * 1024
+# [1] By how much more bodies than in the mean a tile may touch, before room is made for more.
+DENSER = 1.25
+# [warps] that the device runs at once, each of which has a tile where all are swept together.
+WARPS = 4 if SIMULATED else 2112
+# [1] Share of the bodies that a tile may touch, up to which it does where all are swept together:
+# somewhere grains are closer than in the mean.
+TOGETHER = 0.5
 
-TEAMS = (1,) if SIMULATED else (8, 4, 2, 1)  # warps of a block, each with a tile of its own
-# [numbers] of bodies, and of contacts, that the memory of a block holds, 46 of its 48 KB together.
-ROOM = 2048 if SIMULATED else 5632
-# [contacts] of a tile that a block may have in its memory too, where few tiles share it.
-STAGED = 96
+
+def _rows(bodies: Any) -> Any:
+    """Rows of some bodies as the device takes them."""
+    return bodies if isinstance(bodies, slice) else xp.asarray(bodies)
+
+
+def _touched(wide: float, dim: int) -> float:
+    """How many bodies a tile touches in a dense packing, about; wide: in grains."""
+    return 1.15 * (wide + 1.0) ** dim + 8.0
 
 
 class Stepper:
@@ -47,7 +62,6 @@ class Stepper:
         self.model, self.dt = model, dt
         self.farthest, self.pushed = xp.array(farthest), xp.array(pushed)
         self.tiles: Tiles
-        self._team = 1
         kind = model.lean, model.dim
         self.layout = sweeping.LAYOUTS[kind]
         walls = model.bodies - model.n
@@ -63,7 +77,7 @@ class Stepper:
         self._wall_sums = Launch(ledger.wall_sums, THREADS)
         self._make_bodies(margin)
         self._make_tiles()
-        self._compile(self._team)
+        self._compile()
         self.held, self.old, self.spare = (self._make_held(0) for _ in range(3))
         self.problem = self._make_problem(0, 0)
         nb, none = model.bodies, xp.zeros(0, np.int32)
@@ -72,23 +86,30 @@ class Stepper:
         )
         self._graph = Graph()
 
-    def _compile(self, team: int) -> None:
-        """The kernels that sweep tiles with blocks of so many warps."""
-        _, _, contact, body, _ = self.layout
-        d, room = self.model.dim, ROOM // team
-        staged = STAGED if 2 * STAGED * contact <= room else 0  # half of the room is for bodies
-        most = (room - staged * contact) // body
-        most = min(most, tiling.MOST)
-        own = sweeping.make_sweeping(self.model.lean, d, team, most, staged)
+    def _compile(self) -> None:
+        """The kernels that sweep: tiles in blocks of so many warps, or all tiles together."""
+        if self._together:
+            fits = [k for k in TEAMS if self._busy <= k * TILES // 2]
+            team, most = fits[-1] if fits else TEAMS[0], 0
+        else:
+            most = self._most
+            fits = [k for k in TEAMS if k * self._memory(most) <= ROOM] or [1]
+            team = next((k for k in fits if self._busy >= TILES * k), fits[-1])
+        own = sweeping.make_sweeping(self.model.lean, self.model.dim, team, most)
         self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
         self._sweep = Launch(
-            own.sweep, team * sweeping.LANES, most=max(TILES, -(-self._each // team))
+            own.sweep, team * sweeping.LANES, most=max(TILES, -(-self._busy // team))
         )
-        members = xp.zeros((self.tiles.number.size, most), np.int32)
+        members = xp.zeros((self.tiles.number.size, most or tiling.MOST), np.int32)
         self.tiles = self.tiles._replace(members=members)
         self._team = team
 
     # ------------------------------------------------------------------ memory
+    def _memory(self, most: int) -> int:
+        """Shared memory that a warp needs for a tile that touches so many bodies [byte]."""
+        body = self.layout[3]
+        return most * 8 * (body | 1) + 4 * tiling.STARTS + 8 * sweeping.LANES
+
     def _make_bodies(self, margin: Floats) -> None:
         m, d = self.model, self.model.dim
         nb, ns, w = m.bodies, m.inv_inertia.shape[1], m.bodies - m.n
@@ -103,7 +124,7 @@ class Stepper:
         self.search = Search(*[
             xp.zeros((nb, d)), xp.zeros((nb, ns)), *(xp.zeros(nb) for _ in range(4)),
             *(xp.zeros((w, d)) for _ in range(3)), xp.zeros(w), xp.zeros((CHUNKS, 2 * d)),
-            xp.zeros(CHUNKS, np.int32), xp.zeros(arrays.NUMBERS, np.int64),
+            xp.zeros(CHUNKS, np.int32), xp.zeros(arrays.NUMBERS, np.int64), xp.zeros(1, np.uint32),
         ])  # fmt: skip
         self.velocity, self.spin = xp.zeros((nb, d)), xp.zeros((nb, ns))
         self.mean = Means(
@@ -128,6 +149,10 @@ class Stepper:
         mean = 2.0 * float(np.mean(radius**d)) ** (1.0 / d)
         few = mean * (max(n, 1) / (2**d * TILES)) ** (1.0 / d)
         wide = max(least, min(WIDE[d] * mean, few))
+        all_at_once = max(least, mean * (1.2 * max(n, 1) / WARPS) ** (1.0 / d))
+        self._together = _touched(all_at_once / mean, d) <= TOGETHER * tiling.MOST
+        if self._together:
+            wide = all_at_once
         width, count, period = np.full(d, wide), np.ones(d, np.int64), np.zeros(d)
         for a in range(d):
             if m.periodic[a] > 0.0:
@@ -136,17 +161,15 @@ class Stepper:
                 width[a], period[a] = m.periodic[a] / count[a], m.periodic[a]
         tiles = max(1, int(1.2 * n * (mean / wide) ** d))
         most = min(max(64, n), max(4096, 64 * tiles))
-        self._each = max(1, tiles // 2**d)  # of a colour, about
-        near = 1.15 * (wide / mean + 1.0) ** d + 8  # bodies that a tile touches, about
-        fits = [k for k in TEAMS if near * self.layout[3] * k <= ROOM]
-        busy = [k for k in fits if self._each >= TILES * k]
-        self._team = (busy or fits[-1:] or TEAMS[-1:])[0]
+        # Warps that have work at the same time, about, and bodies that a tile may touch.
+        self._busy = tiles if self._together else max(1, tiles // 2**d)
+        self._most = min(int(DENSER * _touched(wide / mean, d)), tiling.MOST)
         self.tiles = Tiles(*[
             xp.array(width), xp.array(count), xp.array(period), xp.zeros(n, np.int32),
             xp.zeros(n, np.int32), *(xp.zeros(most + 1, np.int32) for _ in range(2)),
             xp.zeros(most, np.int32), xp.zeros((most, 0), np.int32),
             xp.zeros(most, np.int32), xp.zeros((most, tiling.STARTS), np.int32),
-            xp.zeros(most, np.int32),
+            xp.zeros(most, np.int32), xp.zeros(n, np.uint64),
             *(xp.zeros(0, np.int32) for _ in range(2)), xp.zeros((2, CHUNKS), np.int32),
         ])  # fmt: skip
 
@@ -160,11 +183,12 @@ class Stepper:
         ])  # fmt: skip
 
     def _make_problem(self, rows: int, ghosts: int) -> Problem:
-        _, _, columns, body, _ = self.layout
+        columns, body = self.layout[2:4]
         nb = self.model.bodies
         return Problem(*[
             *(xp.zeros(rows, np.uint32) for _ in range(2)),
-            *(xp.zeros(rows, np.uint16) for _ in range(2)), xp.zeros((rows, columns)),
+            *(xp.zeros(rows, np.uint16) for _ in range(2)),
+            xp.zeros((rows, columns)),
             xp.zeros((nb + ghosts, body)), xp.zeros(nb), xp.zeros(rows, np.int32),
             xp.zeros((0, 7)), xp.zeros((CHUNKS, 8)), xp.zeros(8),
         ])  # fmt: skip
@@ -213,11 +237,11 @@ class Stepper:
 
     def set_velocity(self, bodies: Any, axis: int, value: float) -> None:
         """Prescribe a velocity of some bodies along an axis."""
-        self.bodies.velocity[xp.asarray(bodies), axis] = value
+        self.bodies.velocity[_rows(bodies), axis] = value
 
     def set_spin(self, bodies: Any, axis: int, value: float) -> None:
         """Prescribe a spin of some bodies about an axis."""
-        self.bodies.spin[xp.asarray(bodies), axis] = value
+        self.bodies.spin[_rows(bodies), axis] = value
 
     def loads(self, force: Floats, torque: Floats) -> None:
         """Set the forces and torques on all bodies."""
@@ -362,12 +386,13 @@ class Stepper:
 
     def _roomier(self) -> bool:
         """Let tiles touch more bodies; the order of sweeps does not depend on how many."""
-        if self._seen[arrays.NEED_COLOURS] or self._team == 1:
+        if self._seen[arrays.NEED_COLOURS] or self._together or self._most == tiling.MOST:
             raise RunError(
                 "a tile of the GPU would touch more bodies than its memory holds, since grains"
                 " differ so much in size; run it with device = 'cpu'"
             )
-        self._compile(self._team // 2)
+        self._most = min(2 * self._most, tiling.MOST)
+        self._compile()
         self.search.numbers[: arrays.LACKS] = 0
         self.search.numbers[arrays.GHOSTS] = 0
         return True

@@ -1,9 +1,11 @@
 """Pack, sweep and judge the contacts of a step on the device, tile by tile.
 
-A block takes a tile: it copies the bodies that the tile touches into its shared memory, relaxes the
+Many grains: a warp takes a tile, copies the bodies that it touches into shared memory, relaxes the
 contacts inner colour by inner colour, and copies the grains back. When all tiles of a colour are
-done, the next colour follows; all sweeps of a step are one kernel, whose blocks wait for each
-other. What belongs to no tile is relaxed last, one contact after the other.
+done, the next colour follows. Few grains: all tiles are swept together, inner colour by inner
+colour, since a warp that has a tile for itself would only wait. All sweeps of a step are one
+kernel, whose blocks wait for each other. What belongs to no tile is relaxed last, one contact after
+the other.
 """
 
 from __future__ import annotations
@@ -14,9 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from hardgrain.cuda.api import F8, I4, SIMULATED, U2, cuda, device, kernel, slim
-from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, STEP, SWEPT
-from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds
+from hardgrain.cuda.api import F8, I4, SIMULATED, cuda, device, kernel, slim
+from hardgrain.cuda.arrays import (
+    CONTACTS,
+    GHOSTS,
+    LEFT,
+    MET,
+    NEED_GHOSTS,
+    SHADES,
+    STEP,
+    SWEPT,
+    TILES,
+)
+from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds, meet
 from hardgrain.cuda.records import motion_of, rows_of
 from hardgrain.cuda.search import halted
 from hardgrain.cuda.tiling import STARTS, second_row
@@ -41,6 +53,7 @@ LAYOUTS: dict[tuple[bool, int], Any] = {
     (False, 3): (Full3D, make_full_3d, *WIDTHS[Full3D]),
 }
 LANES = 4 if SIMULATED else 32  # threads that share a tile: a warp, which waits for itself alone
+KEPT = 4  # [tiles] of which a warp keeps where inner colours begin, if tiles are swept together
 ghostly = make_levers(device).ghostly
 body_speed, point_speed = make_speed(device).body_speed, make_speed(device).point_speed
 colours = make_tiles(device).colours
@@ -76,15 +89,17 @@ def ghosts(bodies, search, held, problem, lean):
 
 
 @cache
-def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> SimpleNamespace:
+def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace:
     """The kernels for one kind of packed problem.
 
-    team: warps of a block, each of which has a tile of its own; most: bodies that a tile may touch;
-    staged: contacts up to which a tile has them in the shared memory of its block too, which saves
-    waiting for them one inner colour after the other.
+    team: warps of a block, each of which has a tile of its own; most: bodies that a tile may touch,
+    which it has in the shared memory of its block; 0: all tiles are swept together.
     """
-    record, make, contact, columns, moving = LAYOUTS[lean, dim]
-    own, rows_staged, threads = make(device), max(staged, 1), team * LANES
+    record, make, _, columns, moving = LAYOUTS[lean, dim]
+    own, threads = make(device), team * LANES
+    # Rows of an odd number of numbers lie in different banks of memory.
+    room_for, wide = max(most, 1), columns | 1
+    kept = STARTS if most else KEPT * STARTS
     relax_contact, present, start = own.relax_contact, own.present, own.start
     pack_body, pack_contact = own.pack_body, own.pack_contact
     unpack_body, unpack_contact = own.unpack_body, own.unpack_contact
@@ -102,11 +117,6 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
         def inside(problem, b):
             """The rows of a tile, with its bodies in shared memory."""
             return record(problem.inner_first, problem.inner_second, problem.c, b, problem.r)
-
-        @device
-        def aside(problem, first, second, c, b):
-            """The same, with the rows in shared memory too."""
-            return record(first, second, c, b, problem.r)
     else:
 
         @device
@@ -118,11 +128,6 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
         def inside(problem, b):
             """The rows of a tile, with its bodies in shared memory."""
             return record(problem.inner_first, problem.inner_second, problem.c, b)
-
-        @device
-        def aside(problem, first, second, c, b):
-            """The same, with the rows in shared memory too."""
-            return record(first, second, c, b)
 
     @kernel
     def pack(bodies, search, held, tiles, problem, laws, dt, remove_overlaps):
@@ -152,58 +157,36 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
 
         turn: the inner colour that is first.
         """
-        b, c, first, second, begins = room
+        b, begins = room
         me, number, last = cuda.threadIdx.x % LANES, tiles.number[t], tiles.shades[t]
-        base, end = tiles.start[t], tiles.start[t + 1]
         for e in range(me, last + 1, LANES):
             begins[e] = tiles.colour[t, e]
         for e in range(me, number, LANES):
             row = tiles.members[t, e]
             for a in range(columns):
                 b[e, a] = problem.b[row, a]
-        beside = end - base <= staged
-        if beside:
-            for e in range(me, end - base, LANES):
-                first[e], second[e] = problem.inner_first[base + e], problem.inner_second[base + e]
-                for a in range(contact):
-                    c[e, a] = problem.c[base + e, a]
-        ahead = turn % max(last, 1)
+        inner, p = turn % last, inside(problem, b)
         wait()
-        for turned in range(last):
-            inner = turned + ahead
-            if inner >= last:
-                inner -= last
-            low, high = begins[inner], begins[inner + 1]
-            if beside:
-                p = aside(problem, first, second, c, b)
-                for s in range(low - base + me, high - base, LANES):
-                    if warm:
-                        start(p, s)
-                    else:
-                        relax_contact(p, s)
-            else:
-                q = inside(problem, b)
-                for s in range(low + me, high, LANES):
-                    if warm:
-                        start(q, s)
-                    else:
-                        relax_contact(q, s)
+        for _ in range(last):
+            s, high = begins[inner] + me, begins[inner + 1]
+            while s < high:  # a range would begin with a division
+                if warm:
+                    start(p, s)
+                else:
+                    relax_contact(p, s)
+                s += LANES
             wait()
+            inner = inner + 1 if inner + 1 < last else 0
         for e in range(me, number, LANES):
             row = tiles.members[t, e]
             if row < n:
                 for a in range(moving):
                     problem.b[row, a] = b[e, a]
-        if beside and not warm:
-            for e in range(me, end - base, LANES):
-                for a in range(contact):
-                    problem.c[base + e, a] = c[e, a]
         wait()
 
     @device
-    def pass_over(search, tiles, problem, room, n, warm, key):
-        """All tiles once, colour by colour in a drawn order, and then the rest."""
-        grid = cuda.cg.this_grid()
+    def tile_by_tile(search, tiles, problem, room, n, warm, key):
+        """All tiles once, colour by colour in a drawn order."""
         number, each = colours(Tiling(tiles.width, tiles.count, tiles.period))
         first, turn = below(number, key, 0), np.int32(below(1 << 20, key, 1))
         for c in range(number):
@@ -215,7 +198,53 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
                 tile = colour * each + t
                 if tiles.start[tile + 1] > tiles.start[tile]:
                     visit(tiles, problem, room, tile, warm, n, turn)
-            grid.sync()
+            meet(search.arrivals)
+
+    @device
+    def together(search, tiles, problem, room, n, warm, key):
+        """All tiles at once, inner colour by inner colour, beginning with a drawn one."""
+        p, begins = whole(problem), room[1]
+        me, shades = cuda.threadIdx.x % LANES, search.numbers[SHADES]
+        warps = cuda.gridDim.x * team
+        mine = cuda.blockIdx.x + cuda.gridDim.x * (cuda.threadIdx.x // LANES)
+        inner, total = below(max(shades, 1), key, 1), search.numbers[TILES]
+        for _ in range(shades):
+            t, k = mine, 0
+            while t < total:
+                s, high = 0, 0
+                if k < KEPT:
+                    s, high = begins[k * STARTS + inner], begins[k * STARTS + inner + 1]
+                elif tiles.start[t + 1] > tiles.start[t]:
+                    s, high = tiles.colour[t, inner], tiles.colour[t, inner + 1]
+                s += me
+                while s < high:
+                    if warm:
+                        start(p, s)
+                    else:
+                        relax_contact(p, s)
+                    s += LANES
+                t, k = t + warps, k + 1
+            inner = inner + 1 if inner + 1 < shades else 0
+            meet(search.arrivals)
+
+    @device
+    def keep(search, tiles, begins):
+        """Where the inner colours of the first tiles of each warp begin, for a whole step."""
+        me = cuda.threadIdx.x % LANES
+        mine = cuda.blockIdx.x + cuda.gridDim.x * (cuda.threadIdx.x // LANES)
+        for k in range(KEPT):
+            t = mine + k * cuda.gridDim.x * team
+            there = t < search.numbers[TILES] and tiles.start[t + 1] > tiles.start[t]
+            for e in range(me, STARTS, LANES):
+                begins[k * STARTS + e] = tiles.colour[t, e] if there else 0
+        wait()
+
+    once = tile_by_tile if most else together
+
+    @device
+    def pass_over(search, tiles, problem, room, n, warm, key):
+        """All contacts of tiles once, and then the rest."""
+        once(search, tiles, problem, room, n, warm, key)
         if search.numbers[LEFT] > 0:
             if cuda.grid(1) == 0:
                 p = whole(problem)
@@ -225,12 +254,12 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
                         start(p, s)
                     else:
                         relax_contact(p, s)
-            grid.sync()
+            meet(search.arrivals)
 
     @device
     def residual(search, held, tiles, problem, dt, unseen, room):
         """Residual and residual_rms of all contacts, known to all threads."""
-        grid, p, m = cuda.cg.this_grid(), whole(problem), search.numbers[CONTACTS]
+        p, m = whole(problem), search.numbers[CONTACTS]
         for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
             low, high = bounds(chunk, m)
             worst, lacking, astray = 0.0, 0.0, 0.0
@@ -254,7 +283,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
                 part[chunk, 0], part[chunk, 1], part[chunk, 2] = worst, lacking, astray
                 part[chunk, 3], part[chunk, 4], part[chunk, 5] = wants, scale, push
                 part[chunk, 6] = loaded
-        grid.sync()
+        meet(search.arrivals)
         if cuda.grid(1) == 0:
             part = problem.parts
             worst, lacking, astray = 0.0, 0.0, 0.0
@@ -269,13 +298,13 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
                 loaded += part[chunk, 6]
             told = verdict((worst, lacking, astray, wants, scale, push, loaded), unseen)
             problem.found[0], problem.found[1] = told[0], told[1]
-        grid.sync()
+        meet(search.arrivals)
         return problem.found[0], problem.found[1]
 
     @device
     def changed(search, problem, until, room):
         """How many contacts break the local rule, and the sum of |P|, known to all threads."""
-        grid, p, m = cuda.cg.this_grid(), whole(problem), search.numbers[CONTACTS]
+        p, m = whole(problem), search.numbers[CONTACTS]
         for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
             low, high = bounds(chunk, m)
             broken, total = 0.0, 0.0
@@ -289,18 +318,17 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
             broken, total = block_sum(broken, room), block_sum(total, room)
             if cuda.threadIdx.x == 0:
                 problem.parts[chunk, 0], problem.parts[chunk, 1] = broken, total
-        grid.sync()
+        meet(search.arrivals)
         broken, total = 0.0, 0.0
         for chunk in range(CHUNKS):
             broken += problem.parts[chunk, 0]
             total += problem.parts[chunk, 1]
-        grid.sync()
+        meet(search.arrivals)
         return broken, total
 
     @device
     def fastest(bodies, search, held, problem, room):
         """Largest velocity component of a body, or speed of a contact point by its body's spin."""
-        grid = cuda.cg.this_grid()
         rows, motion, nb = rows_of(held), motion_of(bodies, search), bodies.position.shape[0]
         m = search.numbers[CONTACTS]
         for chunk in range(cuda.blockIdx.x, CHUNKS, cuda.gridDim.x):
@@ -314,11 +342,11 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
             most = block_max(most, room)
             if cuda.threadIdx.x == 0:
                 problem.parts[chunk, 0] = most
-        grid.sync()
+        meet(search.arrivals)
         most = 0.0
         for chunk in range(CHUNKS):
             most = max(most, problem.parts[chunk, 0])
-        grid.sync()
+        meet(search.arrivals)
         return most
 
     @slim
@@ -328,17 +356,17 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int, staged: int) -> Si
         fixed: seed, length of the step, and what rounding leaves of a velocity.
         """
         seed, dt, rounding = fixed
-        b = cuda.shared.array((team, most, columns), F8)
-        c = cuda.shared.array((team, rows_staged, contact), F8)
-        first = cuda.shared.array((team, rows_staged), U2)
-        second = cuda.shared.array((team, rows_staged), U2)
-        begins = cuda.shared.array((team, STARTS), I4)
+        b = cuda.shared.array((team, room_for, wide), F8)
+        begins = cuda.shared.array((team, kept), I4)
         room = cuda.shared.array(threads, F8)
         warp = cuda.threadIdx.x // LANES
-        own_room = b[warp], c[warp], first[warp], second[warp], begins[warp]
+        own_room = b[warp], begins[warp]
         n, step = bodies.radius.shape[0], search.numbers[STEP]
         if halted(search):
             return
+        cuda.cg.this_grid().sync()  # all blocks run at once
+        if not most:
+            keep(search, tiles, own_room[1])
         hidden = rounding * fastest(bodies, search, held, problem, room)
         unseen = hidden * hidden
         pass_over(search, tiles, problem, own_room, n, True, sweep_key(seed, step, 0))

@@ -2,8 +2,9 @@
 
 `sort` cuts space and lists the grains tile by tile. `arrange` then gives every tile to a block: it
 lists the tile's contacts in their order, finds the bodies that they touch, and colours them, so
-that contacts of one *inner colour* share no grain and the threads of the block can relax them at
-the same time, with the bodies in the block's shared memory.
+that contacts of one *inner colour* share no grain and can be relaxed at the same time. Tiles are
+coloured one colour of tiles after the other, and each knows which inner colours its grains have
+already. So contacts of one inner colour share no grain even if they belong to different tiles.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import numpy as np
 
 from hardgrain.cuda.api import I4, SIMULATED, U2, U8, cuda, device, kernel
-from hardgrain.cuda.arrays import CONTACTS, LEFT, NEED_BODIES, NEED_COLOURS, TILES
+from hardgrain.cuda.arrays import CONTACTS, LEFT, NEED_BODIES, NEED_COLOURS, SHADES, TILES
 from hardgrain.cuda.grid import CHUNKS, THREADS, after, block_rank, bounds
 from hardgrain.cuda.search import extent, halted
 from hardgrain.point.tiles import Tiling, make_tiles
@@ -232,67 +233,85 @@ def second_row(problem, held, k):
 @kernel
 def arrange(bodies, search, held, tiles, problem, free):
     """List the contacts of every tile, inner colour by inner colour, and the bodies they touch."""
-    room = cuda.shared.array(ARRANGERS, I4)
+    grid, n = cuda.cg.this_grid(), tiles.tile.shape[0]
     grains = cuda.shared.array(MOST, I4)
     table = cuda.shared.array(SLOTS, I4)
     places = cuda.shared.array(SLOTS, U2)
     used = cuda.shared.array(MOST, U8)
-    size = cuda.shared.array(1, I4)
     fill = cuda.shared.array(STARTS, I4)
-    me, most = cuda.threadIdx.x, tiles.members.shape[1]
-    tiling = Tiling(tiles.width, tiles.count, tiles.period)
     if halted(search):
         return
-    for t in range(cuda.blockIdx.x, search.numbers[TILES], cuda.gridDim.x):
-        low, count = tiles.body_start[t], tiles.body_start[t + 1] - tiles.body_start[t]
-        base, contacts = tiles.start[t], tiles.start[t + 1] - tiles.start[t]
-        if count > most:
-            if me == 0:
-                cuda.atomic.max(search.numbers, NEED_BODIES, count)
-            continue
-        order_grains(tiles, low, count, grains)
-        for slot in range(me, SLOTS, ARRANGERS):
-            table[slot] = -1
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        tiles.used[i] = 0
+    grid.sync()
+    number, each = colours(Tiling(tiles.width, tiles.count, tiles.period))
+    for c in range(number):
+        for t in range(c * each + cuda.blockIdx.x, (c + 1) * each, cuda.gridDim.x):
+            gather(bodies, search, held, tiles, problem, free, t, (grains, table, places, used))
+            if tiles.number[t] > 0:
+                paint(search, tiles, held, problem, t, (table, places, used, fill))
+            cuda.syncthreads()
+        grid.sync()
+
+
+@device
+def gather(bodies, search, held, tiles, problem, free, t, room):
+    """List the contacts of a tile in their order, and the bodies that they touch; none: too many.
+
+    A tile that touches too many bodies asks for room, and has none for now.
+    """
+    grains, table, places, used = room
+    ranks = cuda.shared.array(ARRANGERS, I4)
+    size = cuda.shared.array(1, I4)
+    me, most, n = cuda.threadIdx.x, tiles.members.shape[1], tiles.tile.shape[0]
+    tiling = Tiling(tiles.width, tiles.count, tiles.period)
+    low, count = tiles.body_start[t], tiles.body_start[t + 1] - tiles.body_start[t]
+    base, contacts = tiles.start[t], tiles.start[t + 1] - tiles.start[t]
+    if count > most:
         if me == 0:
-            size[0] = 0
+            cuda.atomic.max(search.numbers, NEED_BODIES, count)
+            tiles.number[t] = 0
         cuda.syncthreads()
-        s = base
-        for strip in range(0, count, ARRANGERS):
-            i, own = -1, 0
-            if strip + me < count:
-                i = tiles.bodies[low + strip + me]
-                for k in range(held.start[i], held.start[i + 1]):
-                    own += 1 if belongs(tiling, bodies, free, held, k) else 0
-            rank, more = block_rank(own, room)
-            if i >= 0:
-                at = s + rank
-                for k in range(held.start[i], held.start[i + 1]):
-                    if belongs(tiling, bodies, free, held, k):
-                        tiles.left[at] = k
-                        at += 1
-            s += more
-        cuda.syncthreads()
-        for e in range(me, contacts, ARRANGERS):
-            k = tiles.left[base + e]
-            for side in range(2):
-                row = held.first[k] if side == 0 else second_row(problem, held, k)
-                slot = enter(table, row)
-                if slot >= 0:
-                    place = cuda.atomic.add(size, 0, 1)
-                    places[slot] = place
-                    if place < most:
-                        tiles.members[t, place] = row
-                        used[place] = 0
-        cuda.syncthreads()
-        number = size[0]
-        if me == 0:
-            tiles.number[t] = number
-        if number > most:
-            if me == 0:
-                cuda.atomic.max(search.numbers, NEED_BODIES, number)
-        else:
-            paint(search, tiles, held, problem, t, (table, places, used, fill))
-        cuda.syncthreads()
+        return
+    order_grains(tiles, low, count, grains)
+    for slot in range(me, SLOTS, ARRANGERS):
+        table[slot] = -1
+    if me == 0:
+        size[0] = 0
+    cuda.syncthreads()
+    s = base
+    for strip in range(0, count, ARRANGERS):
+        i, own = -1, 0
+        if strip + me < count:
+            i = tiles.bodies[low + strip + me]
+            for k in range(held.start[i], held.start[i + 1]):
+                own += 1 if belongs(tiling, bodies, free, held, k) else 0
+        rank, more = block_rank(own, ranks)
+        if i >= 0:
+            at = s + rank
+            for k in range(held.start[i], held.start[i + 1]):
+                if belongs(tiling, bodies, free, held, k):
+                    tiles.left[at] = k
+                    at += 1
+        s += more
+    cuda.syncthreads()
+    for e in range(me, contacts, ARRANGERS):
+        k = tiles.left[base + e]
+        for side in range(2):
+            row = held.first[k] if side == 0 else second_row(problem, held, k)
+            slot = enter(table, row)
+            if slot >= 0:
+                place = cuda.atomic.add(size, 0, 1)
+                places[slot] = place
+                if place < most:
+                    tiles.members[t, place] = row
+                    used[place] = tiles.used[row] if row < n else 0
+    cuda.syncthreads()
+    if me == 0:
+        tiles.number[t] = size[0] if size[0] <= most else 0
+        if size[0] > most:
+            cuda.atomic.max(search.numbers, NEED_BODIES, size[0])
+    cuda.syncthreads()
 
 
 @device
@@ -343,7 +362,12 @@ def paint(search, tiles, held, problem, t, room):
             if many > 0:
                 last = c + 1
         tiles.shades[t] = last
+        cuda.atomic.max(search.numbers, SHADES, last)
     cuda.syncthreads()
+    for e in range(me, tiles.number[t], ARRANGERS):
+        row = tiles.members[t, e]
+        if row < n:
+            tiles.used[row] = used[e]
     for strip in range(0, contacts, ARRANGERS):
         e = strip + me
         if e < contacts:
