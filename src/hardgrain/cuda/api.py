@@ -62,7 +62,7 @@ def slim(function: Callable[..., Any]) -> Any:
     return cuda.jit(max_registers=REGISTERS)(function)
 
 
-intrinsic = None if SIMULATED else import_module("numba.cuda.extending").intrinsic
+intrinsic: Any = None if SIMULATED else import_module("numba.cuda.extending").intrinsic
 
 
 def host(array: Any) -> Any:

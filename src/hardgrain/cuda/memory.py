@@ -26,7 +26,7 @@ if SIMULATED:
 
 else:
 
-    def _ask(context, builder, kind, array, text, operands, more):  # type: ignore[no-untyped-def]
+    def _ask(context, builder, kind, array, text, operands, more):
         """An instruction that asks for, or changes, the first number of an array."""
         from llvmlite import ir
 
@@ -38,10 +38,10 @@ else:
         return builder.call(asm, values)
 
     @intrinsic
-    def arrive(typing_context, arrivals, more):  # type: ignore[no-untyped-def]
+    def arrive(typing_context, arrivals, more):
         """Add to the number of those who have come; all may know what was written before."""
 
-        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):
             text = "atom.add.release.gpu.global.u32 $0, [$1], $2;"
             kind = signature.args[0]
             return _ask(context, builder, kind, args[0], text, "=r,l,r,~{memory}", [args[1]])
@@ -49,10 +49,10 @@ else:
         return types.uint32(arrivals, types.uint32), code
 
     @intrinsic
-    def look(typing_context, arrivals):  # type: ignore[no-untyped-def]
+    def look(typing_context, arrivals):
         """The number of those who have come; what they wrote before is then known here."""
 
-        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):
             text, kind = "ld.acquire.gpu.global.u32 $0, [$1];", signature.args[0]
             return _ask(context, builder, kind, args[0], text, "=r,l,~{memory}", [])
 

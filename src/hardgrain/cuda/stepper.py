@@ -107,7 +107,7 @@ class Stepper:
     # ------------------------------------------------------------------ memory
     def _memory(self, most: int) -> int:
         """Shared memory that a warp needs for a tile that touches so many bodies [byte]."""
-        body = self.layout[3]
+        body: int = self.layout[3]
         return most * 8 * (body | 1) + 4 * tiling.STARTS + 8 * sweeping.LANES
 
     def _make_bodies(self, margin: Floats) -> None:
