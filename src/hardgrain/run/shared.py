@@ -1,17 +1,91 @@
-"""What a run that several processes share agrees on; one process agrees with itself."""
+"""What a run that several processes share agrees on; one process agrees with itself.
+
+The first process makes the scene, or reads the file that a run begins with. The others are told of
+the walls alone, in a model and a state without grains: it is the engine that hands grains to them.
+Functions cannot be told, such as those of prescribed motions; each process has them from its own
+copy of the scenario.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import repeat
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from hardgrain.core.grain_rows import only_walls
+from hardgrain.core.model import Contacts, Model, State
 from hardgrain.errors import InputError
+from hardgrain.io.runfile import Checkpoint
+from hardgrain.processes import Alone
+from hardgrain.run.scenario import Scenario
 from hardgrain.run.stop import Condition, name_of
+from hardgrain.scene.scene import GrainArrays
 
 if TYPE_CHECKING:
     from hardgrain.run.interrupt import Interrupt
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["agreed", "refuse_exchange"]
+__all__ = ["agreed", "of_first", "only_header", "refuse_exchange"]
+
+
+def of_first(
+    here: Alone, scenario: Scenario, make: Callable[[], tuple[Model, State, Any]]
+) -> tuple[Model, State, Any]:
+    """Model and state that the first process makes, of their walls in the others; and what else.
+
+    What comes third must be small. What cannot be made, or not be shared, is refused in all.
+    """
+    if here.size == 1:
+        return make()
+    held: list[tuple[Model, State]] = []
+
+    def first() -> tuple[Model, State, Any]:
+        from hardgrain.step.shared_dynamics import cannot_share
+
+        everyone, begin, rest = make()
+        suited = scenario.suited_to(everyone.n)
+        cannot_share(everyone, suited.solver, suited.engine)
+        held.append((everyone, begin))
+        return *_without_functions(*only_walls(everyone, begin)), rest
+
+    model, state, more = here.on_first(first)
+    if here.leads:
+        return *held[0], more
+    own, _ = scenario.scene.build(scenario.seed, _nothing(scenario.scene.dimension))
+    return _with_functions(model, own.drives, own.pressures), state, more
+
+
+def _without_functions(model: Model, state: State) -> tuple[Model, State]:
+    """What can be told of a model."""
+    none = repeat(SimpleNamespace(value=None, pressure=None))
+    told = _with_functions(model, none, none)
+    return told, replace(state, contacts=Contacts.none(model.dim))
+
+
+def _with_functions(model: Model, drives: Iterable[Any], pressures: Iterable[Any]) -> Model:
+    """A model whose drives and pressures have the functions of others."""
+    driven = tuple(replace(d, value=o.value) for d, o in zip(model.drives, drives))
+    pressed = tuple(replace(p, pressure=o.pressure) for p, o in zip(model.pressures, pressures))
+    return replace(model, drives=driven, pressures=pressed)
+
+
+def _nothing(dim: int) -> GrainArrays:
+    """No grains at all."""
+    vectors, spins = np.zeros((0, dim)), np.zeros((0, 1 if dim == 2 else 3))
+    return GrainArrays(vectors, np.zeros(0), vectors, spins, np.zeros(0, np.int32))
+
+
+def only_header(checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint without its bodies."""
+    r = checkpoint.record
+    names = ("position", "orientation", "velocity", "spin", "status", "order", "collided")
+    bare = replace(r, **{name: getattr(r, name)[:0] for name in names})
+    none = Contacts.none(r.position.shape[1])
+    return Checkpoint(bare, none, checkpoint.header, {})
 
 
 def refuse_exchange(sim: Simulation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario
-from hardgrain.run.shared import agreed, refuse_exchange
+from hardgrain.run.shared import agreed, of_first, refuse_exchange
 from hardgrain.run.speeds import Speeds
 from hardgrain.run.start import beginning, refuse_odd_numbers
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, next_pause
@@ -58,7 +58,8 @@ class Simulation:
 
     ``model`` and ``state`` are of the grains that are there, in the order in which the run holds
     them (`sort`), and of the walls behind them; ``model.id`` has the grains' numbers. ``frame`` has
-    grains and walls apart, grains by increasing numbers.
+    grains and walls apart, grains by increasing numbers. Where several processes share a run the
+    first one has all of this, and the others only walls.
     """
 
     model: Model
@@ -87,13 +88,20 @@ class Simulation:
             raise InputError(
                 "dt, solver, engine, seed, title, units and on_implausible are part of the scenario"
             )
-        begun = beginning(scene, start)
+        self.here = world()  # processes that share this run
+        begun = beginning(scene, start, self.here)
         self.scenario, self.dt = begun.scenario, begun.scenario.dt
-        everyone, state = self.scenario.scene.build(self.scenario.seed, begun.grains)
-        self.from_start = begun.count(everyone)  # grains that were not placed
-        new_walls = begun.put_into(everyone, state)
-        self.scenario = self.scenario.suited_to(everyone.n)
-        refuse_odd_numbers(everyone, state, "the start gives")
+
+        def placed() -> tuple[Model, State, tuple[int, int, list[int] | None]]:
+            everyone, state = self.scenario.scene.build(self.scenario.seed, begun.grains)
+            new_walls = begun.put_into(everyone, state)
+            refuse_odd_numbers(everyone, state, "the start gives")
+            return everyone, state, (everyone.n, begun.count(everyone), new_walls)
+
+        everyone, state, (n, self.from_start, new_walls) = of_first(
+            self.here, self.scenario, placed
+        )  # from_start: grains that were not placed
+        self.scenario = self.scenario.suited_to(n)
         self._set_up(everyone, state)
         if (entered := self.exchange(self.model, self.state, removes=False)) is not None:
             self.model, self.state, _ = entered
@@ -103,14 +111,14 @@ class Simulation:
             known = self.model, self.state, self.from_start, new_walls
             self.here.on_first(lambda: begun.refuse_overlaps(*known))
         if watched(self.scenario.engine, self.model):
-            refuse_driven_together(self.model, self.state, self.dt)
+            self.here.on_first(lambda: refuse_driven_together(self.model, self.state, self.dt))
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(
-            kinetic_start=self.kinetic,
+            kinetic_start=self.here.first(self.kinetic),
             elastic_start=elastic,
-            pace=first_pace(self.model, self.state, elastic),
+            pace=self.here.first(first_pace(self.model, self.state, elastic)),
         )
-        if may_overlap or begun.state is not None:
+        if may_overlap or self.here.first(begun.state is not None):
             found = self.here.on_first(lambda: deepest_overlap(self.model, self.state))
             self.totals.overlap_start = found[0]
         self.monitor = Monitor(everyone, self.scenario.solver, self.dt, self.totals)
@@ -126,15 +134,16 @@ class Simulation:
 
     def _set_up(self, everyone: Model, state: State, *kept: Ints) -> None:
         """Make ready, with all grains that will ever be; ``kept``: their status, their order."""
-        s, self.here = self.scenario, world()  # processes that share this run
+        s = self.scenario
         self.exchange = Exchange(s.scene, s.seed, s.dt, everyone, *kept)
         refuse_exchange(self)
         # of all, so that what the engine refuses is refused now
         self.engine = make_engine(s.engine, everyone, state, s.solver, s.dt, s.seed)
         self.model, self.state = self.exchange.begin(state)
-        self.speeds = Speeds(self.model)
+        self.speeds = Speeds()
+        self.weigh()
         self.flow = Flow()  # what grains brought and took before the last step
-        if self.model is not everyone:
+        if self.here.any(self.model is not everyone):
             self._renew()
         self.report: StepReport | None = None
         self.compiled = compile_seconds()  # before this simulation [s]
@@ -149,7 +158,11 @@ class Simulation:
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
         self.engine.seconds, self.engine.softness = last.seconds, last.softness
         self.engine.wall_force, self.engine.wall_torque = last.wall_force, last.wall_torque
-        self.speeds.weigh(self.model)
+        self.weigh()
+
+    def weigh(self) -> None:
+        """Take note of the mass of the grains that are there now."""
+        self.speeds.mass = self.here.first(float(self.model.mass[: self.model.n].sum()))
 
     # ------------------------------------------------------------------ the state
     @property
@@ -167,7 +180,10 @@ class Simulation:
 
     @property
     def kinetic(self) -> float:
-        """Kinetic and rotational energy of all that can move [energy]."""
+        """Kinetic and rotational energy of all that can move [energy].
+
+        Where several processes share a run the first one alone can tell.
+        """
         s, m = self.state, turned(self.model, self.state.orientation)
         return float(kinetic_energy(s.velocity, s.spin, m.inv_mass, m.inv_inertia))
 
@@ -189,7 +205,11 @@ class Simulation:
         memory, which is faster. Numbers and contacts stay; whoever reads ``state`` needs
         ``model.id``. A state that another simulation starts from must be in the order of numbers.
         """
-        self.model, self.state = self.exchange.sort(self.model, self.state, order)
+
+        def sort() -> None:
+            self.model, self.state = self.exchange.sort(self.model, self.state, order)
+
+        self.here.on_first(sort)
         self._renew()
         self.monitor.model = self.model
 
@@ -321,8 +341,8 @@ class Simulation:
             until = self.scenario.stop
         conditions = as_conditions(until)
         for condition in conditions:
-            if isinstance(condition, AtRest):
-                condition.threshold(self)  # says what is missing before anything is written
+            if isinstance(condition, AtRest):  # says what is missing before anything is written
+                self.here.on_first(partial(condition.threshold, self))
         return conditions
 
     def _loop(
@@ -381,8 +401,12 @@ class Simulation:
         """How far the run may go until Python must see it again; one: a step, and no further."""
         if one or self.exchange.changes or self.state.step == 0:
             return ONE_STEP
-        pause = recorder.pause(next_pause(self, conditions))
-        return self.here.first(pause._replace(look=self.monitor.next_look))
+
+        def first() -> Pause:
+            pause = recorder.pause(next_pause(self, conditions))
+            return pause._replace(look=self.monitor.next_look)
+
+        return self.here.on_first(first)
 
     @contextmanager
     def _begun(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ from array import array
 
 import numpy as np
 
-from hardgrain.core.model import Floats, Model
+from hardgrain.core.model import Floats
 
 __all__ = ["Speeds"]
 
@@ -14,13 +14,10 @@ __all__ = ["Speeds"]
 class Speeds:
     """Root-mean-square speeds after every step, of what bears a force or is pushed."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, mass: float = 0.0) -> None:
+        """mass: of the grains that are there."""
         self._past = array("d")
-        self.weigh(model)
-
-    def weigh(self, model: Model) -> None:
-        """Take note of the mass of the grains that are there now."""
-        self.mass = float(model.mass[: model.n].sum())
+        self.mass = mass
 
     def note(self, speed: float) -> None:
         """Add the speed after a step."""
