@@ -88,6 +88,7 @@ def _march(here: Any, path: Path, sweeps: int, number: int, before: int = 0) -> 
             "rest_messages": (here.messages - here.sweep_messages) / number,
             "collectives": calls["collectives"] / number,
             "trades": calls["trades"] / number,
+            "added_bytes": calls["added"] / number,  # in arrays that all add up
             "own_grains": int(part.mine.size),
             "grains_known": int(part.grains),
             "contacts": int(whole.weight[whole.owner == here.rank].sum()),
@@ -140,7 +141,7 @@ def _timed(engine: Any, name: str, spent: dict[str, float], key: str) -> None:
 
 def _counted(here: Any) -> dict[str, int]:
     """Count the calls of MPI in which all take part, from now on; and begin all counts anew."""
-    calls = {"collectives": 0, "trades": 0}
+    calls = {"collectives": 0, "trades": 0, "added": 0}
     if not isinstance(here, Processes):
         return calls
     here.comm.Barrier()
@@ -151,6 +152,7 @@ def _counted(here: Any) -> dict[str, int]:
         name = getattr(function, "__name__", "")
         calls["collectives"] += name in COLLECTIVES
         calls["trades"] += name in TRADES
+        calls["added"] += args[1].nbytes if name == "Allreduce" else 0
         return Processes.call(here, function, *args)
 
     here.call = call  # type: ignore[method-assign]
