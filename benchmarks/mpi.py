@@ -7,10 +7,8 @@ process has one thread; N is a power of two up to the number of cores.
 
 Times are wall times of steps in the midst of a run, and mean something on a quiet machine alone.
 A run besides pauses now and then to tell the first process of everything, never for more than a
-fiftieth of its time (`step.shared_dynamics`); how long that takes is told beside. The CPU time of
-all processes together is told without what they spend in MPI, where they wait for each other: it
-does not see others on the machine, and says how much work the sharing adds. Memory is the peak of
-what is resident, beyond that of a process with a small packing, for each grain that it owns.
+fiftieth of its time (`step.shared_dynamics`); how long that takes is told beside. Memory is the
+peak of what is resident, beyond that of a process with a small packing.
 
 Everything goes into ``mpi.json`` beside the other results, what was measured before being kept:
 `python -m benchmarks.mpi_model` fits a model to it. `BENCHMARK_GRAINS` gives another number of
@@ -231,11 +229,11 @@ def _path(grains: int) -> Path:
 def _words(told: dict[str, Any]) -> str:
     each = told["processes"]
     busiest = max(each, key=lambda one: float(one["sweep_bytes"]))
-    working = [one["cpu"] - one["mpi"] for one in each]
+    working = [one["working"] for one in each]
     more = [one["memory"] - one["memory_before"] for one in each]
     contacts = [one["contacts"] for one in each]
     return (
-        f"{each[0]['seconds']:.3g} s a step, {sum(working):.3g} s CPU of all outside of MPI;"
+        f"{each[0]['seconds']:.3g} s a step, at most {max(working):.3g} s of it outside of MPI;"
         f" {busiest['sweep_bytes'] / 1e3:.3g} kB in {busiest['sweep_messages']:.3g} messages a"
         f" sweep, {busiest['rest_bytes'] / 1e6:.3g} MB a step besides; most contacts of a process"
         f" / mean {max(contacts) * len(contacts) / sum(contacts):.3g}; a pause"

@@ -57,23 +57,22 @@ def _march(here: Any, path: Path, sweeps: int, number: int, before: int = 0) -> 
     n = here.first(model.n)
     solver = GaussSeidel(order="tiles", sweeps=sweeps, threads=1)
     engine: Any = make_engine(RigidGrains(), model, state, solver, DT, 1)
-    spent = {"take": 0.0, "give": 0.0}
+    spent = {"pause": 0.0, "mpi": 0.0}
     if here.size > 1:
-        for name in spent:
-            _timed(engine, f"_{name}", spent, name)
+        for name in ("_take", "_give"):
+            _timed(here, engine, name, spent)
     began = time.perf_counter()
     reports = _steps(engine, state, 1)
     divided = time.perf_counter() - began
     calls = _counted(here)
-    spent.update(take=0.0, give=0.0)
-    began, cpu = time.perf_counter(), time.process_time()
+    spent.update(pause=0.0, mpi=0.0)
+    began = time.perf_counter()
     reports = _steps(engine, state, number)
-    wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+    seconds = (time.perf_counter() - began - spent["pause"]) / number
     own = {
-        "seconds": (wall - sum(spent.values())) / number,  # of a step, apart from pauses
-        "pause": sum(spent.values()),  # to tell the first process of all, and take it up again
-        "first_step": divided,  # with a new pair list, and the grains divided
-        "cpu": cpu / number,
+        "seconds": seconds,  # of a step, apart from pauses
+        "pause": spent["pause"],  # to tell the first process of all, and take it up again
+        "first_step": divided,  # with a new pair list, and the grains handed out
         "memory_before": before,  # peaks of what is resident [byte]
         "memory": _peak(),
     }
@@ -81,7 +80,7 @@ def _march(here: Any, path: Path, sweeps: int, number: int, before: int = 0) -> 
         part, whole = engine._part, engine._whole
         tiling = whole.tiling
         own |= {
-            "mpi": here.waited / number,  # CPU time in MPI, waiting included [s]
+            "working": seconds - (here.waited - spent["mpi"]) / number,  # not in MPI [s]
             "sweep_bytes": here.sweep_bytes / number / sweeps,
             "sweep_messages": here.sweep_messages / number / sweeps,
             "rest_bytes": (here.bytes - here.sweep_bytes) / number,
@@ -127,14 +126,15 @@ def _steps(engine: Any, state: State, number: int) -> list[Any]:
     return found
 
 
-def _timed(engine: Any, name: str, spent: dict[str, float], key: str) -> None:
-    """Let a method of an engine add up the time that it takes."""
+def _timed(here: Any, engine: Any, name: str, spent: dict[str, float]) -> None:
+    """Let a method of an engine add up the time that it takes, and how much of it is in MPI."""
     method = getattr(engine, name)
 
     def timed(*given: Any) -> None:
-        began = time.perf_counter()
+        began, waited = time.perf_counter(), here.waited
         method(*given)
-        spent[key] += time.perf_counter() - began
+        spent["pause"] += time.perf_counter() - began
+        spent["mpi"] += here.waited - waited
 
     setattr(engine, name, timed)
 

@@ -235,7 +235,7 @@ def test_the_model_of_messages_finds_what_runs_were_made_of(
         seconds = working + wait * 4 * sweeps + sweeps * (5 * alpha + 3e4 / beta)
         seconds += math.log2(n) * (20 * meeting + 24 * tiles / sharing) + 10 * trade * n
         one = {
-            "seconds": seconds, "cpu": working + 0.25, "mpi": 0.25, "memory_before": 100,
+            "seconds": seconds, "working": working, "memory_before": 100,
             "memory": 100 + 2000 * grains // n + int((4 * 9 + 80) * tiles),
             "sweep_bytes": 3e4, "sweep_messages": 5.0, "collectives": 20.0, "trades": 10.0,
             "added_bytes": 24.0 * tiles, "own_grains": grains // n, "contacts": most,
