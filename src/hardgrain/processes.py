@@ -227,10 +227,11 @@ class Processes(Alone):
         """Take note of what is sent."""
         self.bytes, self.messages = self.bytes + size, self.messages + messages
 
-    def count_sweep(self, size: int) -> None:
+    def count_sweep(self, size: int, messages: int = 1) -> None:
         """Take note of what is sent in a sweep."""
-        self.count(size)
-        self.sweep_bytes, self.sweep_messages = self.sweep_bytes + size, self.sweep_messages + 1
+        self.count(size, messages)
+        self.sweep_bytes += size
+        self.sweep_messages += messages
 
 
 @cache
