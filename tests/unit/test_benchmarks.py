@@ -281,3 +281,32 @@ def test_the_model_of_messages_finds_what_runs_were_made_of(
     tables = math.log2(10_000) * (20 * meeting + 24 * 500_000 / sharing)
     assert parts.collectives == pytest.approx(tables, rel=1e-3)
     assert found.efficiency(large) == pytest.approx(5e-6 * 15_000 / parts.total, rel=1e-6)
+
+
+def test_what_the_benchmark_of_processes_keeps_is_what_the_model_reads(
+    load: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mpi, model, measure = load("mpi"), load("mpi_model"), load("measure")
+    try:
+        mpi.find_mpiexec()
+    except measure.Absent as absent:
+        pytest.skip(str(absent))
+    monkeypatch.setattr(mpi.Runs, "numbers", [1, 2])
+    monkeypatch.setattr(mpi, "cores", lambda: 2)
+    monkeypatch.setattr(mpi, "TILE", 100)  # of which others here have a packing, too
+    monkeypatch.setenv("BENCHMARK_PARTS", "weak,messages")
+    figures = mpi.run(True)
+    assert len(figures) == 3  # one of runs, two of messages
+    told = json.loads((mpi.RESULTS / mpi.KEPT).read_text())
+    shared = next(one for one in told["runs"].values() if one["kind"] == "shared")
+    assert sum(one["own_grains"] for one in shared["processes"]) == shared["grains"] == 2000
+    assert sum(one["contacts"] for one in shared["processes"]) == shared["contacts"]
+    assert min(one["sweep_bytes"] for one in shared["processes"]) >= 48.0  # a grain at least
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{model.BEGIN}\nnothing yet\n{model.END}\nafter\n")
+    assert model.main([str(mpi.RESULTS / mpi.KEPT), "--page", str(page)]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "| 10000 | 6.25e+08 |" in text
+    assert "nothing yet" not in text

@@ -244,7 +244,7 @@ class RelaxingApart(Relaxing):
         self._threads = numba.get_num_threads()
         for sweep in range(done, done + more):
             order, rank = colour_orders(self.visits, sweep, 1, plan.colours)
-            orders = Orders(self.visits.seed, self.visits.step, sweep, order, rank, self.contacts)
+            orders = self.visits.seed, self.visits.step, sweep, order, rank, self.contacts
             for at, colour in enumerate(order[0]):
                 self._stage(orders, TILES, self._edge[colour])
                 self.lanes[colour].begin(b)
@@ -257,11 +257,10 @@ class RelaxingApart(Relaxing):
                 self._hear()
                 self._stage(orders, REST, np.array([plan.colours - 1], np.int32))
 
-    def _stage(self, orders: Orders, stage: int, some: NDArray[np.int32]) -> None:
+    def _stage(self, orders: tuple[Any, ...], stage: int, some: NDArray[np.int32]) -> None:
         if some.size:
             threads = min(self._threads, some.size)
-            now = orders._replace(stage=stage, some=some)
-            sweep_tiles(self.packed, self.plan, now, self.sums, threads)
+            sweep_tiles(self.packed, self.plan, Orders(*orders, stage, some), self.sums, threads)
 
     def found(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Velocities and spins of the bodies, impulses and torques of the contacts."""
