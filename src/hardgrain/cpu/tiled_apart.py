@@ -257,10 +257,10 @@ class RelaxingApart(Relaxing):
                 self._hear()
                 self._stage(orders, REST, np.array([plan.colours - 1], np.int32))
 
-    def _stage(self, orders: tuple[Any, ...], stage: int, some: NDArray[np.int32]) -> None:
+    def _stage(self, orders: Any, stage: int, some: NDArray[np.int32]) -> None:
         if some.size:
-            threads = min(self._threads, some.size)
-            sweep_tiles(self.packed, self.plan, Orders(*orders, stage, some), self.sums, threads)
+            threads, now = min(self._threads, some.size), (*orders, stage, some)
+            sweep_tiles(self.packed, self.plan, Orders(*now), self.sums, threads)
 
     def found(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Velocities and spins of the bodies, impulses and torques of the contacts."""

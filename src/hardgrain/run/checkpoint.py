@@ -163,5 +163,5 @@ class Backup:
         for f in fields(Totals):  # the monitor holds the same object, so it is changed in place
             setattr(sim.totals, f.name, getattr(self._totals, f.name))
         sim.engine.wall_force, sim.engine.wall_torque = self._forces
-        sim.weigh()
+        sim.speeds.weigh(sim.model, sim.here)
         sim.speeds.forget(self._steps)

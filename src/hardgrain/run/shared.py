@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import repeat
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,14 +23,60 @@ from hardgrain.errors import InputError
 from hardgrain.io.runfile import Checkpoint
 from hardgrain.processes import Alone
 from hardgrain.run.scenario import Scenario
+from hardgrain.run.start import Beginning, beginning, refuse_odd_numbers
 from hardgrain.run.stop import Condition, name_of
 from hardgrain.scene.scene import GrainArrays
+from hardgrain.scene.spec import Grains
 
 if TYPE_CHECKING:
     from hardgrain.run.interrupt import Interrupt
     from hardgrain.run.simulation import Simulation
 
-__all__ = ["agreed", "of_first", "only_header", "refuse_exchange"]
+__all__ = ["Begun", "agreed", "begin", "of_first", "only_header", "refuse_exchange"]
+
+
+class Begun(NamedTuple):
+    """What all processes know of how a run begins, besides bodies."""
+
+    scenario: Scenario  # with the sets of grains and the order of sweeps that it has now
+    beginning: Beginning | None  # what was read, in the first process
+    known: int  # grains that the scene did not place
+    new_walls: list[int] | None
+    carried: bool  # whether a state with contacts is gone on from
+
+    def refuse_overlaps(self, here: Alone, model: Model, state: State) -> None:
+        """Refuse those that the scene did not begin with."""
+
+        def refuse() -> None:
+            assert self.beginning is not None
+            self.beginning.refuse_overlaps(model, state, self.known, self.new_walls)
+
+        here.on_first(refuse)
+
+
+def begin(
+    here: Alone, scenario: Scenario, start: State | GrainArrays | str | Path | None
+) -> tuple[Model, State, Begun]:
+    """The first state of a run, from a scene or from what it starts with."""
+    read: list[Beginning] = []
+
+    def make() -> tuple[Model, State, tuple[Any, ...]]:
+        begun = beginning(scenario, start)
+        read.append(begun)
+        now = begun.scenario
+        everyone, state = now.scene.build(now.seed, begun.grains)
+        new_walls = begun.put_into(everyone, state)
+        refuse_odd_numbers(everyone, state, "the start gives")
+        told = begun.count(everyone), new_walls, begun.state is not None
+        return everyone, state, (everyone.n, now.start, bool(now.scene.grains), *told)
+
+    model, state, (grains, file, sets, *told) = of_first(here, scenario, make)
+    now = scenario.model_copy(update={"start": file})
+    if sets and not now.scene.grains:  # those of a file, which the scene has no word of
+        scene = now.scene.model_copy(update={"grains": [Grains()]})
+        now = now.model_copy(update={"scene": scene})
+    now = (read[0].scenario if read else now).suited_to(grains)
+    return model, state, Begun(now, read[0] if read else None, *told)
 
 
 def of_first(

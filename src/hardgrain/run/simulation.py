@@ -28,9 +28,9 @@ from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario
-from hardgrain.run.shared import agreed, of_first, refuse_exchange
+from hardgrain.run.shared import agreed, begin, refuse_exchange
 from hardgrain.run.speeds import Speeds
-from hardgrain.run.start import beginning, refuse_odd_numbers
+from hardgrain.run.start import refuse_odd_numbers
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, next_pause
 from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary, Totals
@@ -58,8 +58,8 @@ class Simulation:
 
     ``model`` and ``state`` are of the grains that are there, in the order in which the run holds
     them (`sort`), and of the walls behind them; ``model.id`` has the grains' numbers. ``frame`` has
-    grains and walls apart, grains by increasing numbers. Where several processes share a run the
-    first one has all of this, and the others only walls.
+    grains and walls apart, grains by increasing numbers. Processes that share a run have all of
+    this in the first one, and walls alone in the others.
     """
 
     model: Model
@@ -89,27 +89,15 @@ class Simulation:
                 "dt, solver, engine, seed, title, units and on_implausible are part of the scenario"
             )
         self.here = world()  # processes that share this run
-        begun = beginning(scene, start, self.here)
-        self.scenario, self.dt = begun.scenario, begun.scenario.dt
-
-        def placed() -> tuple[Model, State, tuple[int, int, list[int] | None]]:
-            everyone, state = self.scenario.scene.build(self.scenario.seed, begun.grains)
-            new_walls = begun.put_into(everyone, state)
-            refuse_odd_numbers(everyone, state, "the start gives")
-            return everyone, state, (everyone.n, begun.count(everyone), new_walls)
-
-        everyone, state, (n, self.from_start, new_walls) = of_first(
-            self.here, self.scenario, placed
-        )  # from_start: grains that were not placed
-        self.scenario = self.scenario.suited_to(n)
+        everyone, state, begun = begin(self.here, scene, start)
+        self.scenario, self.dt, self.from_start = begun.scenario, begun.scenario.dt, begun.known
         self._set_up(everyone, state)
         if (entered := self.exchange(self.model, self.state, removes=False)) is not None:
             self.model, self.state, _ = entered
             self._renew()
         may_overlap = self.scenario.scene.allow_overlaps
         if not may_overlap:
-            known = self.model, self.state, self.from_start, new_walls
-            self.here.on_first(lambda: begun.refuse_overlaps(*known))
+            begun.refuse_overlaps(self.here, self.model, self.state)
         if watched(self.scenario.engine, self.model):
             self.here.on_first(lambda: refuse_driven_together(self.model, self.state, self.dt))
         elastic = self.engine.elastic(self.state)
@@ -118,7 +106,7 @@ class Simulation:
             elastic_start=elastic,
             pace=self.here.first(first_pace(self.model, self.state, elastic)),
         )
-        if may_overlap or self.here.first(begun.state is not None):
+        if may_overlap or begun.carried:
             found = self.here.on_first(lambda: deepest_overlap(self.model, self.state))
             self.totals.overlap_start = found[0]
         self.monitor = Monitor(everyone, self.scenario.solver, self.dt, self.totals)
@@ -140,8 +128,7 @@ class Simulation:
         # of all, so that what the engine refuses is refused now
         self.engine = make_engine(s.engine, everyone, state, s.solver, s.dt, s.seed)
         self.model, self.state = self.exchange.begin(state)
-        self.speeds = Speeds()
-        self.weigh()
+        self.speeds = Speeds(self.model, self.here)
         self.flow = Flow()  # what grains brought and took before the last step
         if self.here.any(self.model is not everyone):
             self._renew()
@@ -158,11 +145,7 @@ class Simulation:
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
         self.engine.seconds, self.engine.softness = last.seconds, last.softness
         self.engine.wall_force, self.engine.wall_torque = last.wall_force, last.wall_torque
-        self.weigh()
-
-    def weigh(self) -> None:
-        """Take note of the mass of the grains that are there now."""
-        self.speeds.mass = self.here.first(float(self.model.mass[: self.model.n].sum()))
+        self.speeds.weigh(self.model, self.here)
 
     # ------------------------------------------------------------------ the state
     @property
@@ -180,10 +163,7 @@ class Simulation:
 
     @property
     def kinetic(self) -> float:
-        """Kinetic and rotational energy of all that can move [energy].
-
-        Where several processes share a run the first one alone can tell.
-        """
+        """Kinetic and rotational energy of all that can move [energy]."""
         s, m = self.state, turned(self.model, self.state.orientation)
         return float(kinetic_energy(s.velocity, s.spin, m.inv_mass, m.inv_inertia))
 
@@ -401,12 +381,8 @@ class Simulation:
         """How far the run may go until Python must see it again; one: a step, and no further."""
         if one or self.exchange.changes or self.state.step == 0:
             return ONE_STEP
-
-        def first() -> Pause:
-            pause = recorder.pause(next_pause(self, conditions))
-            return pause._replace(look=self.monitor.next_look)
-
-        return self.here.on_first(first)
+        pause = self.here.on_first(lambda: recorder.pause(next_pause(self, conditions)))
+        return self.here.first(pause._replace(look=self.monitor.next_look))
 
     @contextmanager
     def _begun(self) -> Iterator[None]:

@@ -16,7 +16,6 @@ from hardgrain.errors import InputError
 from hardgrain.io.frame import Frame, Record
 from hardgrain.io.packings import is_packing, read_cell, read_grains
 from hardgrain.io.runfile import RunFile
-from hardgrain.processes import ALONE, Alone
 from hardgrain.run.scenario import Scenario, Start, stored_scenario
 from hardgrain.run.start_shapes import take_shapes
 from hardgrain.scene.scene import GrainArrays
@@ -129,35 +128,8 @@ class Beginning:
         refuse_overlaps(checked, state, new_grains=new, new_walls=new_walls)
 
 
-def beginning(
-    scenario: Scenario,
-    start: State | GrainArrays | str | Path | None,
-    here: Alone = ALONE,
-) -> Beginning:
-    """Read what a scenario starts from, or take what is given.
-
-    Where several processes share a run the first one does so, and tells the others of the sets of
-    grains alone.
-    """
-    if here.size == 1:
-        return _beginning(scenario, start)
-    held: list[Beginning] = []
-
-    def first() -> tuple[dict[str, Any], bool]:
-        held.append(_beginning(scenario, start))
-        now = held[0].scenario
-        return {"start": now.start}, bool(now.scene.grains and not scenario.scene.grains)
-
-    changed, sets = here.on_first(first)
-    if held:
-        return held[0]
-    if sets:
-        scene = scenario.scene.model_copy(update={"grains": [Grains()]})
-        changed["scene"] = scene
-    return Beginning(scenario.model_copy(update=changed))
-
-
-def _beginning(scenario: Scenario, start: State | GrainArrays | str | Path | None) -> Beginning:
+def beginning(scenario: Scenario, start: State | GrainArrays | str | Path | None) -> Beginning:
+    """Read what a scenario starts from, or take what is given."""
     grains, state, walls, dt, cell = None, None, None, None, None
     if isinstance(start, str | Path):
         scenario = scenario.model_copy(update={"start": Start(file=str(start))})
