@@ -28,6 +28,10 @@ SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 # More: others are left waiting for longer. Less: where all fail for the same reason, some of them
 # may say so, too.
 LIKEWISE = 3.0
+# [rows] So many are handed over at a time. More: the first process, which has all grains when a run
+# begins, needs more room for them; fewer: more messages are sent.
+PORTION = 1 << 15
+TOLD, DEALT = 97, 98  # tags of messages
 
 
 class Alone:
@@ -96,7 +100,7 @@ class Processes(Alone):
         self.leads = self.rank == 0
         self.bytes = self.messages = 0
         self.sweep_bytes = self.sweep_messages = 0  # among them those of sweeps
-        self.waited = 0.0  # CPU time in MPI, most of it spent on waiting for others [s]
+        self.waited = 0.0  # time in MPI, most of it spent on waiting for others [s]
 
     @cached_property
     def beside(self) -> int:
@@ -149,17 +153,49 @@ class Processes(Alone):
         self.call(self.comm.Allgatherv, own, [found, many])
         return found
 
-    def gathered_first(self, rows: Any) -> Any:
-        """As `gathered`, for the first process alone; the others get no rows."""
+    def told_first(self, rows: Any, take: Callable[[Any], object]) -> None:
+        """Let the first process take the rows (k, …) of all, those of one process at a time."""
         import numpy as np
 
         own = np.ascontiguousarray(rows)
-        many = np.array(self.call(self.comm.allgather, len(own)))
-        found = np.empty((int(many.sum()) if self.leads else 0, *own.shape[1:]), own.dtype)
-        many = many * int(np.prod(own.shape[1:]))
-        self.count(own.nbytes)
-        self.call(self.comm.Gatherv, own, [found, many])
-        return found
+        many = self.call(self.comm.gather, len(own))
+        if not self.leads:
+            self.count(own.nbytes)
+            self.call(self.comm.Send, own, 0, TOLD)
+            return
+        take(own)
+        for q in range(1, self.size):
+            room = np.empty((many[q], *own.shape[1:]), own.dtype)
+            self.call(self.comm.Recv, room, q, TOLD)
+            take(room)
+
+    def dealt(self, part: Callable[[int], Any], room: Any) -> None:
+        """Fill rows (k, …) with those that the first process has for each; part: makes them."""
+        if not self.leads:
+            self.call(self.comm.Recv, room, 0, DEALT)
+            return
+        for q in range(1, self.size):
+            sent = part(q)
+            self.count(sent.nbytes)
+            self.call(self.comm.Send, sent, q, DEALT)
+        room[...] = part(0)
+
+    def handed_over(self, to: Any, written: Callable[[Any], Any]) -> Any:
+        """Rows that others have for this process, in return for those (k,) that go to each.
+
+        written: makes the rows of numbers with these places among the k. They travel in portions,
+        so that a process which has many need not hold all of them twice.
+        """
+        import numpy as np
+
+        rounds = int(self.most(np.array([-(-len(to) // PORTION)], np.float64))[0])
+        found = []
+        for k in range(rounds):
+            some = np.arange(min(k * PORTION, len(to)), min((k + 1) * PORTION, len(to)))
+            order = np.argsort(to[some], kind="stable")
+            ends = np.cumsum(np.bincount(to[some], minlength=self.size))
+            found += self.traded(np.split(written(some[order]), ends[:-1]))
+        return np.concatenate(found) if found else written(np.zeros(0, np.int64))
 
     def traded(self, parts: list[Any]) -> list[Any]:
         """Rows for each process, in return for those of each process for this one."""
@@ -182,19 +218,20 @@ class Processes(Alone):
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function of MPI, and take note of the time it takes."""
-        began = time.process_time()
+        began = time.perf_counter()  # CPU time would be asked of the system, which takes longer
         found = function(*args)
-        self.waited += time.process_time() - began
+        self.waited += time.perf_counter() - began
         return found
 
     def count(self, size: int, messages: int = 1) -> None:
         """Take note of what is sent."""
         self.bytes, self.messages = self.bytes + size, self.messages + messages
 
-    def count_sweep(self, size: int) -> None:
+    def count_sweep(self, size: int, messages: int = 1) -> None:
         """Take note of what is sent in a sweep."""
-        self.count(size)
-        self.sweep_bytes, self.sweep_messages = self.sweep_bytes + size, self.sweep_messages + 1
+        self.count(size, messages)
+        self.sweep_bytes += size
+        self.sweep_messages += messages
 
 
 @cache

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,6 +90,24 @@ sweeps = 20
 
 
 @needs_mpi
+def test_what_a_process_holds_falls_with_the_number_of_processes() -> None:
+    """All but the first hold as much if twice as many share twice as much, and know walls alone."""
+
+    def held(processes: int) -> dict[str, list[Any]]:
+        out = mpiexec(processes, str(HERE / "shared_memory.py"), "3000")
+        assert out.returncode == 0, out.stderr
+        return dict(json.loads(out.stdout.splitlines()[-1]))
+
+    few, many = held(2), held(4)
+    assert few["known"] == [[6000, 6004, few["known"][0][2]], [0, 4, 0]]
+    assert many["known"] == [[12000, 12004, many["known"][0][2]], *[[0, 4, 0]] * 3]
+    # Domains in the middle have ghosts on two sides, those of the two processes on one. If a fifth
+    # of what is held were replicated, four processes would hold that much more.
+    assert max(many["peaks"][1:]) < 1.2 * few["peaks"][1]
+    assert few["peaks"][0] > few["peaks"][1]  # the first one has all of the run besides
+
+
+@needs_mpi
 def test_a_run_goes_on_with_another_number_of_processes(tmp_path: Path) -> None:
     (tmp_path / "heap.toml").write_text(SCENARIO)
     main = "from hardgrain.cli import main; main()"
@@ -148,8 +167,12 @@ def test_one_process_that_fails_ends_all(tmp_path: Path) -> None:
 
 
 @needs_mpi
-def test_a_run_that_is_ended_from_outside_goes_on(tmp_path: Path) -> None:
-    """mpiexec passes SIGTERM on, and kills what takes long; either way the file is intact."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_ended_from_outside_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    """mpiexec passes signals on, and kills what takes long; either way the file is intact.
+
+    In a terminal Ctrl-C reaches mpiexec alone: it lets its processes have groups of their own.
+    """
     (tmp_path / "heap.toml").write_text(SCENARIO)
     path, main = tmp_path / "heap.h5", "from hardgrain.cli import main; main()"
     command = [str(MPIEXEC), "-n", "2", sys.executable, "-c", main, "run", "heap.toml", "--quiet"]
@@ -164,7 +187,7 @@ def test_a_run_that_is_ended_from_outside_goes_on(tmp_path: Path) -> None:
 
     with started(command, env=ENV, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
         until(lambda: frames() > 2, "frames are written", process)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         assert process.wait(LAST) != 0
     with hg.RunFile(path) as file:
         assert not file.finished

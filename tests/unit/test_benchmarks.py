@@ -217,3 +217,96 @@ def test_a_hard_step_is_kept_as_it_was(load: Callable[[str], ModuleType], tmp_pa
         np.testing.assert_allclose(one, other, atol=1e-6 * np.abs(one).max(), rtol=0.0)
     np.testing.assert_array_equal(step.first, again.first)
     assert hard.solve(again)[1].converged
+
+
+def test_the_model_of_messages_finds_what_runs_were_made_of(
+    load: Callable[[str], ModuleType],
+) -> None:
+    """Times that follow from known constants give these back, and those of 10⁴ processes."""
+    model = load("mpi_model")
+    alpha, beta, meeting, sharing, trade = 3e-6, 4e9, 5e-6, 6e8, 7e-7
+    stage, wait, sweeps, w = 2e-5, 1e-5, 100, {1: 4e-6, 4: 5e-6}
+
+    def shared(n: int, grains: int) -> dict[str, object]:
+        """Two cut axes, so four colours of two stages; λ = 1.2; 5 messages a sweep of 30 kB."""
+        contacts, tiles = 3 * grains, grains // 100
+        most = 1.2 * contacts / n
+        working = w[4 if n >= 4 else 1] * most + stage * 8 * sweeps
+        seconds = working + wait * 4 * sweeps + sweeps * (5 * alpha + 3e4 / beta)
+        seconds += math.log2(n) * (20 * meeting + 24 * tiles / sharing) + 10 * trade * n
+        one = {
+            "seconds": seconds, "working": working, "memory_before": 100,
+            "memory": 100 + 2000 * grains // n + int((4 * 9 + 80) * tiles),
+            "sweep_bytes": 3e4, "sweep_messages": 5.0, "collectives": 20.0, "trades": 10.0,
+            "added_bytes": 24.0 * tiles, "own_grains": grains // n, "contacts": most,
+        }  # fmt: skip
+        others = {**one, "contacts": (contacts - most) / (n - 1)}
+        first = {**one, "memory": one["memory"] + 900 * grains}
+        each = [first, *[others] * (n - 1)]
+        return {
+            "kind": "shared", "number": n, "grains": grains, "contacts": contacts,
+            "sweeps": sweeps, "tiles": tiles, "axes": 2, "processes": each,
+        }  # fmt: skip
+
+    runs: dict[str, object] = {
+        f"copies-{n}": {
+            "kind": "copies", "number": n, "grains": 10_000, "contacts": 30_000,
+            "processes": [{"seconds": 30_000 * w[n]}] * n,
+        }
+        for n in w
+    }  # fmt: skip
+    runs |= {f"shared-{n}": shared(n, 10_000 * n) for n in (2, 4)} | {"more": shared(4, 80_000)}
+    messages = {
+        "pairs": [{"bytes": b, "seconds": alpha + b / beta} for b in (8, 4096, 2**21)],
+        "allreduce": [
+            {"processes": n, "bytes": b, "seconds": math.log2(n) * (meeting + b / sharing)}
+            for n in (2, 4)
+            for b in (8, 4096, 2**21)
+        ],
+        "trade": [{"processes": n, "seconds": 2 * n * trade} for n in (2, 4)],
+    }
+    found = model.Model.fitted({"runs": runs, "messages": messages})
+    net = found.network
+    assert [net.latency, net.bandwidth, net.meeting, net.sharing, net.trade] == pytest.approx(
+        [alpha, beta, meeting, sharing, trade], rel=1e-6
+    )
+    assert [found.stage, found.wait] == pytest.approx([stage, wait], rel=1e-6)
+    assert found.memory == pytest.approx((2000.0, 116.0, 900.0), rel=1e-3)
+    # 80,000 grains in four processes are scaled: a fourth of the grains, half of the edge
+    large = found.base.larger(10_000, 5_000 * 10_000)
+    parts = found.parts(large)
+    assert parts.work == pytest.approx(5e-6 * 1.2 * 15_000, rel=1e-6)
+    assert parts.messages == pytest.approx(sweeps * (5 * alpha + 1.5e4 / beta), rel=1e-6)
+    assert parts.trades == pytest.approx(10 * trade * 10_000, rel=1e-6)
+    tables = math.log2(10_000) * (20 * meeting + 24 * 500_000 / sharing)
+    assert parts.collectives == pytest.approx(tables, rel=1e-3)
+    assert found.efficiency(large) == pytest.approx(5e-6 * 15_000 / parts.total, rel=1e-6)
+
+
+def test_what_the_benchmark_of_processes_keeps_is_what_the_model_reads(
+    load: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mpi, model, measure = load("mpi"), load("mpi_model"), load("measure")
+    try:
+        mpi.find_mpiexec()
+    except measure.Absent as absent:
+        pytest.skip(str(absent))
+    monkeypatch.setattr(mpi.Runs, "numbers", [1, 2])
+    monkeypatch.setattr(mpi, "cores", lambda: 2)
+    monkeypatch.setattr(mpi, "TILE", 100)  # of which others here have a packing, too
+    monkeypatch.setenv("BENCHMARK_PARTS", "weak,messages")
+    figures = mpi.run(True)
+    assert len(figures) == 3  # one of runs, two of messages
+    told = json.loads((mpi.RESULTS / mpi.KEPT).read_text())
+    shared = next(one for one in told["runs"].values() if one["kind"] == "shared")
+    assert sum(one["own_grains"] for one in shared["processes"]) == shared["grains"] == 2000
+    assert sum(one["contacts"] for one in shared["processes"]) == shared["contacts"]
+    assert min(one["sweep_bytes"] for one in shared["processes"]) >= 48.0  # a grain at least
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{model.BEGIN}\nnothing yet\n{model.END}\nafter\n")
+    assert model.main([str(mpi.RESULTS / mpi.KEPT), "--page", str(page)]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "| 10000 | 6.25e+08 |" in text
+    assert "nothing yet" not in text

@@ -78,24 +78,56 @@ class Halo:
                 if (get := place[(their >> colour) & 1 > 0]).size:
                     self.gets[colour].append((q, get))
 
-    def send(self, values: Floats, colour: int) -> list[Any]:
-        """Tell others of the rows of values (nb, …) that tiles of a colour changed."""
-        here, asked = self.here, []
-        self._got = [(q, place, np.empty((place.size, values.shape[1])))
-                     for q, place in self.gets[colour]]  # fmt: skip
-        for q, _, room in self._got:
-            asked.append(here.comm.Irecv(room, q, colour))
-        for q, place in self.sends[colour]:
-            part = values[place]
-            here.count_sweep(part.nbytes)
-            asked.append(here.comm.Isend(part, q, colour))
-        return asked
+    def lanes(self, width: int) -> list[Lane]:
+        """The ways on which rows of so many numbers travel, again and again, colour by colour."""
+        return [
+            Lane(self.here, colour, sends, gets, width)
+            for colour, (sends, gets) in enumerate(zip(self.sends, self.gets, strict=True))
+        ]
 
-    def receive(self, asked: list[Any], values: Floats) -> None:
+
+class Lane:
+    """What is told of the tiles of a colour after each visit; MPI is told once who tells whom."""
+
+    def __init__(
+        self, here: Processes, colour: int, sends: list[tuple[int, Longs]],
+        gets: list[tuple[int, Longs]], width: int,
+    ) -> None:  # fmt: skip
+        """sends, gets: the bodies that each other process is told of, and tells of."""
+        self.here = here
+        self._out, self._sent, to = _joined(sends, width)
+        self._into, self._got, of = _joined(gets, width)
+        self._asked = [here.comm.Recv_init(room, q, colour) for q, room in of]
+        self._asked += [here.comm.Send_init(room, q, colour) for q, room in to]
+        self._many = len(to)
+
+    def begin(self, values: Floats) -> None:
+        """Tell others of the rows of values (nb, width) that tiles of the colour changed."""
+        if self._asked:
+            self._sent[:] = values[self._out]
+            self.here.count_sweep(self._sent.nbytes, self._many)
+            self.here.call(self.here.mpi.Prequest.Startall, self._asked)
+
+    def end(self, values: Floats) -> None:
         """Wait for what others tell, and take it over."""
-        self.here.wait(asked)
-        for _, place, room in self._got:
-            values[place] = room
+        if self._asked:
+            self.here.wait(self._asked)
+            values[self._into] = self._got
+
+    def close(self) -> None:
+        """Let MPI forget it."""
+        for asked in self._asked:
+            asked.Free()
+
+
+def _joined(
+    places: list[tuple[int, Longs]], width: int
+) -> tuple[Longs, Floats, list[tuple[int, Floats]]]:
+    """All places, room for a row at each, and the share of the room of each process."""
+    every = np.concatenate([np.zeros(0, np.int64), *(place for _, place in places)])
+    room = np.empty((every.size, width))
+    ends = np.cumsum([place.size for _, place in places])
+    return every, room, [(q, room[e - p.size : e]) for e, (q, p) in zip(ends, places, strict=True)]
 
 
 class RelaxingApart(Relaxing):
@@ -130,6 +162,7 @@ class RelaxingApart(Relaxing):
         if not here.leads:  # those of no tile are judged by one process
             self.counted = int(plan.starts[-2])
         self.parts = WIDTHS[type(self.packed)].moving
+        self.lanes = self.halo.lanes(self.parts)
         self._learn_copies()
         self._learn_rest()
         self._begin()
@@ -173,13 +206,16 @@ class RelaxingApart(Relaxing):
 
     def _exchange(self, colour: int) -> None:
         b = self.packed.b[:, : self.parts]
-        self.halo.receive(self.halo.send(b, colour), b)
+        self.lanes[colour].begin(b)
+        self.lanes[colour].end(b)
         self._tell_copies(colour)
 
     def _exchange_levers(self, colour: int) -> None:
         if isinstance(self.packed, Lean2D | Lean3D):
-            r = self.packed.r[:, None]
-            self.halo.receive(self.halo.send(r, colour), r)
+            r, lane = self.packed.r[:, None], self.halo.lanes(1)[colour]
+            lane.begin(r)
+            lane.end(r)
+            lane.close()
 
     def _tell_copies(self, colour: int) -> None:
         """Tell all of the copies of a colour, and hear of those that others have."""
@@ -208,12 +244,12 @@ class RelaxingApart(Relaxing):
         self._threads = numba.get_num_threads()
         for sweep in range(done, done + more):
             order, rank = colour_orders(self.visits, sweep, 1, plan.colours)
-            orders = Orders(self.visits.seed, self.visits.step, sweep, order, rank, self.contacts)
+            orders = self.visits.seed, self.visits.step, sweep, order, rank, self.contacts
             for at, colour in enumerate(order[0]):
                 self._stage(orders, TILES, self._edge[colour])
-                asked = self.halo.send(b, colour)
+                self.lanes[colour].begin(b)
                 self._stage(orders, TILES, self._inner[colour])
-                self.halo.receive(asked, b)
+                self.lanes[colour].end(b)
                 if plan.strict:
                     self._tell_copies(colour)
                     self._stage(orders, JOIN, np.array([at], np.int32))
@@ -221,11 +257,10 @@ class RelaxingApart(Relaxing):
                 self._hear()
                 self._stage(orders, REST, np.array([plan.colours - 1], np.int32))
 
-    def _stage(self, orders: Orders, stage: int, some: NDArray[np.int32]) -> None:
+    def _stage(self, orders: Any, stage: int, some: NDArray[np.int32]) -> None:
         if some.size:
-            threads = min(self._threads, some.size)
-            now = orders._replace(stage=stage, some=some)
-            sweep_tiles(self.packed, self.plan, now, self.sums, threads)
+            threads, now = min(self._threads, some.size), (*orders, stage, some)
+            sweep_tiles(self.packed, self.plan, Orders(*now), self.sums, threads)
 
     def found(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Velocities and spins of the bodies, impulses and torques of the contacts."""
@@ -233,6 +268,8 @@ class RelaxingApart(Relaxing):
         velocity, spin = motion.velocity.copy(), motion.spin.copy()
         impulse, torque = np.empty((m, velocity.shape[1])), np.zeros((m, spin.shape[1]))
         read_out(self.packed, self.plan, velocity, spin, impulse, torque)
+        for lane in self.lanes:
+            lane.close()
         return velocity, spin, impulse, torque
 
 

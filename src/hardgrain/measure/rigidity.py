@@ -171,7 +171,8 @@ def rigidity(
     forces; all that follows from them is zero.
     """
     sweeps = 0.0 if at_once else sweeps
-    diameter = 2.0 * float(equivalent_radius(model).mean())
+    # a process that shares a run may know of no grains, and its verdict is not asked for
+    diameter = 2.0 * float(equivalent_radius(model).mean()) if model.n else 1.0
     mine = _q_here(found, q)
     rate = min(2.0 * mine * found.rate, 0.5)
     some = rate > 0.0 and sweeps > 0.0

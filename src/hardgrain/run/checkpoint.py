@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import hardgrain
-from hardgrain.core.model import Floats, State
+from hardgrain.core.model import Floats, Model, State
 from hardgrain.errors import InputError, RunError
 from hardgrain.io.layout import MODEL
 from hardgrain.io.runfile import Checkpoint, RunFile
@@ -22,6 +22,7 @@ from hardgrain.processes import world
 from hardgrain.run.history import columns
 from hardgrain.run.monitor import LATER, SCALARS, Monitor
 from hardgrain.run.scenario import stored_scenario, with_device
+from hardgrain.run.shared import of_first, only_header
 from hardgrain.run.start import grains_of, refuse_odd_numbers
 from hardgrain.run.summary import Totals
 from hardgrain.scene.scene import Scene
@@ -47,18 +48,23 @@ def refuse_stopped(path: str | Path) -> None:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[tuple[RunWriter | None, Checkpoint]]:
-    """A run file to go on with, which the first process alone writes, and its last checkpoint."""
-    here, writers = world(), list[RunWriter]()
+    """A run file to go on with, which the first process alone writes, and its last checkpoint.
+
+    Where several processes share the run, the others know no more of it than its header.
+    """
+    here, held = world(), list[tuple[RunWriter, Checkpoint]]()
 
     def begin() -> Checkpoint:
         refuse_stopped(path)
-        writer, checkpoint = RunWriter.resume(path)
-        writers.append(writer)
-        return checkpoint
+        held.append(RunWriter.resume(path))
+        return only_header(held[0][1])
 
-    checkpoint = here.on_first(begin)
-    with writers[0] if writers else nullcontext() as writer:
-        yield writer, checkpoint
+    bare = here.on_first(begin)
+    if not held:
+        yield None, bare
+        return
+    with held[0][0] as writer:
+        yield writer, held[0][1]
 
 
 def from_checkpoint(
@@ -83,18 +89,24 @@ def from_checkpoint(
     if not set(SCALARS) - LATER <= set(frame.scalars):
         raise _kept_less(path, checkpoint)
     sim.scenario, sim.dt = scenario, scenario.dt
-    everyone, _ = scenario.scene.build(scenario.seed, grains_of(frame, checkpoint.model))
-    for name in MODEL:
-        if not np.array_equal(getattr(everyone, name), checkpoint.model[name]):
-            raise InputError(
-                f"{path} holds another {name} than its scenario gives with hardgrain"
-                f" {hardgrain.__version__}; it was written by"
-                f" {checkpoint.header.get('hardgrain', 'another version')}"
-            )
-    bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
-    more = frame.cell, frame.collided, frame.deformation(everyone)
-    state = State(frame.step, frame.time, *bodies, rows, *more)
-    refuse_odd_numbers(everyone, state, f"{path} gives")
+
+    def read() -> tuple[Model, State, None]:
+        everyone, _ = scenario.scene.build(scenario.seed, grains_of(frame, checkpoint.model))
+        for name in MODEL:
+            if not np.array_equal(getattr(everyone, name), checkpoint.model[name]):
+                raise InputError(
+                    f"{path} holds another {name} than its scenario gives with hardgrain"
+                    f" {hardgrain.__version__}; it was written by"
+                    f" {checkpoint.header.get('hardgrain', 'another version')}"
+                )
+        bodies = (frame.position, frame.velocity, frame.spin, frame.orientation)
+        more = frame.cell, frame.collided, frame.deformation(everyone)
+        state = State(frame.step, frame.time, *bodies, rows, *more)
+        refuse_odd_numbers(everyone, state, f"{path} gives")
+        return everyone, state, None
+
+    sim.here = world()
+    everyone, state, _ = of_first(sim.here, scenario, read)
     sim._set_up(everyone, state, frame.status, frame.order)
     if device not in (None, before):
         sim.moved = (
@@ -151,5 +163,5 @@ class Backup:
         for f in fields(Totals):  # the monitor holds the same object, so it is changed in place
             setattr(sim.totals, f.name, getattr(self._totals, f.name))
         sim.engine.wall_force, sim.engine.wall_torque = self._forces
-        sim.speeds.weigh(sim.model)
+        sim.speeds.weigh(sim.model, sim.here)
         sim.speeds.forget(self._steps)

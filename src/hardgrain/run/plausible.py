@@ -55,8 +55,8 @@ ENERGY = 0.1
 def implausible(sim: Simulation, report: StepReport) -> str | None:
     """What is wrong with the step just made, with the worst offender by name; None if nothing.
 
-    Whether something is wrong is told by the report alone; names are right if the state is that
-    after the step.
+    Whether something is wrong is told by the report alone, by all processes that share a run; names
+    are right if the state is that after the step, and the first process tells them.
     """
     at = f"step {report.step}"
     return (
@@ -68,7 +68,9 @@ def implausible(sim: Simulation, report: StepReport) -> str | None:
 
 def too_deep(sim: Simulation, share: float, i: int, j: int, at: str) -> str | None:
     """What is wrong if bodies i and j overlap by more than is plausible, else None."""
-    return None if share <= overlap_limit(sim) else _overlapping(sim, share, i, j, at)
+    if share <= overlap_limit(sim):
+        return None
+    return sim.here.on_first(lambda: _overlapping(sim, share, i, j, at))
 
 
 def _overlapping(sim: Simulation, share: float, i: int, j: int, at: str) -> str:
@@ -120,10 +122,11 @@ def take_as_it_is(sim: Simulation) -> None:
     t, report = sim.totals, sim.report
     if report is None and sim.state.step > 0:  # the state was read from a file
         return
-    known, now = t.kinetic_start if report is None else report.kinetic, sim.kinetic
+    known = t.kinetic_start if report is None else report.kinetic
+    now, pace = sim.here.on_first(lambda: (sim.kinetic, first_pace(sim.model, sim.state, 0.0)))
     if abs(now - known) > SET * (now + known):
         t.kinetic_start += now - known
-        t.pace = max(t.pace, first_pace(sim.model, sim.state, 0.0))
+        t.pace = max(t.pace, pace)
 
 
 def may_create(model: Model) -> str | None:
@@ -139,10 +142,14 @@ def may_create(model: Model) -> str | None:
 def _too_deep_step(sim: Simulation, report: StepReport, at: str) -> str | None:
     if report.deepest <= overlap_limit(sim):
         return None
-    c = sim.state.contacts
-    share = -c.gap / c.width
-    k = int(share.argmax())
-    return _overlapping(sim, float(share[k]), int(c.first[k]), int(c.second[k]), at)
+
+    def words() -> str:
+        c = sim.state.contacts
+        share = -c.gap / c.width
+        k = int(share.argmax())
+        return _overlapping(sim, float(share[k]), int(c.first[k]), int(c.second[k]), at)
+
+    return sim.here.on_first(words)
 
 
 def _too_fast(sim: Simulation, report: StepReport, at: str) -> str | None:
@@ -150,12 +157,16 @@ def _too_fast(sim: Simulation, report: StepReport, at: str) -> str | None:
     pace = t.pace + t.driven
     if report.fastest <= JUMP * pace:
         return None
-    v = sim.state.velocity[: sim.model.n]
-    i = int(np.einsum("ia,ia->i", v, v).argmax())
-    return (
-        f"{sim.model.body_name(i)} has the speed {report.fastest:.2g} after {at}, where loads and"
-        f" drives could have given {pace:.2g}"
-    )
+
+    def words() -> str:
+        v = sim.state.velocity[: sim.model.n]
+        i = int(np.einsum("ia,ia->i", v, v).argmax())
+        return (
+            f"{sim.model.body_name(i)} has the speed {report.fastest:.2g} after {at}, where loads"
+            f" and drives could have given {pace:.2g}"
+        )
+
+    return sim.here.on_first(words)
 
 
 def _too_much_energy(sim: Simulation, report: StepReport, at: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,9 +28,9 @@ from hardgrain.run.observers import Observer, Recorder, attended, record, warn
 from hardgrain.run.plausible import first_pace, implausible, take_as_it_is, too_deep
 from hardgrain.run.progress import Progress
 from hardgrain.run.scenario import Output, Scenario
-from hardgrain.run.shared import agreed, refuse_exchange
+from hardgrain.run.shared import agreed, begin, refuse_exchange
 from hardgrain.run.speeds import Speeds
-from hardgrain.run.start import beginning, refuse_odd_numbers
+from hardgrain.run.start import refuse_odd_numbers
 from hardgrain.run.stop import AtRest, Condition, Stop, as_conditions, next_pause
 from hardgrain.run.summarise import summarise
 from hardgrain.run.summary import Summary, Totals
@@ -58,7 +58,8 @@ class Simulation:
 
     ``model`` and ``state`` are of the grains that are there, in the order in which the run holds
     them (`sort`), and of the walls behind them; ``model.id`` has the grains' numbers. ``frame`` has
-    grains and walls apart, grains by increasing numbers.
+    grains and walls apart, grains by increasing numbers. Processes that share a run have all of
+    this in the first one, and walls alone in the others.
     """
 
     model: Model
@@ -87,30 +88,25 @@ class Simulation:
             raise InputError(
                 "dt, solver, engine, seed, title, units and on_implausible are part of the scenario"
             )
-        begun = beginning(scene, start)
-        self.scenario, self.dt = begun.scenario, begun.scenario.dt
-        everyone, state = self.scenario.scene.build(self.scenario.seed, begun.grains)
-        self.from_start = begun.count(everyone)  # grains that were not placed
-        new_walls = begun.put_into(everyone, state)
-        self.scenario = self.scenario.suited_to(everyone.n)
-        refuse_odd_numbers(everyone, state, "the start gives")
+        self.here = world()  # processes that share this run
+        everyone, state, begun = begin(self.here, scene, start)
+        self.scenario, self.dt, self.from_start = begun.scenario, begun.scenario.dt, begun.known
         self._set_up(everyone, state)
         if (entered := self.exchange(self.model, self.state, removes=False)) is not None:
             self.model, self.state, _ = entered
             self._renew()
         may_overlap = self.scenario.scene.allow_overlaps
         if not may_overlap:
-            known = self.model, self.state, self.from_start, new_walls
-            self.here.on_first(lambda: begun.refuse_overlaps(*known))
+            begun.refuse_overlaps(self.here, self.model, self.state)
         if watched(self.scenario.engine, self.model):
-            refuse_driven_together(self.model, self.state, self.dt)
+            self.here.on_first(lambda: refuse_driven_together(self.model, self.state, self.dt))
         elastic = self.engine.elastic(self.state)
         self.totals = Totals(
-            kinetic_start=self.kinetic,
+            kinetic_start=self.here.first(self.kinetic),
             elastic_start=elastic,
-            pace=first_pace(self.model, self.state, elastic),
+            pace=self.here.first(first_pace(self.model, self.state, elastic)),
         )
-        if may_overlap or begun.state is not None:
+        if may_overlap or begun.carried:
             found = self.here.on_first(lambda: deepest_overlap(self.model, self.state))
             self.totals.overlap_start = found[0]
         self.monitor = Monitor(everyone, self.scenario.solver, self.dt, self.totals)
@@ -126,15 +122,15 @@ class Simulation:
 
     def _set_up(self, everyone: Model, state: State, *kept: Ints) -> None:
         """Make ready, with all grains that will ever be; ``kept``: their status, their order."""
-        s, self.here = self.scenario, world()  # processes that share this run
+        s = self.scenario
         self.exchange = Exchange(s.scene, s.seed, s.dt, everyone, *kept)
         refuse_exchange(self)
         # of all, so that what the engine refuses is refused now
         self.engine = make_engine(s.engine, everyone, state, s.solver, s.dt, s.seed)
         self.model, self.state = self.exchange.begin(state)
-        self.speeds = Speeds(self.model)
+        self.speeds = Speeds(self.model, self.here)
         self.flow = Flow()  # what grains brought and took before the last step
-        if self.model is not everyone:
+        if self.here.any(self.model is not everyone):
             self._renew()
         self.report: StepReport | None = None
         self.compiled = compile_seconds()  # before this simulation [s]
@@ -149,7 +145,7 @@ class Simulation:
         self.engine = make_engine(s.engine, self.model, self.state, s.solver, s.dt, s.seed)
         self.engine.seconds, self.engine.softness = last.seconds, last.softness
         self.engine.wall_force, self.engine.wall_torque = last.wall_force, last.wall_torque
-        self.speeds.weigh(self.model)
+        self.speeds.weigh(self.model, self.here)
 
     # ------------------------------------------------------------------ the state
     @property
@@ -189,7 +185,11 @@ class Simulation:
         memory, which is faster. Numbers and contacts stay; whoever reads ``state`` needs
         ``model.id``. A state that another simulation starts from must be in the order of numbers.
         """
-        self.model, self.state = self.exchange.sort(self.model, self.state, order)
+
+        def sort() -> None:
+            self.model, self.state = self.exchange.sort(self.model, self.state, order)
+
+        self.here.on_first(sort)
         self._renew()
         self.monitor.model = self.model
 
@@ -321,8 +321,8 @@ class Simulation:
             until = self.scenario.stop
         conditions = as_conditions(until)
         for condition in conditions:
-            if isinstance(condition, AtRest):
-                condition.threshold(self)  # says what is missing before anything is written
+            if isinstance(condition, AtRest):  # says what is missing before anything is written
+                self.here.on_first(partial(condition.threshold, self))
         return conditions
 
     def _loop(
@@ -381,7 +381,7 @@ class Simulation:
         """How far the run may go until Python must see it again; one: a step, and no further."""
         if one or self.exchange.changes or self.state.step == 0:
             return ONE_STEP
-        pause = recorder.pause(next_pause(self, conditions))
+        pause = self.here.on_first(lambda: recorder.pause(next_pause(self, conditions)))
         return self.here.first(pause._replace(look=self.monitor.next_look))
 
     @contextmanager

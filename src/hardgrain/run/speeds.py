@@ -7,6 +7,7 @@ from array import array
 import numpy as np
 
 from hardgrain.core.model import Floats, Model
+from hardgrain.processes import Alone
 
 __all__ = ["Speeds"]
 
@@ -14,13 +15,13 @@ __all__ = ["Speeds"]
 class Speeds:
     """Root-mean-square speeds after every step, of what bears a force or is pushed."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, here: Alone) -> None:
         self._past = array("d")
-        self.weigh(model)
+        self.weigh(model, here)
 
-    def weigh(self, model: Model) -> None:
-        """Take note of the mass of the grains that are there now."""
-        self.mass = float(model.mass[: model.n].sum())
+    def weigh(self, model: Model, here: Alone) -> None:
+        """Take note of the mass of the grains that are there now, which the first process knows."""
+        self.mass = here.first(float(model.mass[: model.n].sum()))
 
     def note(self, speed: float) -> None:
         """Add the speed after a step."""

@@ -10,11 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hardgrain.cpu.tile_edges import tiles_of
+from hardgrain.cpu.tiles import neighbours
 from hardgrain.point.tiles import Tiling
 
-__all__ = ["divided"]
+__all__ = ["divided", "next_to"]
 
 Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 def divided(tiling: Tiling, weight: Longs, processes: int) -> Longs:
@@ -61,3 +64,10 @@ def _divide(
             for part in (slice(block[a].start, at), slice(at, block[a].stop))
         )
         stack += [(one, first, low), (other, first + low, here - low)]
+
+
+def next_to(tiling: Tiling, owner: Longs, position: NDArray[np.float64]) -> dict[int, Flags]:
+    """Which of some grains lie in tiles of a process or next to them, (k,) for each of these."""
+    tiles, where = np.unique(tiles_of(tiling, position), return_inverse=True)
+    around = owner[neighbours(tiling)[tiles]]
+    return {int(q): (around == q).any(axis=1)[where] for q in np.unique(around)}

@@ -52,12 +52,20 @@ class Stale(Exception):
 class Whole:
     """What all processes know of the whole run, and how they cut it."""
 
-    def __init__(self, here: Processes, n: int, periodic: Floats, shared: Flags, largest: float):
-        """shared: (bodies,), largest: the largest radius of the others, see `point.tiles`."""
+    def __init__(self, here: Processes, n: int, periodic: Floats, large: Longs, largest: float):
+        """large: rows of shared grains; largest: the largest radius of others, `point.tiles`."""
         self.here, self.n, self.periodic = here, n, periodic
-        self.shared, self.largest = shared, largest
+        self.large, self.largest = large, largest
         self.tiling: Tiling | None = None
         self.owner = self.weight = np.zeros(0, np.int64)  # of each tile
+
+    def large_among(self, row: Longs) -> Flags:
+        """Which of some bodies are grains that lie in no tile."""
+        return np.isin(row, self.large)
+
+    def shared(self, row: Longs) -> Flags:
+        """Which of some bodies lie in no tile: large grains, and walls."""
+        return self.large_among(row) | (row >= self.n)
 
     def cut(self, row: Longs, position: Floats, contacts: int) -> Tiling:
         """As `point.tiles.cut`; row, position: of the grains that are owned here."""
@@ -85,8 +93,9 @@ class Part(Alone):
         self.here, self.whole, self.row, self.owner = here, whole, row, owner
         self.rank, self.size, self.leads = here.rank, here.size, here.leads
         self.grains = int(np.searchsorted(row, whole.n))
-        self.shared = whole.shared[row]
+        self.shared = whole.shared(row)
         self._own = owner == here.rank
+        self.mine = np.flatnonzero(self._own[: self.grains])
         self._pairs = listed
         wanted = [np.flatnonzero((owner == q) & (row < whole.n)) for q in range(here.size)]
         wanted[here.rank] = wanted[here.rank][:0]
@@ -160,8 +169,7 @@ class Part(Alone):
         velocity, spin = problem.velocity.copy(), problem.spin.copy()
         if m == 0:
             return velocity, spin, problem.impulse.copy(), problem.torque * 0.0, 0, True, 0.0, 0.0
-        own = np.flatnonzero(self._own[: self.grains])
-        tiling = whole.cut(self.row[own], problem.position[own], m)
+        tiling = whole.cut(self.row[self.mine], problem.position[self.mine], m)
         alone = np.zeros(len(self.row), np.bool_)
         while True:
             task = Task(self, problem, tiling, alone)
@@ -235,7 +243,7 @@ class Task:
         row, owner, position, *motion = columns
         self.motion = Motion(*motion)
         self.bodies = Bodies(
-            row, owner, part.whole.shared[row], position, tiles_of(tiling, position)
+            row, owner, part.whole.shared(row), position, tiles_of(tiling, position)
         )
         self.alone = np.zeros(len(row), np.bool_)
         self.alone[self.place] = alone

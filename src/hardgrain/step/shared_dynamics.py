@@ -1,12 +1,14 @@
 """Contact dynamics that several processes share: the steps of `step.contact_dynamics`.
 
-Every process runs the same program and knows where all bodies are whenever a march pauses: for a
-frame, a look at the contact network, or the end. In between each of them moves its own grains alone
-(`step.part`), with an engine of one process that asks the others where it must. The contacts of all
-are known to the first process alone, and only while a march pauses.
+Every process runs the same program. The first one knows all bodies, as they were when the march
+last paused: for a frame, a look at the contact network, or the end. Then it also knows the contacts
+of all. The others know the walls and their own grains with those around (`step.part`), no more, so
+that what they hold falls as 1/N. Each moves its grains with an engine of one process that asks the
+others where it must.
 
-The grains are divided anew whenever the pair list is. All of a step is then begun again; nothing of
-it has been kept.
+The grains are divided anew whenever the pair list is: whoever has a grain hands it over to whoever
+has its tile now (`core.grain_rows`), and tells those who may have grains near it. When a run begins
+the first process has all of them. All of a step is then begun again; nothing of it has been kept.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,24 +23,27 @@ from numpy.typing import NDArray
 
 from hardgrain.contact.pairs import SAFETY, PairList, wall_geometry
 from hardgrain.core.contact_rows import ContactRows
-from hardgrain.core.model import MOVING, Contacts, Floats, Model, State
+from hardgrain.core.grain_rows import MOVED, GrainRows, only_walls
+from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.tile_edges import tiles_of
 from hardgrain.cpu.tiled_apart import chosen, gathered_up, renamed, spread
 from hardgrain.errors import InputError
 from hardgrain.parallel import cores
 from hardgrain.point.reach import NEAR
 from hardgrain.point.tiles import shared_bodies
-from hardgrain.processes import Processes
+from hardgrain.processes import Processes, world
 from hardgrain.solve.solver import Solver
 from hardgrain.step.contact_dynamics import ContactDynamics
+from hardgrain.step.domains import next_to
 from hardgrain.step.engine import RigidGrains
 from hardgrain.step.part import Part, Stale, Whole, side_by_side
 from hardgrain.step.pause import ONE_STEP, Pause, look_due
 from hardgrain.step.report import Softness, StepReport, Stopwatch, Stride
 
-__all__ = ["SharedDynamics", "refuse_shared"]
+__all__ = ["SharedDynamics", "cannot_share", "refuse_shared"]
 
 Longs = NDArray[np.int64]
+Ints = NDArray[np.int32]
 
 # [s] A march pauses that often for the progress line, and [1] as many times longer than it takes to
 # tell all processes of the state. Less: that time shows; more: the progress line is slow.
@@ -50,6 +54,11 @@ FAR = 64
 
 
 def refuse_shared(model: Model, solver: Solver, settings: Any) -> None:
+    """As `cannot_share`, in all processes at once; the first one alone knows the grains."""
+    world().on_first(lambda: cannot_share(model, solver, settings))
+
+
+def cannot_share(model: Model, solver: Solver, settings: Any) -> None:
     """Say in one sentence what several processes do not carry yet."""
     order = getattr(solver, "order", None)
     rigid = isinstance(settings, RigidGrains)
@@ -96,8 +105,15 @@ class SharedDynamics:
         settings: RigidGrains,
         here: Processes,
     ) -> None:
+        """model: of all bodies in the first process, of the walls in the others."""
         refuse_shared(model, solver, settings)
         _share_cores(here)
+        shared, largest = shared_bodies(model.radius, model.bodies)
+        large = np.flatnonzero(shared[: model.n])
+        self._n, self._rows, large, largest = here.first(
+            (model.n, GrainRows(model), large, largest)
+        )
+        self._walls = model.only(np.zeros(0, np.int64))
         self.model, self.solver, self.dt, self.seed = model, solver, dt, seed
         self.settings, self.here = settings, here
         self.seconds = Stopwatch()
@@ -106,11 +122,10 @@ class SharedDynamics:
         self.wall_force = np.zeros((model.bodies - model.n, model.dim))
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
         self.hurry: Callable[[], bool] = lambda: False  # whether the user asks for a pause
-        self._whole = Whole(
-            here, model.n, model.periodic, *shared_bodies(model.radius, model.bodies)
-        )
+        self._whole = Whole(here, self._n, model.periodic, large, largest)
         self._telling = 0.0  # how long it took to tell all of the state [s]
         self._last: Contacts | None = None  # of which all have their part
+        self._told: list[Ints] = []  # in the first process, the grains of each, as rows of the run
 
     def advance(self, state: State) -> StepReport:
         """One step."""
@@ -167,149 +182,210 @@ class SharedDynamics:
             with self.solver.cores():
                 self._begin(state)
             return
-        own = self._state
-        for name in MOVING:
-            getattr(own, name)[:] = getattr(state, name)[self._part.row]
+        own, part = self._state, self._part
+        to = [getattr(own, name) for name in MOVED]
+        every = [getattr(state, name) for name in MOVED]
+        room = np.empty((part.mine.size, sum(v.shape[1] for v in to)))
+        self.here.dealt(lambda q: side_by_side(every, self._told[q]), room)
+        walls = np.arange(self.model.n, self.model.bodies)
+        _lay_out(room, to, part.mine)
+        _lay_out(self.here.first(side_by_side(every, walls)), to, slice(part.grains, None))
+        part.exchange(*to)
         own.step, own.time = state.step, state.time
 
     def _give(self, state: State) -> None:
-        """Tell all processes of the state, and the first one of the contacts."""
+        """Tell the first process of the state and the contacts, the others of the walls."""
         began = time.perf_counter()
-        self._tell_all(self._state, {name: getattr(state, name) for name in MOVING})
-        part, own = self._part, self._state
-        rows = own.contacts.rows
-        numbers = spread(renamed(rows, part.row))
-        found = gathered_up(self.here.gathered_first(numbers), rows)
-        order = np.lexsort((found.second, found.first))
-        state.contacts = Contacts(**chosen(found, order)._asdict())
-        self._last = state.contacts
+        part, own, n = self._part, self._state, self.model.n
+        known = [getattr(own, name) for name in MOVED]
+        into = [getattr(state, name) for name in MOVED]
+        self._told = []
+
+        def take(found: Floats) -> None:
+            self._told.append(found[:, 0].astype(np.int32))
+            _lay_out(found[:, 1:], into, self._told[-1])
+
+        self.here.told_first(side_by_side((part.row, *known), part.mine), take)
+        for here, there in zip(known, into, strict=True):
+            there[n:] = here[part.grains :]
+        self._last = state.contacts = self._all_contacts()
         state.step, state.time = own.step, own.time
         self._telling = time.perf_counter() - began
 
-    def _tell_all(self, own: State, into: dict[str, Floats], **more: tuple[Floats, Floats]) -> None:
-        """Write what owners know of their grains into arrays of all bodies.
+    def _all_contacts(self) -> Contacts:
+        """The contacts of all in the first process, none in the others."""
+        rows = self._state.contacts.rows
+        many = int(self.here.total(rows.first.size)) if self.here.size else 0
+        many = int(self.here.total(rows.first.size))
+        many = many if self.here.leads else 0
+        columns = [np.empty((many, *c.shape[1:]), c.dtype) for c in rows]
+        done = 0
 
-        more: rows of local bodies, and where to write them, besides those of the state.
-        """
-        part = self._part
-        mine = np.flatnonzero(part.own(0)[: part.grains])
-        pairs = [(getattr(own, name), array) for name, array in into.items()] + [*more.values()]
-        found = self.here.gathered(side_by_side((part.row, *(v for v, _ in pairs)), mine))
-        row, at, n = found[:, 0].astype(np.int64), 1, self.model.n
-        for v, array in pairs:
-            wide = int(np.prod(v.shape[1:]))
-            array[row] = found[:, at : at + wide].reshape(len(found), *v.shape[1:])
-            array[n:] = v[part.grains :]
-            at += wide
+        def take(found: Floats) -> None:
+            nonlocal done
+            for column, some in zip(columns, gathered_up(found, rows), strict=True):
+                column[done : done + len(found)] = some
+            done += len(found)
+
+        self.here.told_first(spread(renamed(rows, self._part.row)), take)
+        if many:
+            order = np.lexsort((columns[1], columns[0]))
+            for k in range(len(columns)):  # one after the other, each in place of the one before
+                columns[k] = columns[k][order]
+        return Contacts(**ContactRows(*columns)._asdict())
 
     # ------------------------------------------------------------------ who has which grains
     def _begin(self, state: State) -> None:
-        """Divide a state of which all processes know the bodies and the first one the contacts."""
-        m, here = self.model, self.here
+        """Divide a state of which the first process knows all, and the others the walls."""
+        m, here, whole = self.model, self.here, self._whole
+        walls = only_walls(m, state)[1]
+        for name in MOVED:
+            setattr(walls, name, here.first(getattr(walls, name)))
         speed = np.sqrt(np.einsum("ia,ia->i", state.velocity, state.velocity))
         reach = self.dt * speed
         reach[: m.n] += NEAR * m.radius
-        rows, whole = state.contacts.rows, self._whole
+        rows, row = state.contacts.rows, np.arange(m.n)
+        none = here.first(chosen(rows, slice(0)))
+        if not here.leads:
+            rows = none
         if whole.tiling is None:
-            contacts = int(here.first(rows.first.size)) or 3 * m.n
-            mine = np.arange(here.rank, m.n, here.size)
-            whole.cut(mine, state.position[mine], contacts)
-        self._build(state, reach, rows if here.leads else chosen(rows, slice(0)))
+            contacts = int(here.first(rows.first.size)) or 3 * self._n
+            whole.cut(row, state.position[: m.n], contacts)
+        self._divide((m, state, walls), row, row, reach, rows)
 
     def _divide_anew(self, reach: Floats) -> None:
         """Divide the grains anew, for pair lists of bodies with this local reach (nb,)."""
-        m, own, part = self.model, self._state, self._part
-        arrays: dict[str, Any] = {
-            name: np.empty((m.bodies, getattr(own, name).shape[1])) for name in MOVING
-        }
-        far = np.empty(m.bodies)
-        self._tell_all(own, arrays, reach=(reach, far))
+        part, own, model = self._part, self._state, self._engine.model
         rows = renamed(own.contacts.rows, part.row)
-        state = State(own.step, own.time, **arrays, contacts=own.contacts)
-        self._build(state, far, rows)
+        walls = only_walls(model, own)[1]
+        self._divide((model, own, walls), part.mine, part.row[part.mine], reach, rows)
 
-    def _build(self, state: State, reach: Floats, rows: ContactRows) -> None:
-        """Make the part of this process; rows: contacts that it knows, by rows of the run."""
-        whole, here, model, n = self._whole, self.here, self.model, self.model.n
+    def _divide(
+        self, known: tuple[Model, State, State], mine: Longs, row: Longs, reach: Floats,
+        contacts: ContactRows,
+    ) -> None:  # fmt: skip
+        """Hand grains over to those who have their tiles now, and make the part of this process.
+
+        known: model and state with the grains that this process has, and the state of all walls;
+        mine: where its grains are among them; row: their rows in the run; reach: (nb,) of all in
+        that state; contacts: those whose first grains it has, by rows of the run.
+        """
+        whole, here, layout = self._whole, self.here, self._rows
+        model, state, walls = known
         assert whole.tiling is not None
-        tile = tiles_of(whole.tiling, state.position[:n])
+        tile = tiles_of(whole.tiling, state.position[mine])
         tiles = int(whole.tiling.count.prod())
-        weight = whole.weight if whole.weight.size == tiles else np.bincount(tile, minlength=tiles)
+        weight = whole.weight
+        if weight.size != tiles:
+            weight = here.total(np.bincount(tile, minlength=tiles))
         whole.share(weight, True)
-        owner = np.zeros(model.bodies, np.int64)
-        owner[:n] = whole.owner[tile]
-        near = self._near(state, reach, owner[:n], tile)
-        pairs = PairList(model.only(near))
-        pairs.together = True
-        bodies = np.concatenate([near, np.arange(n, model.bodies)])
-        walls = wall_geometry(model, state)
-        pairs.make(state.position[bodies], walls, reach[bodies], 2.0 * reach[bodies])
-        first, second = bodies[pairs.first], bodies[pairs.second]
-        mine = owner[:] == here.rank
-        mine[n:] = False
-        some = mine[first] | mine[second]
-        first, second = first[some], second[some]
-        row = self._rows(np.flatnonzero(mine[:n]), first, second)
-        self._state = self._local(state, row, owner, rows)
-        local = np.empty(model.bodies, np.int32)
-        local[row] = np.arange(row.size, dtype=np.int32)
-        owned = mine[first]
-        both = local[first], local[second]
-        self._part = Part(whole, row, owner[row], (both[0][owned], both[1][owned]))
-        engine = ContactDynamics(
-            model.only(row[row < n]), self.solver, self.dt, self.seed, self.settings
-        )
-        engine.seconds, engine.detector.others = self.seconds, self._part
-        listed, safety = engine.detector._pairs, np.full(model.bodies, np.inf)
-        safety[bodies] = pairs.safety
-        listed.first, listed.second, listed.safety = *both, safety[row]
-        listed.origin = state.position[row]
-        self._engine = engine
+        to = whole.owner[tile]
 
-    def _rows(self, own: Longs, first: Longs, second: Longs) -> Longs:
-        """Rows of the bodies that this process has: its own, those near, shared ones, walls."""
-        some = np.zeros(self.model.bodies, np.bool_)
-        some[own] = some[first] = some[second] = True
-        some |= self._whole.shared
-        some[:2] = True  # every process has two grains, see `Part.box`
-        return np.flatnonzero(some)
+        def written(some: Longs) -> Floats:
+            local = mine[some]
+            grains = layout.written(model, state, local)
+            return np.concatenate([row[some, None], reach[local, None], grains], axis=1)
 
-    def _near(self, state: State, reach: Floats, owner: Longs, tile: Longs) -> Longs:
-        """Rows of the grains that may be in a pair with one of this process, among others."""
-        whole, here, n = self._whole, self.here, self.model.n
+        own = _in_order(here.handed_over(to, written))
+        whose = to[np.searchsorted(row, contacts.first)] if row.size else to
+        came = here.handed_over(whose, lambda some: spread(chosen(contacts, some)))
+        near = _in_order(np.concatenate([own, self._others_near(own)]))
+        self._build(near, walls, reach[model.n :], gathered_up(came, contacts))
+
+    def _others_near(self, own: Floats) -> Floats:
+        """Grains of others that may be in a pair with one of this process, each at least once."""
+        whole, here = self._whole, self.here
         assert whole.tiling is not None
         tiling, period = whole.tiling, self.model.periodic
-        extent = (1.0 + SAFETY) * self.model.radius + 2.0 * reach[:n]
+        found = self._rows.read(own[:, 2:])
+        position, row = found["position"], own[:, 0].astype(np.int64)
+        extent = (1.0 + SAFETY) * found["radius"] + 2.0 * own[:, 1]
         cut = tiling.count > 1
         half = 0.5 * float(tiling.width[cut].min()) if cut.any() else np.inf
-        far, mine = extent > half, owner == here.rank
-        if np.count_nonzero(far & mine) > FAR or np.count_nonzero(far) > FAR * here.size:
-            return np.arange(n)
-        from hardgrain.cpu.tiles import neighbours
+        far = extent > half
+        many = int(here.total(np.int64(np.count_nonzero(far))))
+        if many > FAR * here.size:  # a thin and fast gas: every process needs all of it
+            all_of_them: Floats = here.gathered(own)
+            return all_of_them
+        common = far | whole.large_among(row) | (row < 2)
+        every = here.gathered(np.concatenate([own[common], far[common, None]], axis=1))
+        fast, every = every[every[:, -1] > 0.0, :-1], every[:, :-1]
+        near = next_to(tiling, whole.owner, position)
+        most = float(here.most(np.array([extent[~far].max(initial=0.0)]))[0])
+        of_fast = self._rows.read(fast[:, 2:])
+        wide = (1.0 + SAFETY) * of_fast["radius"] + 2.0 * fast[:, 1] + most
+        owner = whole.owner[tiles_of(tiling, of_fast["position"])]
+        wrap = np.where(period > 0.0, period, np.inf)
+        for q, place, reaches in zip(owner, of_fast["position"], wide, strict=True):
+            apart = position - place
+            apart -= np.where(period > 0.0, wrap * np.round(apart / wrap), 0.0)
+            some = (np.abs(apart) <= reaches).all(axis=1)
+            near[int(q)] = near.get(int(q), False) | some
+        near[here.rank] = common  # nothing to itself
+        none = np.zeros(len(own), np.bool_)
+        parts = [own[near.get(q, none) & ~common] for q in range(here.size)]
+        others: Floats = np.concatenate([every, *here.traded(parts)])
+        return others
 
-        occupied = np.zeros(int(tiling.count.prod()), np.bool_)
-        occupied[neighbours(tiling)[np.unique(tile[mine])]] = True
-        some = occupied[tile] | far | mine
-        most = float(extent[~far].max(initial=0.0))
-        for i in np.flatnonzero(far & mine):
-            apart = state.position[:n] - state.position[i]
-            wrap = np.where(period > 0.0, period, np.inf)
-            apart = np.where(period > 0.0, apart - wrap * np.round(apart / wrap), apart)
-            some |= (np.abs(apart) <= extent[i] + most).all(axis=1)
-        return np.flatnonzero(some)
+    def _build(self, near: Floats, walls: State, reach: Floats, contacts: ContactRows) -> None:
+        """Make the part of this process, given all grains that are near its own.
 
-    def _local(self, state: State, row: Longs, owner: Longs, rows: ContactRows) -> State:
-        """The part of a state, with the contacts whose first grains are owned here."""
-        here = self.here
-        to = owner[rows.first]
-        numbers = spread(rows)
-        came = np.concatenate(here.traded([numbers[to == q] for q in range(here.size)]))
-        came = came[np.lexsort((came[:, 1], came[:, 0]))]
-        kept = gathered_up(came, rows)
+        reach: (w,) of walls; contacts: those whose first grains are its own, by rows of the run.
+        """
+        whole, here, layout, n = self._whole, self.here, self._rows, self._n
+        assert whole.tiling is not None
+        model = layout.model(self._walls, near[:, 2:])
+        state = layout.state(walls, near[:, 2:], Contacts.none(model.dim))
+        k, w = model.n, self._walls.bodies
+        row = np.append(near[:, 0].astype(np.int64), np.arange(n, n + w))
+        owner = np.zeros(k + w, np.int64)
+        owner[:k] = whole.owner[tiles_of(whole.tiling, state.position[:k])]
+        mine = owner == here.rank
+        mine[k:] = False
+        pairs = PairList(model)
+        pairs.together = True
+        reach = np.append(near[:, 1], reach)
+        pairs.make(state.position, wall_geometry(model, state), reach, 2.0 * reach)
+        some = mine[pairs.first] | mine[pairs.second]
+        first, second = pairs.first[some], pairs.second[some]
+        # its own grains, those that may touch them, and what every process has: see `Part.box`
+        kept = mine | whole.large_among(row) | (row < 2)
+        kept[first] = kept[second] = kept[k:] = True
+        kept = np.flatnonzero(kept)
+        local = np.zeros(k + w, np.int32)
+        local[kept] = np.arange(kept.size, dtype=np.int32)
+        grains = kept[kept < k]
+        self._state = state.only(grains, k)
+        self._state.contacts = self._own_contacts(contacts, row[kept])
+        owned = mine[first]
+        both = local[first], local[second]
+        self._part = Part(whole, row[kept], owner[kept], (both[0][owned], both[1][owned]))
+        engine = ContactDynamics(model.only(grains), self.solver, self.dt, self.seed, self.settings)
+        engine.seconds, engine.detector.others = self.seconds, self._part
+        listed = engine.detector._pairs
+        listed.first, listed.second, listed.safety = *both, pairs.safety[kept]
+        listed.origin = self._state.position.copy()
+        self._engine = engine
+
+    def _own_contacts(self, came: ContactRows, row: Longs) -> Contacts:
+        """Contacts by rows of the run as those of bodies that have these rows (nb,)."""
+        came = chosen(came, np.lexsort((came.second, came.first)))
         # A contact with a grain that is not near any more is none by now.
-        known = np.isin(kept.second, row)
-        kept = chosen(kept, known)
+        kept = chosen(came, np.isin(came.second, row))
         first, second = (np.searchsorted(row, b).astype(np.int32) for b in kept[:2])
-        contacts = Contacts(**kept._replace(first=first, second=second)._asdict())
-        arrays = {name: getattr(state, name)[row] for name in MOVING}
-        return replace(state, **arrays, contacts=contacts)
+        return Contacts(**kept._replace(first=first, second=second)._asdict())
+
+
+def _in_order(numbers: Floats) -> Floats:
+    """Rows of grains by increasing rows of the run, each once."""
+    _, which = np.unique(numbers[:, 0], return_index=True)
+    found: Floats = numbers[which]
+    return found
+
+
+def _lay_out(numbers: Floats, columns: list[Floats], at: Any) -> None:
+    """Write numbers that stand side by side into rows of several arrays."""
+    begin = 0
+    for column in columns:
+        column[at] = numbers[:, begin : begin + column.shape[1]]
+        begin += column.shape[1]
