@@ -107,7 +107,11 @@ class Rigidity:
             size = f"the largest cluster has {self.grains} grains and is {self.length:.3g} long"
             if self.converged:
                 return f"every force reached all contacts within its step; {size}"
-            return f"more than one step in a hundred was not converged; {size}"
+            return (
+                f"steps were left with a residual above {self.tolerance:.1g}, so that more than a"
+                " tenth of a load may stay in the longest wave; lower the solver's tolerance;"
+                f" {size}"
+            )
         lengths = (
             f"l_diff = {self.diffusion_length:.3g} against a cluster of {self.grains} grains,"
             f" {self.length:.3g} long, as slow as a chain of {self.slowness:.3g}"
