@@ -368,6 +368,7 @@ def test_constant_volume_is_constant() -> None:
         ({"kind": "oedometer", "stress": -1.0}, r"scene\.cell\.stress is -1, a tension"),
         ({"kind": "isotropic", "pressure": 1.0, "inertia": 1e-6}, "at least"),
         ({"kind": "squeeze"}, "squeeze"),
+        ({"kind": "triaxial", "rate": -0.1}, "is 'triaxial' in a scene of dimension 2"),
         ({"xy": {"rate": 1e6}}, r"scene\.cell\.xy\.rate is 1e\+06, .* at most 25, half a period"),
         ({"x": {"rate": "-40 + t"}}, r"scene\.cell\.x\.rate is -39\.99, .* strain .* by 0\.7998"),
     ],

@@ -132,6 +132,11 @@ class Biaxial(_Cell):
     pressure: TimeFunction | None = None
 
     def controls(self, dim: int) -> dict[str, Control]:
+        if (self.kind == "triaxial") != (dim == 3):
+            raise InputError(
+                f"scene.cell.kind is {self.kind!r} in a scene of dimension {dim}; give 'biaxial' in"
+                " 2D, 'triaxial' in 3D, and each component by itself for plane strain"
+            )
         axis = self.axis or AXES[dim - 1]
         lateral = Control(rate=-self.rate / (dim - 1))
         if self.pressure is not None:
