@@ -32,6 +32,7 @@ BENCHMARKS = {
     "overhead": "overhead",
     "small": "small",
     "cell": "cell",
+    "bulk": "bulk",
     "advise": "advise",
     "default": "default",
     "size": "size",
@@ -42,8 +43,8 @@ BENCHMARKS = {
     "mpi": "mpi",
     "scaling-large": "scaling_large",
 }
-# measured only when they are named: one takes hours, the other writes a page of the docs
-ON_REQUEST = {"scaling-large", "how-big"}
+# measured only when they are named: they take minutes to hours, and one writes a page of the docs
+ON_REQUEST = {"bulk", "scaling-large", "how-big"}
 VERDICT = {True: "[green]met[/]", False: "[red]MISSED[/]", None: ""}
 
 

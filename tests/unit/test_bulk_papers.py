@@ -60,6 +60,24 @@ def test_harmonics_that_suffice_give_the_sum_over_contacts() -> None:
     assert ratio(_harmonics(n, force, 4)) == pytest.approx(ratio(total), rel=1e-12)
 
 
+def test_products_of_fourth_harmonics_are_those_found_by_hand() -> None:
+    """The relation with second and fourth harmonics of contacts and forces, axes alike."""
+    a_c, b_c, a_n, b_n, a_t, b_t = 0.3, 0.15, 0.4, -0.2, 0.1, 0.05
+    share = np.arange(400) / 400.0
+    angle = 2.0 * math.pi * share  # contacts at evenly spaced shares of their distribution
+    for _ in range(100):
+        sum_up = angle + 0.5 * a_c * np.sin(2.0 * angle) + 0.25 * b_c * np.sin(4.0 * angle)
+        angle = angle - (sum_up - 2.0 * math.pi * share)
+    n = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    left = np.stack([-n[:, 1], n[:, 0]], axis=1)
+    along = 1.0 + a_n * np.cos(2.0 * angle) + b_n * np.cos(4.0 * angle)
+    across = -a_t * np.sin(2.0 * angle) - b_t * np.sin(4.0 * angle)
+    force = along[:, None] * n + across[:, None] * left
+    mixed = a_c * b_n + b_c * a_n + a_c * b_t - b_c * a_t
+    expected = 0.5 * (a_c + a_n + a_t + 0.5 * mixed) / (1.0 + 0.5 * (a_c * a_n + b_c * b_n))
+    assert ratio(_harmonics(n, force, 4)) == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_line_and_its_errors() -> None:
     x, error = np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.1, 0.1])
     fit = line(x, 2.0 + 3.0 * x, error)

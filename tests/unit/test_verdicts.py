@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hardgrain.theory import chain
 COUNT = 20
 
 
-def column(solver: hg.GaussSeidel | hg.Jacobi, steps: int) -> Summary:
+def column(solver: hg.GaussSeidel | hg.Jacobi | hg.RigidSolver, steps: int) -> Summary:
     """A column of grains that stands on a floor."""
     scene = hg.Scene(
         gravity=[0, -1],
@@ -60,6 +61,16 @@ def test_soft_run_says_so_and_names_the_sweeps_that_would_do() -> None:
     assert "slowest mode ω = " in line(summary, "softness")
     assert f"NO in {summary.loose} of 10 steps: 5 sweeps a step" in line(summary, "converged?")
     assert summary.loose == 10
+
+
+def test_a_tolerance_too_coarse_for_the_longest_wave_is_told_with_one_that_is_not() -> None:
+    """The residual that is named is one with which the run would have been rigid."""
+    text = line(column(hg.RigidSolver(tolerance=1e-2), 10), "rigid?")
+    found = re.search(r"NO, soft: steps were left with a residual above (\S+), so that", text)
+    assert found is not None, text
+    fine = column(hg.RigidSolver(tolerance=float(found[1])), 10)
+    assert fine.rigidity.rigid
+    assert float(found[1]) <= fine.rigidity.tolerance
 
 
 def test_enough_sweeps_are_rigid_even_where_a_step_is_not_converged() -> None:

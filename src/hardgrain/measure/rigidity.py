@@ -107,7 +107,11 @@ class Rigidity:
             size = f"the largest cluster has {self.grains} grains and is {self.length:.3g} long"
             if self.converged:
                 return f"every force reached all contacts within its step; {size}"
-            return f"more than one step in a hundred was not converged; {size}"
+            return (
+                f"steps were left with a residual above {self.asked}, so that more than a"
+                " tenth of a load may stay in the longest wave; lower the solver's tolerance;"
+                f" {size}"
+            )
         lengths = (
             f"l_diff = {self.diffusion_length:.3g} against a cluster of {self.grains} grains,"
             f" {self.length:.3g} long, as slow as a chain of {self.slowness:.3g}"
@@ -120,7 +124,7 @@ class Rigidity:
             return (
                 f"sound crosses in {self.crossing:.2g} steps, packing may sag by up to"
                 f" {self.sag / self.diameter:.2g} d where its load changes slowly{self.unseen}; use"
-                f" a residual of {self.tolerance:.1g} or less, or about {self.needed} sweeps a step"
+                f" a residual of {self.asked} or less, or about {self.needed} sweeps a step"
                 f" (quiet steps now have {self.sweeps:.2g}; {lengths})"
             )
         return (
@@ -128,6 +132,12 @@ class Rigidity:
             f" {self.sag / self.diameter:.2g} d; use about {self.needed} sweeps (now"
             f" {self.sweeps:.0f}; {lengths})"
         )
+
+    @property
+    def asked(self) -> str:
+        """A tolerance that will do, in one digit: that digit is not rounded up."""
+        unit = 10.0 ** math.floor(math.log10(self.tolerance) + 1e-9)
+        return f"{math.floor(self.tolerance / unit + 1e-9) * unit:.1g}"
 
     @property
     def unseen(self) -> str:

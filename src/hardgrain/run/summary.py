@@ -235,7 +235,7 @@ class Summary:
             how = f"; see hardgrain forces {self.output}" if self.output else ""
             how = "" if self.unique.verdict == "yes" or self.unique.unknown else how
             lines.insert(4, ("unique?", f"{self.unique}{how}"))
-        if r is not None and not r.rigid and self.implausible is None:
+        if r is not None and not (r.rigid or r.at_once) and self.implausible is None:
             lines.insert(4, ("softness", r.sound))
         if self.removed_by or self.waiting or self.flow.inserted or self.flow.removed:
             lines.insert(2, ("came, went", self._traffic()))

@@ -72,6 +72,10 @@ class _Cell(Spec):
         """What is asked of each component that is not held."""
         raise NotImplementedError
 
+    def stress_field(self, name: str) -> str:
+        """Where a user gave the stress that a component bears."""
+        return "scene.cell.pressure"
+
 
 class MixedControl(_Cell):
     """Each component by itself; those that are not given are held."""
@@ -87,6 +91,9 @@ class MixedControl(_Cell):
     def controls(self, dim: int) -> dict[str, Control]:
         given = {name: getattr(self, name) for name in COMPONENTS[3]}
         return {name: control for name, control in given.items() if control is not None}
+
+    def stress_field(self, name: str) -> str:
+        return f"scene.cell.{name}.stress"
 
 
 class Isotropic(_Cell):
@@ -111,6 +118,9 @@ class Oedometer(_Cell):
     def controls(self, dim: int) -> dict[str, Control]:
         return {self.axis: Control(rate=self.rate, stress=self.stress)}
 
+    def stress_field(self, name: str) -> str:
+        return "scene.cell.stress"
+
 
 class Biaxial(_Cell):
     """Compression along one axis under a lateral pressure, or at constant volume (3D: triaxial)."""
@@ -122,6 +132,11 @@ class Biaxial(_Cell):
     pressure: TimeFunction | None = None
 
     def controls(self, dim: int) -> dict[str, Control]:
+        if (self.kind == "triaxial") != (dim == 3):
+            raise InputError(
+                f"scene.cell.kind is {self.kind!r} in a scene of dimension {dim}; give 'biaxial' in"
+                " 2D, 'triaxial' in 3D, and each component by itself for plane strain"
+            )
         axis = self.axis or AXES[dim - 1]
         lateral = Control(rate=-self.rate / (dim - 1))
         if self.pressure is not None:
@@ -185,7 +200,7 @@ def with_cell(spec: _Cell, model: Model, state: State) -> tuple[Model, State]:
     """The model and the state with the cell as one more body, the last one."""
     dim, names = model.dim, COMPONENTS[model.dim]
     controls = spec.controls(dim)
-    _check(controls, model, names)
+    _check(spec, controls, model, names)
     cell, one = model.bodies, slice(model.bodies, model.bodies + 1)
     drives, stresses, free = list(model.drives), [], np.zeros(len(names))
     for k, name in enumerate(names):
@@ -248,7 +263,7 @@ def _scale(model: Model) -> float:
     return float(model.mass[: model.n].sum()) * diameter**2
 
 
-def _check(controls: dict[str, Control], model: Model, names: list[str]) -> None:
+def _check(spec: _Cell, controls: dict[str, Control], model: Model, names: list[str]) -> None:
     """Refuse what cannot be asked of a cell."""
     if not (model.periodic > 0.0).any():
         raise InputError(
@@ -276,7 +291,7 @@ def _check(controls: dict[str, Control], model: Model, names: list[str]) -> None
             value = compile_function(stress)(0.0)
             if value < 0.0 and not model.law_table[:, COHESION].any():
                 raise InputError(
-                    f"scene.cell.{name}.stress is {value:g}, a tension, which rigid grains without"
+                    f"{spec.stress_field(name)} is {value:g}, a tension, which rigid grains without"
                     " cohesion cannot bear; compression is positive"
                 )
 

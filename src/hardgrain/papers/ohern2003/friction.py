@@ -28,7 +28,7 @@ __all__ = ["EXPERIMENT", "spare"]
 Size = tuple[
     tuple[Literal[2, 3], int, tuple[float, ...], int], ...
 ]  # dimension, grains, friction, packings
-FULL: Size = ((2, 100, (0.0, 0.1, 0.3, 1.0, 10.0), 4), (3, 60, (0.0, 0.3), 3))
+FULL: Size = ((2, 100, (0.0, 0.1, 0.3, 1.0, 10.0), 4), (3, 60, (0.0, 0.3), 8))
 QUICK: Size = ((2, 40, (0.0, 0.3, 10.0), 3),)
 LOOSEST = 0.55  # random loose packing of spheres
 

@@ -105,7 +105,8 @@ def compressed(job: Job) -> Test:
     )
     for _ in range(round(PRESS / PRESS_STEP)):
         pressed.step()
-    scene = _scene(job, FRICTION, Biaxial(rate=-RATE, pressure=1.0))
+    kind: Literal["biaxial", "triaxial"] = "biaxial" if job.dimension == 2 else "triaxial"
+    scene = _scene(job, FRICTION, Biaxial(kind=kind, rate=-RATE, pressure=1.0))
     sim = Simulation(scene, dt=STEP, solver=solver, seed=job.seed, start=pressed.state)
     at, seen = [], []
     for k in range(1, round(job.strain / (RATE * STEP)) + 1):
