@@ -1,12 +1,12 @@
-"""The rigid solver over sizes: 400 to 25,600 disks, 500 to 16,000 spheres, all side by side.
+"""The rigid solver over sizes: 400 to 25,600 disks, 250 to 16,000 spheres, all side by side.
 
 Cold steps of packings at rest, as in `benchmarks.scaling`: a tenth more load on a piston, and
 gravity; disks with friction 0.05, 0.3 and 0.5, spheres with 0.3. Each size is measured in a process
-of its own, on one core and within a limit of `MINUTES` (`BENCHMARK_MINUTES` gives another number).
-In that time the packing is made, unless it was kept, and solved to 10⁻⁶; then Gauss–Seidel gets
-`LIMIT` seconds, beyond which it is extrapolated, and 10⁻⁸ is asked for. Both solvers begin with
-zero impulses. What was cut is told as such; a second run finds more packings made. Exponents are
-those of a fit of log t against log n over the sizes that were solved.
+of its own, on one core, the smallest first, and all of them within `MINUTES` (`BENCHMARK_MINUTES`
+gives another number). In that time the packing is made, unless it was kept, and solved to 10⁻⁶;
+then Gauss–Seidel gets `LIMIT` seconds, beyond which it is extrapolated, and 10⁻⁸ is asked for. Both
+solvers begin with zero impulses. What was cut is told as such; a second run finds more packings
+made. Exponents are those of a fit of log t against log n over the sizes that were solved.
 
     python -m benchmarks rigid-sizes   measure, print, keep in results/rigid-sizes.json
 """
@@ -21,14 +21,26 @@ from typing import Any
 
 from benchmarks.measure import RESULTS, Figure
 from benchmarks.rigid_packings import static_problem
-from benchmarks.scaling import FINE, LIMIT, LOADS, SHORT, TOLERANCE, Took, slope, swept, timed
+from benchmarks.scaling import (
+    FINE,
+    LARGE,
+    LIMIT,
+    LOADS,
+    SHORT,
+    TOLERANCE,
+    Took,
+    slope,
+    swept,
+    timed,
+)
+from benchmarks.scaling import SIZES as SMALL
 from benchmarks.side_by_side import Desk, Row, measured
 from hardgrain.kernels import compile_seconds
 from hardgrain.solve.rigid import STAGES, RigidSolver, search
 
-MINUTES = float(os.environ.get("BENCHMARK_MINUTES") or 8.0)
+MINUTES = float(os.environ.get("BENCHMARK_MINUTES") or 7.0)
 FRICTION = {2: (0.05, 0.3, 0.5), 3: (0.3,)}
-SIZES = {2: (400, 1600, 6400, 25_600), 3: (500, 1000, 2000, 4000, 8000, 16_000)}
+SIZES = {dim: tuple(sorted({*SMALL[dim], *LARGE[dim]})) for dim in (2, 3)}
 TINY = {2: (50,), 3: (50,)}
 COMPILING = 400.0  # [s] limit of tiny packings, which compile all kernels the first time
 WORK = "benchmarks.rigid_sizes:measure"
@@ -43,7 +55,7 @@ def run(quick: bool) -> list[Figure]:
     else:
         print("  tiny ones first, for which kernels are compiled:")
         measured(WORK, tiny, COMPILING)
-        rows = measured(WORK, jobs, 60.0 * MINUTES)
+        rows = measured(WORK, jobs, 60.0 * MINUTES, within=60.0 * MINUTES)
     keys = ("dim", "load", "mu", "n")
     whole = [dict(zip(keys, job)) | row for job, row in zip(jobs, rows)]
     RESULTS.mkdir(parents=True, exist_ok=True)
@@ -59,12 +71,12 @@ def run(quick: bool) -> list[Figure]:
 
 
 def _jobs(sizes: dict[int, tuple[int, ...]]) -> list[list[Any]]:
-    """All sizes, the largest first."""
+    """All sizes, the quickest first."""
     jobs = [
         [dim, load, mu, n]
         for dim in (3, 2) for n in sizes[dim] for load in LOADS for mu in FRICTION[dim]
     ]  # fmt: skip
-    return sorted(jobs, key=lambda job: -job[3] * (4 if job[0] == 3 else 1))
+    return sorted(jobs, key=lambda job: job[3] * (4 if job[0] == 3 else 1))
 
 
 # ---------------------------------------------------------------------- measure

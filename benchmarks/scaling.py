@@ -39,6 +39,7 @@ PORTION = 1000  # sweeps of Gauss–Seidel after which its time and residual are
 LOADS = {"piston": "load step", "gravity": "gravity"}
 FRICTION = {2: (0.3,), 3: (0.3,)}
 SIZES = {2: (400, 1600, 6400), 3: (250, 500, 1000)}
+LARGE = {2: (1600, 6400, 25_600), 3: (2000, 4000, 8000, 16_000)}
 
 
 def run(quick: bool) -> list[Figure]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -67,26 +68,30 @@ class _Running:
     until: float  # [s] by the clock
 
 
-def measured(work: str, jobs: list[list[Any]], limit: float) -> list[Row]:
+def measured(work: str, jobs: list[list[Any]], limit: float, within: float = math.inf) -> list[Row]:
     """What ``work`` (a function, as "module:name") finds for each job, in their order.
 
-    Jobs begin in this order, as many at once as there are cores; ``limit`` is that of each [s].
-    The entry "ended" of a row says "whole", "cut" (its time was up) or how it failed.
+    Jobs begin in this order, as many at once as there are cores. ``limit`` is that of each, and
+    ``within`` that of all together [s]: whoever begins late gets what is left of it. The entry
+    "ended" of a row says "whole", "cut" (its time was up), "not begun" or how it failed.
     """
-    rows: list[Row] = [{} for _ in jobs]
+    rows: list[Row] = [{"ended": "not begun"} for _ in jobs]
+    over = time.perf_counter() + within
     waiting, running = deque(range(len(jobs))), list[_Running]()
     environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in THREADS}
     with tempfile.TemporaryDirectory() as folder:
         try:
             while waiting or running:
                 while waiting and len(running) < cores():
-                    at = waiting.popleft()
+                    at, left = waiting.popleft(), min(limit, over - time.perf_counter())
+                    if left <= 0.0:
+                        continue
                     path = Path(folder) / f"{at}.json"
                     command = [sys.executable, "-m", "benchmarks.side_by_side", work]
-                    command += [json.dumps(jobs[at]), str(path), str(limit)]
+                    command += [json.dumps(jobs[at]), str(path), str(left)]
                     with path.with_suffix(".said").open("w") as said:
                         process = subprocess.Popen(command, env=environment, stderr=said)
-                    end = time.perf_counter() + limit + GRACE
+                    end = time.perf_counter() + left + GRACE
                     running.append(_Running(at, process, path, end))
                 time.sleep(LOOK)
                 for one in list(running):

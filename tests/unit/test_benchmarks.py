@@ -196,6 +196,9 @@ def test_measurements_side_by_side_tell_how_they_ended(
     half, failed = side_by_side.measured("a_work:work", [[1, 2], [1, 0]], limit=math.inf)
     assert half == {"early": 1, "ratio": 0.5, "ended": "whole"}
     assert failed == {"early": 1, "ended": "failed: ZeroDivisionError: division by zero"}
+    assert side_by_side.measured("a_work:work", [[1, 2]], 1.0, within=0.0) == [
+        {"ended": "not begun"}
+    ]
 
 
 def test_a_measurement_that_overruns_is_cut(
