@@ -28,6 +28,7 @@ BENCHMARKS = {
     "forces": "forces",
     "scaling": "scaling",
     "rigid": "rigid",
+    "rigid-sizes": "rigid_sizes",
     "hard-steps": "hard_steps",
     "overhead": "overhead",
     "small": "small",
@@ -41,10 +42,9 @@ BENCHMARKS = {
     "gpu": "gpu",
     "threads": "threads",
     "mpi": "mpi",
-    "scaling-large": "scaling_large",
 }
-# measured only when they are named: they take minutes to hours, and one writes a page of the docs
-ON_REQUEST = {"bulk", "scaling-large", "how-big"}
+# measured only when they are named: they take minutes to hours or many cores, and one writes a page
+ON_REQUEST = {"bulk", "rigid-sizes", "how-big"}
 VERDICT = {True: "[green]met[/]", False: "[red]MISSED[/]", None: ""}
 
 

@@ -1,14 +1,11 @@
-"""The rigid solver in slow compression and in flow, Gauss–Seidel beside it, and Siconos.
+"""The rigid solver in slow flow and yielding, Gauss–Seidel beside it; and Siconos, at rest.
 
-CPU times on one core of the solve alone, compilation taken out; both solvers get the same problems,
-stop at the same residual (`hardgrain.point.residual`), and are measured in one run.
-
-- *Compression*: a biaxial test, top wall driven slowly, side wall at constant pressure.
-- *Flow*: states advance by the rigid solver; both solve the same steps, warm-started.
+- *Scenes* (`benchmarks.rigid_scenes`): grains in motion, both solvers on the same problems, all
+  scenes side by side, each on one core and within a limit of time.
 - *Siconos*: static steps, cold, through FCLIB's files, with the best of its solvers.
 
-Gauss–Seidel solves some of the steps, and what it takes until it gives up counts too. How the time
-of cold static steps grows with n is measured in `benchmarks.scaling`.
+How the time of cold static steps grows with n is measured in `benchmarks.scaling` and
+`benchmarks.rigid_sizes`.
 """
 
 from __future__ import annotations
@@ -18,154 +15,32 @@ import math
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import hardgrain as hg
+from benchmarks import rigid_scenes
 from benchmarks.against_siconos import PYTHON, require
 from benchmarks.measure import Absent, Figure
-from benchmarks.rigid_packings import FLOWS, at_rest, cold, compression, problem_of
-from benchmarks.scaling import LIMIT, TOLERANCE, solved, timed
+from benchmarks.rigid_packings import at_rest, cold, problem_of
+from benchmarks.scaling import TOLERANCE, solved
 from hardgrain.io import fclib
 from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.matrices import LocalForm
-from hardgrain.solve.problem import Problem, Solution
-from hardgrain.solve.rigid import RigidSolver
 
-SWEEPS = 200_000  # after which Gauss–Seidel gives up a step of a run
 PATIENCE = 60.0  # that each solver of Siconos gets [s]
 
 
 def run(quick: bool) -> list[Figure]:
-    figures = _compression(quick) + _flow(quick)
+    figures = rigid_scenes.run(quick)
     try:
         require()
     except Absent:
         return figures
     return figures + _siconos(quick)
-
-
-# ----------------------------------------------------------------------- compression and flow
-@dataclass
-class Both:
-    """Solves steps with the rigid solver, and afterwards some of them with Gauss–Seidel."""
-
-    every: int  # solves of which one is kept for Gauss–Seidel
-    start: str = "previous"
-    on_cap: str = "report"
-    ours: list[float] = field(default_factory=list)  # [s]
-    residual: list[float] = field(default_factory=list)
-    kept: list[tuple[float, Problem]] = field(default_factory=list)
-    pairs: list[tuple[float, float, bool]] = field(default_factory=list)  # ours, theirs, reached
-
-    def solve(self, problem: Problem, *, seed: int, step: int) -> Solution:
-        seconds, found = timed(RigidSolver(tolerance=TOLERANCE), problem, seed, step)
-        if len(self.ours) % self.every == 0:
-            self.kept.append((seconds, deepcopy(problem)))
-        self.ours.append(seconds)
-        self.residual.append(found.residual)
-        solution: Solution = found
-        return solution
-
-    def compare(self, sweeps: int, limit: float) -> None:
-        """Gauss–Seidel on what was kept, in random order as long as there is time."""
-        solver = GaussSeidel(
-            sweeps=sweeps, stop="residual", tolerance=TOLERANCE, order="sequential"
-        )
-        for k in np.random.default_rng(1).permutation(len(self.kept)):
-            seconds, problem = self.kept[k]
-            other, found = timed(solver, problem)
-            self.pairs.append((seconds, other, found.converged))
-            if sum(pair[1] for pair in self.pairs) > limit:
-                break
-
-    @property
-    def reached(self) -> float:
-        return float(np.mean(np.array(self.residual) <= TOLERANCE))
-
-    @property
-    def worst(self) -> float:
-        return max(self.residual)
-
-    @property
-    def ratio(self) -> float:
-        """Our time over theirs, on the steps that both solved."""
-        ours, theirs, _ = zip(*self.pairs)
-        return sum(ours) / sum(theirs)
-
-    @property
-    def words(self) -> str:
-        ours, theirs, reached = zip(*self.pairs)
-        return (
-            f"{len(self.ours)} solves in {sum(self.ours):.3g} s; {len(ours)} of them, from all over"
-            f" the run, {sum(ours):.3g} s, Gauss–Seidel {sum(theirs):.3g} s, with which"
-            f" {np.mean(reached):.0%} reached it"
-        )
-
-
-def _both(sim: hg.Simulation, steps: int, quick: bool) -> Both:
-    both = Both(every=2 if quick else 10)
-    sim.engine.solver = both
-    for _ in range(steps):
-        sim.engine.advance(sim.state)
-    both.compare(1000 if quick else SWEEPS, LIMIT)
-    return both
-
-
-def _compression(quick: bool) -> list[Figure]:
-    n, steps = (60, 10) if quick else (1600, 500)
-    both = _both(compression(n), steps, quick)
-    what = f"quasi-static compression, {n} disks, {steps} steps"
-    return [
-        Figure(
-            f"{what}: time of Gauss–Seidel / ours",
-            1.0 / both.ratio,
-            target="" if quick else "≥ 20",
-            detail=both.words,
-        ),
-        Figure(
-            f"{what}: share within 10⁻⁶",
-            both.reached,
-            unit="",
-            target="" if quick else "≥ 1",
-            detail=f"worst residual {both.worst:.2g}",
-        ),
-    ]
-
-
-def _flow(quick: bool) -> list[Figure]:
-    figures = []
-    steps = 6 if quick else 400
-    for n in (60,) if quick else (400, 1600):
-        for name, begin in FLOWS.items():
-            both = _both(begin(n), steps, quick)
-            what = f"{name}, {n} disks, {steps} steps"
-            figures += [
-                Figure(
-                    f"{what}: share within 10⁻⁶",
-                    both.reached,
-                    unit="",
-                    target="" if quick else "≥ 0.95",
-                ),
-                Figure(
-                    f"{what}: worst residual",
-                    both.worst,
-                    unit="",
-                    target="" if quick else "≤ 1e-4",
-                ),
-                Figure(
-                    f"{what}: our time / that of Gauss–Seidel",
-                    both.ratio,
-                    target="" if quick else "≤ 0.333",
-                    detail=both.words,
-                ),
-            ]
-    return figures
 
 
 # --------------------------------------------------------------------------------------- Siconos

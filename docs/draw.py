@@ -106,6 +106,15 @@ def _how_big(folder: Path) -> dict[str, Path]:
     return {"how-big.png": folder / "how-big.png"}
 
 
+def _rigid_scenes(folder: Path) -> dict[str, Path]:
+    """From what was measured last: `docs/rigid-scenes.json`."""
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.rigid_scenes import draw
+
+    draw(folder / "rigid-scenes.png")
+    return {"rigid-scenes.png": folder / "rigid-scenes.png"}
+
+
 def _viewer(folder: Path) -> dict[str, Path]:
     """A screenshot of the viewer in a real browser, headless."""
     from playwright.sync_api import sync_playwright
@@ -161,6 +170,11 @@ SOURCES = {
     "three_engines": _example("three_engines"),
     "soft_packing": _example("soft_packing", "soft_packing_stress.png"),
 }
+
+if (DOCS / "rigid-scenes.json").exists():  # there is no picture before the first measurement
+    SOURCES["rigid-scenes"] = Source(
+        "python -m benchmarks rigid", ("benchmarks/rigid_scenes.py",), _rigid_scenes
+    )
 
 
 # ---------------------------------------------------------------------- records and captions

@@ -185,6 +185,53 @@ def test_gauss_seidel_within_its_limit_is_measured(
     assert rigid.swept(problem, "sequential", limit=0.0).how.startswith("at least: it stalls at")
 
 
+def test_measurements_side_by_side_tell_how_they_ended(
+    load: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends, one that fails; what lies on the desk is kept, in the order of the jobs."""
+    work = "def work(desk, x, y):\n    desk.lay(early=x)\n    desk.lay(ratio=x / y)\n"
+    (tmp_path / "a_work.py").write_text(work)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    side_by_side = load("side_by_side")
+    half, failed = side_by_side.measured("a_work:work", [[1, 2], [1, 0]], limit=math.inf)
+    assert half == {"early": 1, "ratio": 0.5, "ended": "whole"}
+    assert failed == {"early": 1, "ended": "failed: ZeroDivisionError: division by zero"}
+    assert side_by_side.measured("a_work:work", [[1, 2]], 1.0, within=0.0) == [
+        {"ended": "not begun"}
+    ]
+
+
+def test_a_measurement_that_overruns_is_cut(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    """It ends at once, and what it had found counts."""
+    side_by_side = load("side_by_side")
+    desk = side_by_side.Desk(tmp_path / "0.json", limit=1.0)
+    desk.lay(found=3)
+    (tmp_path / "0.said").touch()
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    one = side_by_side._Running(0, process, desk.path, until=0.0)
+    assert side_by_side._ended(one) == {"found": 3, "ended": "cut"}
+    assert process.poll() is not None
+
+
+def test_scenes_are_told_as_they_were_measured(load: Callable[[str], ModuleType]) -> None:
+    """Two of four steps missed; on those that both got we take half of their time."""
+    scenes = load("rigid_scenes")
+    row = {
+        "scene": "drum, disks", "grains": 400, "ended": "cut", "used": {"sweeps": 4, "walk": 1},
+        "seconds": [0.1, 0.3, 0.1, 0.3], "residual": [1e-7, 2e-6, 1e-6, 3e-5],
+        "pairs": [[0.1, 0.3, True], [0.3, 0.5, False]],
+    }  # fmt: skip
+    share, worst, ratio = scenes._figures(row, quick=False)
+    assert (share.value, worst.value, ratio.value) == (0.5, 3e-5, pytest.approx(0.5))
+    assert share.met is worst.met is False
+    assert ratio.met is True
+    cells = scenes.table([row]).splitlines()[-1].split(" | ")
+    assert cells[:5] == ["| drum, disks", "400", "4", "2", "3.0e-05"]
+    assert cells[5:] == ["200 ms", "200 ms", "400 ms", "50% of 2 |"]
+
+
 def test_command_line(results: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "--quick", "overhead"]
     environment = os.environ | {"BENCHMARK_RESULTS": str(results)}

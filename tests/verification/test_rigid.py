@@ -503,22 +503,45 @@ def test_a_problem_without_contacts_is_solved() -> None:
     assert s.impulse.shape == (0, 2)
 
 
-def test_a_miss_is_never_silent() -> None:
-    """A tolerance below rounding, and one sweep as the last resort."""
-    hopeless = hg.RigidSolver(tolerance=1e-300, sweeps=1)
+def crushed(dim: int, solver: Any = SOLVER) -> hg.Simulation:
+    """A grain between a floor and a lid that comes down on it: no impulses keep them apart."""
+    end = [0.0] * (dim - 1)
+    floor_and_lid = [
+        hg.Plane(point=[*end, 0.0], normal=[*end, 1.0]),
+        hg.Plane(point=[*end, 1.0], normal=[*end, -1.0], velocity=[*end, -1.0]),
+    ]
+    one = grains([*end, 0.5])
+    return start(dim, one, walls=floor_and_lid, law={"friction": 0.3}, dt=0.01, solver=solver)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_miss_is_never_silent(dim: int) -> None:
+    """There is no solution, and the last resort is one sweep or several portions of them."""
+    for sweeps in (1, 2500):
+        hopeless = hg.RigidSolver(sweeps=sweeps)
+        s = solve(captured(crushed(dim)), hopeless)
+        assert not s.converged
+        assert s.status.startswith(f"not converged: residual {s.residual:.2g}, unbalanced ")
+        assert np.isfinite(s.velocity).all()
+        # the best of all that was tried
+        assert s.residual == min(stage.residual for stage in s.history if stage.method == "sweeps")
+    assert not crushed(dim, hopeless).step().converged
+    assert crushed(dim, hopeless).run(1).capped == 1
     strict = hopeless.model_copy(update={"on_cap": "error"})
-    before = settled(3, 2.0, 0)
-    s = solve(captured(again(before, 1.0, 5.0, gravity=1.0)), hopeless)
-    assert not s.converged
-    assert s.status.startswith(f"not converged: residual {s.residual:.2g}, unbalanced ")
-    assert np.isfinite(s.velocity).all()
-    # the best of all that was tried
-    assert s.residual == min(stage.residual for stage in s.history if stage.method == "sweeps")
-    sim = again(before, 1.0, 5.0, gravity=1.0, solver=hopeless)
-    assert not sim.step().converged
-    assert again(before, 1.0, 5.0, gravity=1.0, solver=hopeless).run(1).capped == 1
     with pytest.raises(hg.RunError, match=r"not converged: residual .*on_cap is 'error'"):
-        again(before, 1.0, 5.0, gravity=1.0, solver=strict).step()
+        crushed(dim, strict).step()
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_solve_never_ends_worse_than_it_began(dim: int) -> None:
+    """It begins with impulses that are right to rounding, and is told that they are not enough."""
+    problem = captured(again(settled(dim, 2.0, 0), 0.3, 5.0, gravity=1.0))
+    right = solve(problem, hg.RigidSolver(tolerance=1e-9))
+    assert right.converged
+    began = replace(problem, impulse=right.impulse)
+    s = solve(began, hg.RigidSolver(tolerance=1e-300, sweeps=2500))
+    looks = [stage.residual for stage in s.history if stage.method == "sweeps"]
+    assert s.residual == min(looks) <= looks[0] <= 1e-9
 
 
 # ---------------------------------------------------------------------- unbalanced forces

@@ -193,8 +193,7 @@ class _Search:
             for _ in itertools.chain(*(stages[name] for name in self.stages)):
                 if self.best.converged:
                     break
-        if not self.best.converged:
-            self._sweep(impulse_of(self.best), self.solver.sweeps, "random")
+        self._last_sweeps()
         met = self.best.residual <= self.solver.tolerance  # the last of all sweeps may have met it
         best = replace(self.best, converged=met, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
@@ -216,11 +215,16 @@ class _Search:
         self.history.append(Stage(method, number, float(residual), seconds))
         _log.debug("Step %d: %s (%d) left the residual %.2g.", self.step, method, number, residual)
 
-    def _sweep(self, impulse: Floats, most: int, order: Order = "sequential") -> Any:
-        """Sweep at most ``most`` times from given impulses, and keep the best of all results."""
+    def _sweep(
+        self, impulse: Floats, most: int, order: Order = "sequential", portion: int = 0
+    ) -> Any:
+        """Sweep at most ``most`` times from given impulses, and keep the best of all results.
+
+        In random order, another ``portion`` means other random numbers.
+        """
         tolerance = self.solver.tolerance
         solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order=order)
-        found = solver.solve(self.task.at(impulse), seed=self.seed, step=self.step)
+        found = solver.solve(self.task.at(impulse), seed=self.seed + portion, step=self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)
         if self.best is None or not found.residual >= self.best.residual:
@@ -246,6 +250,17 @@ class _Search:
             portion = min(2 * portion, PORTION)
         return False
 
+    def _last_sweeps(self) -> None:
+        """Sweep in random order from the best impulses, and keep the best of all portions.
+
+        Sweeps that stall do not stand still: their residual rises and falls by a factor of two.
+        """
+        found, done = self.best, 0
+        while not self.best.converged and done < self.solver.sweeps:
+            most = min(PORTION, self.solver.sweeps - done)
+            found = self._sweep(impulse_of(found), most, "random", portion=done)
+            done += found.sweeps
+
     def _rest(self) -> Iterator[None]:
         """Search for forces that hold all grains where they are."""
         from hardgrain.solve.gradient import at_rest
@@ -268,14 +283,14 @@ class _Search:
     def _walk(self) -> Iterator[None]:
         """Let disks be springs that harden, and walk from state to state."""
         if self.task.dim == 2 and isinstance(self.task, StepTask):
-            yield from self._harden("walk", WALK)
+            yield from self._harden("walk", WALK, self.last)
             yield from self._more_sweeps()
-            yield from self._harden("walk", AGAIN)
+            yield from self._harden("walk", AGAIN, self.last)
 
     def _springs(self) -> Iterator[None]:
         """Let contacts be springs that harden, by Newton's method."""
         yield from self._more_sweeps()
-        yield from self._harden("springs", HARDENING)
+        yield from self._harden("springs", HARDENING, self.best)
 
     def _more_sweeps(self) -> Iterator[None]:
         """Go on with sweeps, which bring springs nearer to what they are to find."""
@@ -283,12 +298,12 @@ class _Search:
             self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
             yield
 
-    def _harden(self, name: str, most: int) -> Iterator[None]:
-        """Harden springs around the impulses that sweeps left."""
+    def _harden(self, name: str, most: int, near: Any) -> Iterator[None]:
+        """Harden springs around the impulses of the solution ``near``."""
         from hardgrain.solve.hardening import harden
 
         bodies, mu, _ = self._whole
-        start, goal = self._components(self.last), 0.3 * self.solver.tolerance
+        start, goal = self._components(near), 0.3 * self.solver.tolerance
         r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
         self._note(name, number, found)
         self._polish(r, found)
