@@ -218,7 +218,8 @@ class ElasticDynamics(ContactDynamics):
         means = Means(*mean, *mean, self._now.inv_mass, self._now.inv_inertia)
         none = np.zeros_like(self.wall_force), np.zeros_like(self.wall_torque)
         taken = contact_work(contacts.rows, means, *none)[2]
-        given = float(np.vdot(kick, midway(free_rate, rate)))
+        struck = np.flatnonzero(kick.any(axis=1))  # a few of all nodes
+        given = float(np.vdot(kick[struck], midway(free_rate[struck], rate[struck])))
         return max(given - float(taken), 0.0)
 
     # ------------------------------------------------------------------ contacts

@@ -17,8 +17,7 @@ __all__ = ["ahead"]
 
 # [slots] How far ahead the steps are taken, each of which reads what the one before has asked for.
 # A slot has two events or so, a microsecond together, and memory answers within a seventh of that.
-# If they were smaller than a slot, nothing would be gained; if much larger, what was read would have
-# left the cache again.
+# With fewer slots nothing would be gained; with many more, what was read would have left the cache.
 FIRST, SECOND, THIRD = 6, 4, 2
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from hardgrain.core.model import Floats, Model
 from hardgrain.kernels import jit, scalar
 
-__all__ = ["Gas", "Grid", "back", "grid_of", "enter", "laid", "leave"]
+__all__ = ["Gas", "Grid", "back", "enter", "grid_of", "laid", "leave"]
 
 # [1] Cells are wider than the largest grain by this much, far above the rounding of a place and far
 # below what costs time.

@@ -57,10 +57,10 @@ class Surroundings(NamedTuple):
     contact_time: float
 
 
-# Who flies towards another one (b < 0) and does not miss it (b² ≥ v² c, see `point.flight`) is
-# v² c + b |b| < 0, one test for both: it nearly always fails, which a processor guesses right, as it
-# could not guess b < 0, true of every other. Grains that touch (c ≤ 0) may part and pass it; they
-# have no time to meet. Of itself a grain has b = v = 0.
+# Who flies towards another one (b < 0) and does not miss it (b² ≥ v² c, see `point.flight`) has
+# v² c + b |b| < 0. This is one test for both, which nearly always fails, so that a processor
+# guesses it right; b < 0 alone, true of every other grain, it could not guess. Grains that touch
+# (c ≤ 0) may pass it though they part; they have no time to meet. Of itself a grain has b = v = 0.
 @scalar
 def _sooner(gas, j, image, flown, here, soonest, mate):
     """Whom a grain meets first, this image of grain j or whom it has found before, and when."""
