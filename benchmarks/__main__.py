@@ -24,6 +24,7 @@ BENCHMARKS = {
     "lammps": "against_lammps",
     "soft": "soft",
     "events": "events",
+    "deformable": "deformable",
     "array": "array",
     "forces": "forces",
     "scaling": "scaling",

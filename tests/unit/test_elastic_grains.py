@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,30 @@ def test_a_mesh_in_pieces_is_refused(tmp_path: Path) -> None:
     text = SQUARE.replace("$Nodes\n5\n", "$Nodes\n8\n6 5 0 0\n7 6 0 0\n8 5 1 0\n")
     path.write_text(text.replace("$Elements\n5\n", "$Elements\n6\n6 2 2 0 1 6 7 8\n"))
     assert "2 pieces" in refused(from_file(path))
+
+
+@pytest.mark.parametrize("ending", ["vtk", "vtu", "inp"])
+def test_other_files_are_read_by_meshio(ending: str, tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]
+    triangles = [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
+    path = tmp_path / f"square.{ending}"
+    meshio.Mesh(corners, [("triangle", triangles)]).write(path)
+    sim = hg.Simulation(parse(from_file(path)))
+    assert sim.model.elastic is not None
+    assert len(sim.model.elastic.forms[0].node) == 5
+    assert sim.model.mass[0] == pytest.approx(1.0)
+    path.write_text("nonsense")
+    assert "meshio cannot read" in refused(from_file(path))
+
+
+def test_without_meshio_other_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "meshio", None)
+    path = tmp_path / "square.vtu"
+    path.write_text("<VTKFile/>")
+    assert "pip install meshio" in refused(from_file(path))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

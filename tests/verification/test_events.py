@@ -304,6 +304,27 @@ def test_nobody_is_missed_in_small_periodic_boxes():
     assert sim.deepest < 1e-13
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_nobody_is_missed_among_grains_of_very_different_sizes(dim):
+    """Cells are as wide as the largest grain, so that dozens of the small ones share one."""
+    side, large = (12.0, 4.0) if dim == 2 else (6.0, 2.0)
+    low = [[(k + 0.5) * large] * (dim - 1) + [0.5 * large] for k in range(3)]
+    above = {"kind": "loose", "min": [0.0] * (dim - 1) + [large], "max": [side] * dim}
+    sets = [
+        {"count": 3, "diameter": 0.9 * large, "place": {"kind": "at", "positions": low}},
+        {"count": 300, "diameter": 0.4, "speed": 1.0, "place": above},
+    ]
+    sim = events(dim, sets, dt=1.0, periodic=dict.fromkeys("xyz"[:dim], (0.0, side)))
+    start, hits = sim.kinetic, 0
+    for _ in range(60):
+        hits += sim.step().candidates
+        # each grain lies where it flew to and what it met: nobody has passed through another one
+        assert sim.look_closely() is None
+        assert sim.deepest < 1e-12
+    assert hits > 3000
+    assert sim.kinetic == pytest.approx(start, rel=1e-12)
+
+
 # ---------------------------------------------------------------------- collapse, and its remedies
 def test_a_ball_that_comes_to_rest_on_a_floor_is_told(tmp_path):
     e, h = 0.5, 1.0
@@ -395,6 +416,9 @@ def test_grains_that_touch_and_do_not_rebound_cannot_pass_on_a_shock():
         ({"grain": {"force": [1.0, 0.0]}}, "no force and no torque"),
         ({"grain": {"driven_spin": 1.0}}, "no driven_spin"),
         ({"shock": "g"}, r"scene.shock is 'g' but must be 'g\+'"),
+        ({"periodic": {"x": (-5.0, 5.0), "y": (-5.0, 5.0)},
+          "cell": {"kind": "simple-shear", "rate": 0.1}},
+         r"the periodic cell must not deform \(leave out scene.cell\)"),
         ({"walls": [{"kind": "segment", "name": "s", "start": [5, 0], "end": [5, 3]}]},
          "wall 's' must not be a segment"),
         ({"walls": [{"kind": "plane", "name": "p", "point": [0, -9], "normal": [0, 1],

@@ -65,8 +65,8 @@ class Elastic(Spec):
     damping: Damping = Damping()
     # elements from the centre of a grain to the farthest point of its surface [1]; default: 4
     elements: Annotated[Count, Field(le=64)] | None = None
-    # a mesh of triangles in 2D, of tetrahedra in 3D (gmsh's .msh as text), which must be convex; it
-    # is the shape of the grains; default: they are meshed here
+    # a mesh of triangles in 2D, of tetrahedra in 3D (gmsh's .msh as text, or what meshio reads),
+    # which must be convex; it is the shape of the grains; default: they are meshed here
     file: FileName | None = None
     # nodes of that mesh [length]; default: those of the file, which is needed only once
     nodes: Points | None = None

@@ -1,7 +1,13 @@
-"""Meshes of triangles or tetrahedra from files in gmsh's text format, 2.2 and 4.1."""
+"""Meshes of triangles or tetrahedra from files: gmsh's text format, 2.2 and 4.1, is read here.
+
+All other kinds (.vtk, .vtu, .inp, …) are left to the package meshio, where it is installed.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +27,8 @@ def read_mesh(file: str) -> Mesh:
         text = Path(file).read_bytes()
     except OSError as error:
         raise InputError(f"file is {file!r}, which cannot be read: {error.strerror}") from None
+    if Path(file).suffix.lower() != ".msh":
+        return _mesh(file, *_by_meshio(file))
     try:
         number, place, kinds = _gmsh(text.decode())
     except (UnicodeDecodeError, ValueError, IndexError, StopIteration, RuntimeError):
@@ -46,6 +54,30 @@ def _mesh(file: str, number: Ints, place: Floats, kinds: dict[int, list[list[int
             raise InputError(f"file is {file!r}, which has a surface in space; give tetrahedra")
         node = node[:, :2]
     return Mesh(np.ascontiguousarray(node), row.reshape(element.shape).astype(np.int32))
+
+
+def _by_meshio(file: str) -> tuple[Ints, Floats, dict[int, list[list[int]]]]:
+    """The same as `_gmsh` of a file that meshio knows."""
+    try:
+        meshio = importlib.import_module("meshio")
+    except ImportError:
+        raise InputError(
+            f"file is {file!r}; meshes in files other than gmsh's .msh are read by the package"
+            " meshio, which cannot be imported; install it with: pip install meshio"
+        ) from None
+    try:
+        # it prints what it cannot read, and then ends the program
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            mesh = meshio.read(file)
+            points = np.asarray(mesh.points, float)
+            place = np.zeros((len(points), 3))
+            place[:, : points.shape[1]] = points  # of text that says nothing it makes no points
+    except (Exception, SystemExit):
+        raise InputError(f"file is {file!r}, which meshio cannot read as a mesh") from None
+    names = {TRIANGLE: "triangle", TETRAHEDRON: "tetra"}
+    cells = mesh.cells_dict
+    kinds = {kind: cells[name].tolist() for kind, name in names.items() if name in cells}
+    return np.arange(len(place), dtype=np.int32), place, kinds
 
 
 def _gmsh(text: str) -> tuple[Ints, Floats, dict[int, list[list[int]]]]:

@@ -1,10 +1,11 @@
 """Grains of a step of events laid into cells, and what is kept of each.
 
 Cells are at least as wide as the largest grain, so that whoever may meet a grain is in its own cell
-or in one next to it; where there is room they are wider, about one grain to a cell. They lie in
+or in one next to it; where there is room they are wider, `FILLED` grains to a cell. They lie in
 the frame that falls with the grains (`point.flight`). Along an axis that is not periodic the
 outermost cells have no end. Grains are stored cell by cell: what is close in space is close in
-memory.
+memory. A cell has room for three of its grains in one piece of memory, which is read without a
+question; the others, of cells that many small grains share, follow each other one by one.
 
 In 2D all z are zero, and there is one layer of cells.
 """
@@ -17,13 +18,18 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.core.model import Floats, Model
-from hardgrain.kernels import jit
+from hardgrain.kernels import jit, scalar
 
-__all__ = ["Gas", "Grid", "back", "grid_of", "laid"]
+__all__ = ["Gas", "Grid", "back", "enter", "grid_of", "laid", "leave"]
 
 # [1] Cells are wider than the largest grain by this much, far above the rounding of a place and far
 # below what costs time.
 WIDER = 1e-9
+
+# [1] Grains to a cell, unless they are too large for it. Smaller cells are left more often, larger
+# ones have more grains to look at; between a half and one the cost changes by a tenth.
+FILLED = 0.7
+ROOM = 3  # [grains] that a cell has room for
 
 # Columns of `Gas.body`: place, velocity, the time at which it was there, radius. 64 bytes, the line
 # of a cache.
@@ -56,9 +62,11 @@ class Gas(NamedTuple):
     plan: np.ndarray  # (n, 3) times
     note: np.ndarray  # (n, 8) whole numbers
     crowd: np.ndarray  # (n, 2) collisions of a grain that followed at once; whom it met last
-    after: np.ndarray  # (n,) the next grain in the same cell, −1: none
-    before: np.ndarray  # (n,) the one before, −1: none
-    head: np.ndarray  # first grain of each cell, −1: none
+    room: np.ndarray  # (cells, 1 + ROOM) how many grains are in each, and the first of them
+    after: np.ndarray  # (n,) who follows the last of these, and so on, −1: nobody
+    near: np.ndarray  # (k, 2) while a grain plans: whom it may meet, and which image of them
+    flown: np.ndarray  # (k,) and how long ago these were where they are kept
+    shift: np.ndarray  # (27, 3) from the places of grains to those of each image, the 14th is here
     image: np.ndarray  # (n, 3) periods that a grain is away from where it is kept
     material: np.ndarray  # (n,)
     orientation: np.ndarray  # (n, 1) or (n, 4)
@@ -84,8 +92,7 @@ def grid_of(model: Model, position: Floats) -> Grid:
         else:
             low[a] = position[:, a].min() - 0.5 * least
             room[a] = position[:, a].max() - low[a] + 0.5 * least
-    # about one grain to a cell where grains are sparse
-    wide = max(least, float((room.prod() / n) ** (1.0 / dim)))
+    wide = max(least, float((FILLED * room.prod() / n) ** (1.0 / dim)))
     for a in range(dim):
         most = max(math.floor(room[a] / least), 1)  # if they touch
         cells[a] = min(max(math.floor(room[a] / wide), 1), most)
@@ -121,6 +128,38 @@ def _order(position, grid):
     return order, cell, image
 
 
+@scalar
+def enter(room, after, c, k):
+    """Let grain k be in cell c."""
+    many = room[c, 0]
+    room[c, 0] = many + 1
+    if many < ROOM:
+        room[c, many + 1], after[k] = k, -1
+    else:
+        last = room[c, ROOM]
+        after[k], after[last] = after[last], k
+
+
+@scalar
+def leave(room, after, c, k):
+    """Let grain k be in cell c no longer."""
+    many, last = room[c, 0], room[c, ROOM]
+    room[c, 0] = many - 1
+    for s in range(1, min(many, ROOM) + 1):
+        if room[c, s] == k:
+            if many <= ROOM:
+                room[c, s] = room[c, many]
+            else:
+                follows = after[last]
+                room[c, s] = follows
+                if s < ROOM:
+                    after[last] = after[follows]
+            return
+    while after[last] != k:
+        last = after[last]
+    after[last] = after[k]
+
+
 @jit
 def laid(grid, moving, kinds, last):
     """Grains of a state in the order of their cells.
@@ -134,8 +173,14 @@ def laid(grid, moving, kinds, last):
     order, cell, image = _order(position[:n], grid)
     body, about, weight = np.zeros((n, 8)), np.zeros((n, 3)), np.zeros((n, 4))
     note, crowd = np.zeros((n, 8), np.int32), np.zeros((n, 2), np.int32)
-    after, before = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    head = np.full(grid.cells[0] * grid.cells[1] * grid.cells[2], -1, np.int32)
+    after = np.empty(n, np.int32)
+    room = np.zeros((grid.cells[0] * grid.cells[1] * grid.cells[2], 1 + ROOM), np.int32)
+    most = 28 * ROOM  # of 27 cells, and what is written behind the last
+    near, flown, shift = np.zeros((most, 2), np.int32), np.zeros(most), np.zeros((27, 3))
+    for s in range(27):
+        shift[s, 0] = (s % 3 - 1) * grid.period[0]
+        shift[s, 1] = (s // 3 % 3 - 1) * grid.period[1]
+        shift[s, 2] = (s // 9 - 1) * grid.period[2]
     away, stuff = np.empty((n, 3), np.int32), np.empty(n, np.int32)
     turned = np.empty((n, orientation.shape[1]))
     for k in range(n):
@@ -154,12 +199,10 @@ def laid(grid, moving, kinds, last):
         for a in range(orientation.shape[1]):
             turned[k, a] = orientation[i, a]
         c = (cell[i, 2] * grid.cells[1] + cell[i, 1]) * grid.cells[0] + cell[i, 0]
-        if head[c] >= 0:
-            before[head[c]] = k
-        after[k], head[c] = head[c], k
+        enter(room, after, c, k)
     return Gas(
-        body, about, weight, np.empty((n, 3)), note, crowd, after, before, head, away, stuff,
-        turned, order, grid.low, grid.size, grid.cells, grid.period, grid.reach,
+        body, about, weight, np.empty((n, 3)), note, crowd, room, after, near, flown, shift, away,
+        stuff, turned, order, grid.low, grid.size, grid.cells, grid.period, grid.reach,
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from hardgrain.kernels import jit, scalar
 from hardgrain.law.collision import make_collision
 from hardgrain.law.restitution import make_restitution
 from hardgrain.point.turning import make_turning
+from hardgrain.step.event_ahead import ahead
 from hardgrain.step.event_cells import (
     CELL,
     HITS,
@@ -46,6 +47,8 @@ from hardgrain.step.event_cells import (
     T,
     V,
     X,
+    enter,
+    leave,
 )
 from hardgrain.step.event_plans import next_of, others, plan, plan_leaving, plan_meeting
 from hardgrain.step.event_queue import first, new_year, put
@@ -93,14 +96,8 @@ def _leave(gas, i, now):
     """Let grain i pass into the next cell, and plan to meet those who are new beyond it."""
     way = gas.note[i, WAY]
     a, up = way >> 1, way & 1
-    b, f = gas.before[i], gas.after[i]
-    if f >= 0:
-        gas.before[f] = b
-    if b >= 0:
-        gas.after[b] = f
-    else:
-        c = (gas.note[i, CELL + 2] * gas.cells[1] + gas.note[i, CELL + 1]) * gas.cells[0]
-        gas.head[c + gas.note[i, CELL]] = f
+    c = (gas.note[i, CELL + 2] * gas.cells[1] + gas.note[i, CELL + 1]) * gas.cells[0]
+    leave(gas.room, gas.after, c + gas.note[i, CELL], i)
     c = gas.note[i, CELL + a] + 2 * up - 1
     if c < 0 or c >= gas.cells[a]:  # along a periodic axis
         gas.image[i, a] += 2 * up - 1
@@ -108,11 +105,7 @@ def _leave(gas, i, now):
         c += gas.cells[a] * (1 - 2 * up)
     gas.note[i, CELL + a] = c
     c = (gas.note[i, CELL + 2] * gas.cells[1] + gas.note[i, CELL + 1]) * gas.cells[0]
-    c += gas.note[i, CELL]
-    f = gas.head[c]
-    gas.after[i], gas.before[i], gas.head[c] = f, -1, i
-    if f >= 0:
-        gas.before[f] = i
+    enter(gas.room, gas.after, c + gas.note[i, CELL], i)
     h, side = gas.reach[2], 2 * up - 1
     if a == 0:
         t, mate = others(gas, i, now, (side, side, -1, 1, -h, h))
@@ -331,6 +324,7 @@ def begin(gas, out, queue):
 @jit
 def fly(gas, out, log, queue):
     """Let happen what happens up to the end of the step, or until it must pause; say which."""
+    slot = -1
     while True:
         if log.tally[ROWS] == log.pair.shape[0] > 0:
             return FULL
@@ -338,6 +332,9 @@ def fly(gas, out, log, queue):
         if i < 0:
             break
         now = queue.key[i]
+        if queue.tally[0] != slot:
+            slot = queue.tally[0]
+            ahead(gas, queue)
         if gas.plan[i, MEETS] <= now:
             j = gas.note[i, MATE]
             if gas.note[j, HITS] != gas.note[i, STAMP]:

@@ -23,6 +23,7 @@ from hardgrain.step.event_cells import (
     LEAVES,
     MATE,
     MEETS,
+    ROOM,
     STAMP,
     WALL,
     WAY,
@@ -56,63 +57,89 @@ class Surroundings(NamedTuple):
     contact_time: float
 
 
+# Who flies towards another one (b < 0) and does not miss it (b² ≥ v² c, see `point.flight`) has
+# v² c + b |b| < 0. This is one test for both, which nearly always fails, so that a processor
+# guesses it right; b < 0 alone, true of every other grain, it could not guess. Grains that touch
+# (c ≤ 0) may pass it though they part; they have no time to meet. Of itself a grain has b = v = 0.
+@scalar
+def _sooner(gas, j, image, flown, here, soonest, mate):
+    """Whom a grain meets first, this image of grain j or whom it has found before, and when."""
+    x, y, z, vx, vy, vz, radius = here
+    k, s = np.uintp(j), np.uintp(image)  # indices that Numba need not test for their signs
+    ux, uy, uz = gas.body[k, V], gas.body[k, V + 1], gas.body[k, V + 2]
+    rx = gas.body[k, X] + ux * flown + gas.shift[s, 0] - x
+    ry = gas.body[k, X + 1] + uy * flown + gas.shift[s, 1] - y
+    rz = gas.body[k, X + 2] + uz * flown + gas.shift[s, 2] - z
+    ux, uy, uz = ux - vx, uy - vy, uz - vz
+    b = rx * ux + ry * uy + rz * uz
+    width = radius + gas.body[k, R]
+    v2, c = ux * ux + uy * uy + uz * uz, rx * rx + ry * ry + rz * rz - width * width
+    if v2 * c + b * abs(b) < 0.0:
+        t = time_to_meet(b, v2, c)
+        if t < soonest or (t == soonest and j < mate):
+            soonest, mate = t, j
+    return soonest, mate
+
+
+# How many grains a cell has cannot be guessed. So whatever it has room for is noted, and the number
+# then says how many of the notes count. The times of all are read before anything is computed from
+# them, so that a processor waits for all of that memory at once.
 @scalar
 def others(gas, i, now, about):
     """When and whom grain i meets first of those in some cells about its own.
 
     about: how far these lie below and above its own along x, y and z.
     """
-    n = gas.note
     lx, hx, ly, hy, lz, hz = about
-    flown = now - gas.body[i, T]
+    ago = now - gas.body[i, T]
     vx, vy, vz = gas.body[i, V], gas.body[i, V + 1], gas.body[i, V + 2]
-    x0, y0 = gas.body[i, X] + vx * flown, gas.body[i, X + 1] + vy * flown
-    z0, radius = gas.body[i, X + 2] + vz * flown, gas.body[i, R]
-    cx, cy, cz = n[i, CELL], n[i, CELL + 1], n[i, CELL + 2]
-    soonest, mate = math.inf, -1
-    px, py, pz = gas.period[0], gas.period[1], gas.period[2]
+    here = (
+        gas.body[i, X] + vx * ago, gas.body[i, X + 1] + vy * ago, gas.body[i, X + 2] + vz * ago,
+        vx, vy, vz, gas.body[i, R],
+    )  # fmt: skip
+    cx, cy, cz = gas.note[i, CELL], gas.note[i, CELL + 1], gas.note[i, CELL + 2]
     mx, my, mz = gas.cells[0], gas.cells[1], gas.cells[2]
+    soonest, mate, many = math.inf, -1, 0
     for z in range(cz + lz, cz + hz + 1):
-        zi = z0
+        layer = 13  # see `Gas.shift`
         if z < 0 or z >= mz:
-            if pz == 0.0:
+            if gas.period[2] == 0.0:
                 continue
-            zi = z0 + pz if z < 0 else z0 - pz
+            layer += -9 if z < 0 else 9
             z += mz if z < 0 else -mz
         for y in range(cy + ly, cy + hy + 1):
-            yi = y0
+            line, first = layer, (z * my + y) * mx
             if y < 0 or y >= my:
-                if py == 0.0:
+                if gas.period[1] == 0.0:
                     continue
-                yi = y0 + py if y < 0 else y0 - py
-                y += my if y < 0 else -my
-            line = (z * my + y) * mx
+                line += -3 if y < 0 else 3
+                first += mx * my if y < 0 else -mx * my
             for x in range(cx + lx, cx + hx + 1):
-                xi = x0
+                image, c = line, first + x
                 if x < 0 or x >= mx:
-                    if px == 0.0:
+                    if gas.period[0] == 0.0:
                         continue
-                    xi = x0 + px if x < 0 else x0 - px
-                    x += mx if x < 0 else -mx
-                j = gas.head[np.uintp(line + x)]
-                while j >= 0:
-                    k = np.uintp(j)  # an index that Numba need not test for its sign
-                    flown = now - gas.body[k, T]
-                    ux, uy, uz = gas.body[k, V], gas.body[k, V + 1], gas.body[k, V + 2]
-                    rx = gas.body[k, X] + ux * flown - xi
-                    ry = gas.body[k, X + 1] + uy * flown - yi
-                    rz = gas.body[k, X + 2] + uz * flown - zi
-                    ux, uy, uz = ux - vx, uy - vy, uz - vz
-                    b = rx * ux + ry * uy + rz * uz
-                    s = radius + gas.body[k, R]
-                    v2, c = ux * ux + uy * uy + uz * uz, rx * rx + ry * ry + rz * rz - s * s
-                    # one test that nearly always fails: a processor guesses it right, which it
-                    # could not do with b < 0 alone; of itself a grain has b = 0
-                    if (b < 0.0) & (b * b >= v2 * c):
-                        t = time_to_meet(b, v2, c)
-                        if t < soonest or (t == soonest and j < mate):
-                            soonest, mate = t, j
-                    j = gas.after[k]
+                    image += -1 if x < 0 else 1
+                    c += mx if x < 0 else -mx
+                cell, k = np.uintp(c), np.uintp(many)
+                for s in range(ROOM):
+                    gas.near[k + np.uintp(s), 0] = gas.room[cell, s + 1]
+                    gas.near[k + np.uintp(s), 1] = image
+                crowd = gas.room[cell, 0]
+                many += min(crowd, ROOM)
+                if crowd > ROOM:
+                    j = gas.after[gas.room[cell, ROOM]]
+                    while j >= 0:
+                        ago = now - gas.body[j, T]
+                        soonest, mate = _sooner(gas, j, image, ago, here, soonest, mate)
+                        j = gas.after[j]
+    for s in range(many):
+        k = np.uintp(s)
+        gas.flown[k] = now - gas.body[np.uintp(gas.near[k, 0]), T]
+    for s in range(many):
+        k = np.uintp(s)
+        j, image = gas.near[k, 0], gas.near[k, 1]
+        soonest, mate = _sooner(gas, j, image, gas.flown[k], here, soonest, mate)
     return now + soonest, mate
 
 

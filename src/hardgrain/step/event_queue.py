@@ -18,7 +18,7 @@ import numpy as np
 
 from hardgrain.kernels import scalar
 
-__all__ = ["Queue", "first", "new_year", "put", "queue_of"]
+__all__ = ["AFTER", "Queue", "first", "new_year", "put", "queue_of"]
 
 # [events] That share a slot. Fewer leave most slots empty, more make the heap deep; the cost hardly
 # changes between 1 and 4.
@@ -28,15 +28,17 @@ FILL = 2.0
 NARROWEST = 1e-9
 FEWEST = 16  # [slots] of a calendar
 
+# Columns of `Queue.lies`: the next grain in its slot and the one before, −1: none; its place in the
+# heap, −1: nowhere, −2 − s: in slot s.
+AFTER, BEFORE, WHERE = 0, 1, 2
+
 
 class Queue(NamedTuple):
     """The calendar; grains by their rows in the step."""
 
     key: np.ndarray  # (n,) time of each grain's event
     slot: np.ndarray  # (slots,) first grain of each slot, −1: none
-    after: np.ndarray  # (n,) the next grain in its slot
-    before: np.ndarray  # (n,) the one before
-    where: np.ndarray  # (n,) place in the heap; −1: nowhere; −2 − s: in slot s
+    lies: np.ndarray  # (n, 4) where each grain's event lies, see AFTER, BEFORE, WHERE
     heap: np.ndarray  # (n,)
     clock: np.ndarray  # (2,) when the year began, width of a slot [time]
     tally: np.ndarray  # (2,) present slot, size of the heap
@@ -44,10 +46,9 @@ class Queue(NamedTuple):
 
 def queue_of(n: int) -> Queue:
     """A calendar for so many grains, without events."""
-    index = [np.empty(n, np.int32) for _ in range(4)]
     return Queue(
-        np.empty(n), np.empty(max(n, FEWEST), np.int32), index[0], index[1], index[2], index[3],
-        np.zeros(2), np.zeros(2, np.int64),
+        np.empty(n), np.empty(max(n, FEWEST), np.int32), np.empty((n, 4), np.int32),
+        np.empty(n, np.int32), np.zeros(2), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
@@ -66,10 +67,10 @@ def _rise(q, k):
         if not _sooner(q, i, j):
             break
         q.heap[k] = j
-        q.where[j] = k
+        q.lies[j, WHERE] = k
         k = up
     q.heap[k] = i
-    q.where[i] = k
+    q.lies[i, WHERE] = k
 
 
 @scalar
@@ -87,10 +88,10 @@ def _sink(q, k):
         if not _sooner(q, j, i):
             break
         q.heap[k] = j
-        q.where[j] = k
+        q.lies[j, WHERE] = k
         k = down
     q.heap[k] = i
-    q.where[i] = k
+    q.lies[i, WHERE] = k
 
 
 @scalar
@@ -104,25 +105,25 @@ def _push(q, i):
 @scalar
 def _take(q, i):
     """Take grain i out of wherever it lies."""
-    k = q.where[i]
+    k = q.lies[i, WHERE]
     if k >= 0:
         last = q.tally[1] - 1
         q.tally[1] = last
         j = q.heap[last]
         if j != i:
             q.heap[k] = j
-            q.where[j] = k
+            q.lies[j, WHERE] = k
             _rise(q, k)
-            _sink(q, q.where[j])
+            _sink(q, q.lies[j, WHERE])
     elif k < -1:
-        a, b = q.after[i], q.before[i]
+        a, b = q.lies[i, AFTER], q.lies[i, BEFORE]
         if a >= 0:
-            q.before[a] = b
+            q.lies[a, BEFORE] = b
         if b >= 0:
-            q.after[b] = a
+            q.lies[b, AFTER] = a
         else:
             q.slot[-2 - k] = a
-    q.where[i] = -1
+    q.lies[i, WHERE] = -1
 
 
 @scalar
@@ -130,18 +131,18 @@ def _lay(q, i):
     """Lay grain i into the slot of its event."""
     share = (q.key[i] - q.clock[0]) / q.clock[1]
     if not share < q.slot.size:  # beyond the year, or not a number
-        q.where[i] = -1
+        q.lies[i, WHERE] = -1
         return
     s = np.int64(share)
     if s <= q.tally[0]:
         _push(q, i)
         return
     head = q.slot[s]
-    q.after[i], q.before[i] = head, -1
+    q.lies[i, AFTER], q.lies[i, BEFORE] = head, -1
     if head >= 0:
-        q.before[head] = i
+        q.lies[head, BEFORE] = i
     q.slot[s] = i
-    q.where[i] = -2 - s
+    q.lies[i, WHERE] = -2 - s
 
 
 @scalar
@@ -182,7 +183,7 @@ def first(q, end):
         i = q.slot[s]
         q.slot[s] = -1
         while i >= 0:
-            follows = q.after[i]
+            follows = q.lies[i, AFTER]
             _push(q, i)
             i = follows
     i = q.heap[0]
