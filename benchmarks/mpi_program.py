@@ -180,24 +180,31 @@ def messages(here: Any) -> dict[str, Any]:
     many = 2
     while many <= here.size:
         some = comm.Split(int(here.rank < many), here.rank)
-        for size in SIZES[::3]:
-            own = np.zeros(size // 8)
-
-            def together(own: Any = own, some: Any = some) -> None:
-                some.Allreduce(here.mpi.IN_PLACE, own, here.mpi.SUM)
-
-            seconds = _mean(some, together)
-            found["allreduce"].append({"processes": many, "bytes": size, "seconds": seconds})
-
-        def trade(some: Any = some, many: int = many) -> None:
-            sent, got = np.zeros(some.Get_size(), np.int64), np.empty(some.Get_size(), np.int64)
-            some.Alltoall(sent, got)
-            some.Alltoallv([np.zeros(0), sent], [np.zeros(0), got])
-
-        found["trade"].append({"processes": many, "seconds": _mean(some, trade)})
+        if here.rank < many:  # the others wait
+            _together(here, some, found)
         comm.Barrier()
         many *= 2
     return found
+
+
+def _together(here: Any, some: Any, found: dict[str, Any]) -> None:
+    """How long calls take in which some processes take part."""
+    many = some.Get_size()
+    for size in SIZES[::3]:
+        own = np.zeros(size // 8)
+
+        def add_up(own: Any = own) -> None:
+            some.Allreduce(here.mpi.IN_PLACE, own, here.mpi.SUM)
+
+        seconds = _mean(some, add_up)
+        found["allreduce"].append({"processes": many, "bytes": size, "seconds": seconds})
+
+    def trade() -> None:
+        sent, got = np.zeros(many, np.int64), np.empty(many, np.int64)
+        some.Alltoall(sent, got)
+        some.Alltoallv([np.zeros(0), sent], [np.zeros(0), got])
+
+    found["trade"].append({"processes": many, "seconds": _mean(some, trade)})
 
 
 def _mean(comm: Any, send: Callable[[], object]) -> float:

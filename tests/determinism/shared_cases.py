@@ -77,11 +77,20 @@ def driven() -> hg.Scene:
     )  # fmt: skip
 
 
+def pressed() -> hg.Scene:
+    """Sides that are pressed, one by more and more, and weigh as much as all grains."""
+    scene = box(2, 14)
+    sides = {"x": {"pressure": 5.0}, "y": {"pressure": "5 + 10 * t"}}
+    walls = [hg.Box(min=[0.0, 0.0], max=[14.0, 14.0], **sides)]  # type: ignore[arg-type]
+    return scene.model_copy(update={"walls": walls, "gravity": None})
+
+
 CASES: dict[str, tuple[hg.Scene, dict[str, Any]]] = {
     "disks under a piston": (box(2, 18, piston=5.0), {"stop": "residual", "tolerance": 1e-3}),
     "spheres of every law": (box(3, 6, law=EVERY), {"stop": "global", "tolerance": 1e-2}),
     "a large grain": (box(2, 16, large=True), {"stop": "local", "tolerance": 1e-2}),
     "sheared": (sheared(), {"stop": "residual", "tolerance": 1e-2, "unbalanced": 0.5}),
+    "pressed": (pressed(), {"stop": "residual", "tolerance": 1e-2}),
     "driven and fast": (driven(), {"stop": "residual", "tolerance": 1e-2}),
 }
 

@@ -46,7 +46,8 @@ Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 
 # [s] A march pauses that often for the progress line, and [1] as many times longer than it takes to
-# tell all processes of the state. Less: that time shows; more: the progress line is slow.
+# tell the first process of all, and to hand it out again. Less: that time shows; more: the progress
+# line is slow.
 SECONDS, TIMES = 1.0, 50.0
 # [1] Grains that reach beyond half a tile, of each process, from which on it looks at all grains
 # when it lists its pairs. It changes the time that a list takes.
@@ -123,7 +124,7 @@ class SharedDynamics:
         self.wall_torque = np.zeros((model.bodies - model.n, 1 if model.dim == 2 else 3))
         self.hurry: Callable[[], bool] = lambda: False  # whether the user asks for a pause
         self._whole = Whole(here, self._n, model.periodic, large, largest)
-        self._telling = 0.0  # how long it took to tell all of the state [s]
+        self._telling = 0.0  # how long it took to tell of the state, there and back [s]
         self._last: Contacts | None = None  # of which all have their part
         self._told: list[Ints] = []  # in the first process, the grains of each, as rows of the run
 
@@ -182,7 +183,7 @@ class SharedDynamics:
             with self.solver.cores():
                 self._begin(state)
             return
-        own, part = self._state, self._part
+        began, own, part = time.perf_counter(), self._state, self._part
         to = [getattr(own, name) for name in MOVED]
         every = [getattr(state, name) for name in MOVED]
         room = np.empty((part.mine.size, sum(v.shape[1] for v in to)))
@@ -192,6 +193,7 @@ class SharedDynamics:
         _lay_out(self.here.first(side_by_side(every, walls)), to, slice(part.grains, None))
         part.exchange(*to)
         own.step, own.time = state.step, state.time
+        self._telling += time.perf_counter() - began
 
     def _give(self, state: State) -> None:
         """Tell the first process of the state and the contacts, the others of the walls."""
