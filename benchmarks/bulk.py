@@ -20,7 +20,7 @@ STRAIN = 0.2
 DT = 0.1
 TOLERANCE = 1e-3
 PRESSED = 400  # steps in which disks are pressed together
-LIMIT = 400.0  # [s] of wall time for the compression
+LIMIT = 300.0  # [s] of wall time for the compression
 
 
 def run(quick: bool) -> list[Figure]:
