@@ -217,7 +217,6 @@ class SharedDynamics:
     def _all_contacts(self) -> Contacts:
         """The contacts of all in the first process, none in the others."""
         rows = self._state.contacts.rows
-        many = int(self.here.total(rows.first.size)) if self.here.size else 0
         many = int(self.here.total(rows.first.size))
         many = many if self.here.leads else 0
         columns = [np.empty((many, *c.shape[1:]), c.dtype) for c in rows]
