@@ -12,7 +12,7 @@ an order that keeps the history of the forces for as long as possible:
    never folds.
 3. **Walk.** This is for disks: contacts become springs that harden (`solve.hardening`), and their
    solution is followed from state to state round every fold (`solve.piecewise`). A short walk is
-   followed by more sweeps and a long walk.
+   followed by more sweeps and a long walk. Both begin with the best impulses so far.
 4. **Springs.** For spheres, and disks that walks do not solve: after more sweeps the same springs,
    each time solved by Newton's method (`solve.newton`).
 5. **Path** (`solve.path`). The central path of the exact laws, from up to five different starts.
@@ -283,14 +283,14 @@ class _Search:
     def _walk(self) -> Iterator[None]:
         """Let disks be springs that harden, and walk from state to state."""
         if self.task.dim == 2 and isinstance(self.task, StepTask):
-            yield from self._harden("walk", WALK, self.last)
+            yield from self._harden("walk", WALK)
             yield from self._more_sweeps()
-            yield from self._harden("walk", AGAIN, self.last)
+            yield from self._harden("walk", AGAIN)
 
     def _springs(self) -> Iterator[None]:
         """Let contacts be springs that harden, by Newton's method."""
         yield from self._more_sweeps()
-        yield from self._harden("springs", HARDENING, self.best)
+        yield from self._harden("springs", HARDENING)
 
     def _more_sweeps(self) -> Iterator[None]:
         """Go on with sweeps, which bring springs nearer to what they are to find."""
@@ -298,12 +298,12 @@ class _Search:
             self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
             yield
 
-    def _harden(self, name: str, most: int, near: Any) -> Iterator[None]:
-        """Harden springs around the impulses of the solution ``near``."""
+    def _harden(self, name: str, most: int) -> Iterator[None]:
+        """Harden springs around the best impulses so far."""
         from hardgrain.solve.hardening import harden
 
         bodies, mu, _ = self._whole
-        start, goal = self._components(near), 0.3 * self.solver.tolerance
+        start, goal = self._components(self.best), 0.3 * self.solver.tolerance
         r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
         self._note(name, number, found)
         self._polish(r, found)
