@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import hardgrain as hg
-from hardgrain.cuda import stepper
+from hardgrain.cuda import cutting
 from hardgrain.cuda.api import SIMULATED
 from hardgrain.cuda.room import BYTES
 from hardgrain.cuda.stepper import SPARE, Stepper
@@ -29,7 +29,7 @@ from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.device_dynamics import DeviceDynamics
 
 TOLERANCE = 1e-5 if SIMULATED else 1e-7
-TOGETHER = stepper.TOGETHER
+TOGETHER = cutting.TOGETHER
 LOW, HIGH = [0.0, 0.0], [2.5, 4.0]
 
 
@@ -52,7 +52,7 @@ def scene(which: str) -> hg.Scene:
 
 
 def differences(which: str) -> dict[str, float]:
-    stepper.TOGETHER = 0.0 if which == "tiles" else TOGETHER
+    cutting.TOGETHER = 0.0 if which == "tiles" else TOGETHER
     sim = Simulation(hg.Scenario(scene=scene(which), dt=0.02, seed=1, solver=GaussSeidel()))
     for _ in range(60):
         sim.step()

@@ -9,7 +9,7 @@ import numpy as np
 from hardgrain.contact.pairs import SAFETY
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.relaxation import ROUNDING
-from hardgrain.cuda import arrays, ledger, search, sweeping, tiling
+from hardgrain.cuda import arrays, cutting, ledger, search, sweeping, tiling
 from hardgrain.cuda.api import SIMULATED, Graph, Launch, host, own_stream, xp
 from hardgrain.cuda.arrays import Bodies, Held, Pairs, Problem, Search, Tiles
 from hardgrain.cuda.grid import CHUNKS, THREADS
@@ -20,35 +20,13 @@ from hardgrain.point.stopping import GLOBAL, LOCAL, Until
 
 __all__ = ["Stepper"]
 
-# [diameter of the mean grain] How wide tiles are at most. Wider tiles do not fit into the memory of
-# a block, narrower ones have fewer contacts for the threads of a warp to share.
-WIDE = {2: 8.0, 3: 3.6}
-# [1] Tiles that each colour should have, at least, so that no multiprocessor waits.
-TILES = 264
 # [1] By how much longer a buffer is made than it must be, so that it is not made anew in each step.
 SPARE = 1.25
-
-# [warps] of a block, each with a tile of its own.
-TEAMS = (1,) if SIMULATED else (16, 8, 4, 2, 1)
-# [byte] of shared memory that a block may have without asking for more.
-ROOM = 48 * 1024
-# [1] By how much more bodies than in the mean a tile may touch, before room is made for more.
-DENSER = 1.25
-# [warps] that the device runs at once, each of which has a tile where all are swept together.
-WARPS = 4 if SIMULATED else 2112
-# [1] Share of the bodies that a tile may touch, up to which it does where all are swept together:
-# somewhere grains are closer than in the mean.
-TOGETHER = 0.5
 
 
 def _rows(bodies: Any) -> Any:
     """Rows of some bodies as the device takes them."""
     return bodies if isinstance(bodies, slice) else xp.asarray(bodies)
-
-
-def _touched(wide: float, dim: int) -> float:
-    """How many bodies a tile touches in a dense packing, about; wide: in grains."""
-    return 1.15 * (wide + 1.0) ** dim + 8.0
 
 
 class Stepper:
@@ -62,6 +40,7 @@ class Stepper:
         self.model, self.dt = model, dt
         self.farthest, self.pushed = xp.array(farthest), xp.array(pushed)
         self.tiles: Tiles
+        self._cut = cutting.cut(model)
         kind = model.lean, model.dim
         self.layout = sweeping.LAYOUTS[kind]
         walls = model.bodies - model.n
@@ -88,28 +67,17 @@ class Stepper:
 
     def _compile(self) -> None:
         """The kernels that sweep: tiles in blocks of so many warps, or all tiles together."""
-        if self._together:
-            fits = [k for k in TEAMS if self._busy <= k * TILES // 2]
-            team, most = fits[-1] if fits else TEAMS[0], 0
-        else:
-            most = self._most
-            fits = [k for k in TEAMS if k * self._memory(most) <= ROOM] or [1]
-            team = next((k for k in fits if self._busy >= TILES * k), fits[-1])
+        found, team = self._cut, cutting.team(self.model, self._cut)
+        most = 0 if found.together else found.most
         own = sweeping.make_sweeping(self.model.lean, self.model.dim, team, most)
         self._pack, self._unpack = Launch(own.pack, THREADS), Launch(own.unpack, THREADS)
-        self._sweep = Launch(
-            own.sweep, team * sweeping.LANES, most=max(TILES, -(-self._busy // team))
-        )
-        members = xp.zeros((self.tiles.number.size, most or tiling.MOST), np.int32)
+        blocks = max(cutting.TILES, -(-found.busy // team))
+        self._sweep = Launch(own.sweep, team * sweeping.LANES, most=blocks)
+        members = xp.zeros((found.room, most or tiling.MOST), np.int32)
         self.tiles = self.tiles._replace(members=members)
         self._team = team
 
     # ------------------------------------------------------------------ memory
-    def _memory(self, most: int) -> int:
-        """Shared memory that a warp needs for a tile that touches so many bodies [byte]."""
-        body: int = self.layout[3]
-        return most * 8 * (body | 1) + 4 * tiling.STARTS + 8 * sweeping.LANES
-
     def _make_bodies(self, margin: Floats) -> None:
         m, d = self.model, self.model.dim
         nb, ns, w = m.bodies, m.inv_inertia.shape[1], m.bodies - m.n
@@ -143,33 +111,13 @@ class Stepper:
         self.free = xp.array(free)
 
     def _make_tiles(self) -> None:
-        m, d, n = self.model, self.model.dim, self.model.n
-        radius = m.radius if n else np.ones(1)
-        least = 4.0 * float(radius.max()) * 1.01
-        mean = 2.0 * float(np.mean(radius**d)) ** (1.0 / d)
-        few = mean * (max(n, 1) / (2**d * TILES)) ** (1.0 / d)
-        wide = max(least, min(WIDE[d] * mean, few))
-        all_at_once = max(least, mean * (1.2 * max(n, 1) / WARPS) ** (1.0 / d))
-        self._together = _touched(all_at_once / mean, d) <= TOGETHER * tiling.MOST
-        if self._together:
-            wide = all_at_once
-        width, count, period = np.full(d, wide), np.ones(d, np.int64), np.zeros(d)
-        for a in range(d):
-            if m.periodic[a] > 0.0:
-                many = int(m.periodic[a] // wide)
-                count[a] = max(1, many - many % 2)
-                width[a], period[a] = m.periodic[a] / count[a], m.periodic[a]
-        tiles = max(1, int(1.2 * n * (mean / wide) ** d))
-        most = min(max(64, n), max(4096, 64 * tiles))
-        # Warps that have work at the same time, about, and bodies that a tile may touch.
-        self._busy = tiles if self._together else max(1, tiles // 2**d)
-        self._most = min(int(DENSER * _touched(wide / mean, d)), tiling.MOST)
+        n, room = self.model.n, self._cut.room
         self.tiles = Tiles(*[
-            xp.array(width), xp.array(count), xp.array(period), xp.zeros(n, np.int32),
-            xp.zeros(n, np.int32), *(xp.zeros(most + 1, np.int32) for _ in range(2)),
-            xp.zeros(most, np.int32), xp.zeros((most, 0), np.int32),
-            xp.zeros(most, np.int32), xp.zeros((most, tiling.STARTS), np.int32),
-            xp.zeros(most, np.int32), xp.zeros(n, np.uint64),
+            *(xp.array(x) for x in self._cut.tiling), xp.zeros(n, np.int32),
+            xp.zeros(n, np.int32), *(xp.zeros(room + 1, np.int32) for _ in range(2)),
+            xp.zeros(room, np.int32), xp.zeros((room, 0), np.int32),
+            xp.zeros(room, np.int32), xp.zeros((room, tiling.STARTS), np.int32),
+            xp.zeros(room, np.int32), xp.zeros(n, np.uint64),
             *(xp.zeros(0, np.int32) for _ in range(2)), xp.zeros((2, CHUNKS), np.int32),
         ])  # fmt: skip
 
@@ -386,12 +334,12 @@ class Stepper:
 
     def _roomier(self) -> bool:
         """Let tiles touch more bodies; the order of sweeps does not depend on how many."""
-        if self._seen[arrays.NEED_COLOURS] or self._together or self._most == tiling.MOST:
+        if self._seen[arrays.NEED_COLOURS] or self._cut.together or self._cut.most == tiling.MOST:
             raise RunError(
                 "a tile of the GPU would touch more bodies than its memory holds, since grains"
                 " differ so much in size; run it with device = 'cpu'"
             )
-        self._most = min(2 * self._most, tiling.MOST)
+        self._cut = self._cut._replace(most=min(2 * self._cut.most, tiling.MOST))
         self._compile()
         self.search.numbers[: arrays.LACKS] = 0
         self.search.numbers[arrays.GHOSTS] = 0

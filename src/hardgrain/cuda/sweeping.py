@@ -1,11 +1,9 @@
 """Pack, sweep and judge the contacts of a step on the device, tile by tile.
 
 Many grains: a warp takes a tile, copies the bodies that it touches into shared memory, relaxes the
-contacts inner colour by inner colour, and copies the grains back. When all tiles of a colour are
-done, the next colour follows. Few grains: all tiles are swept together, inner colour by inner
-colour, since a warp that has a tile for itself would only wait. All sweeps of a step are one
-kernel, whose blocks wait for each other. What belongs to no tile is relaxed last, one contact after
-the other.
+contacts inner colour by inner colour, and copies the grains back, colour by colour of tiles. Few
+grains: all tiles are swept together, inner colour by inner colour. All sweeps of a step are one
+kernel, whose blocks wait for each other. What belongs to no tile comes last, one by one.
 """
 
 from __future__ import annotations
@@ -17,17 +15,8 @@ from typing import Any
 import numpy as np
 
 from hardgrain.cuda.api import F8, I4, SIMULATED, cuda, device, kernel, slim
-from hardgrain.cuda.arrays import (
-    CONTACTS,
-    GHOSTS,
-    LEFT,
-    MET,
-    NEED_GHOSTS,
-    SHADES,
-    STEP,
-    SWEPT,
-    TILES,
-)
+from hardgrain.cuda.arrays import CONTACTS, GHOSTS, LEFT, MET, NEED_GHOSTS, SHADES, STEP, SWEPT
+from hardgrain.cuda.arrays import TILES as NUMBER_OF_TILES
 from hardgrain.cuda.grid import CHUNKS, block_max, block_sum, bounds, meet
 from hardgrain.cuda.records import motion_of, rows_of
 from hardgrain.cuda.search import halted
@@ -98,8 +87,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
     record, make, _, columns, moving = LAYOUTS[lean, dim]
     own, threads = make(device), team * LANES
     # Rows of an odd number of numbers lie in different banks of memory.
-    room_for, wide = max(most, 1), columns | 1
-    kept = STARTS if most else KEPT * STARTS
+    room_for, wide, kept = max(most, 1), columns | 1, STARTS * (1 if most else KEPT)
     relax_contact, present, start = own.relax_contact, own.present, own.start
     pack_body, pack_contact = own.pack_body, own.pack_contact
     unpack_body, unpack_contact = own.unpack_body, own.unpack_contact
@@ -109,25 +97,25 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
     if lean:
 
         @device
-        def whole(problem):
-            """All rows and bodies as one packed problem."""
-            return record(problem.first, problem.second, problem.c, problem.b, problem.r)
-
-        @device
-        def inside(problem, b):
-            """The rows of a tile, with its bodies in shared memory."""
-            return record(problem.inner_first, problem.inner_second, problem.c, b, problem.r)
+        def packed(first, second, c, b, r):
+            """The record of rows and bodies."""
+            return record(first, second, c, b, r)
     else:
 
         @device
-        def whole(problem):
-            """All rows and bodies as one packed problem."""
-            return record(problem.first, problem.second, problem.c, problem.b)
+        def packed(first, second, c, b, r):
+            """The record of rows and bodies, which has no length of arms."""
+            return record(first, second, c, b)
 
-        @device
-        def inside(problem, b):
-            """The rows of a tile, with its bodies in shared memory."""
-            return record(problem.inner_first, problem.inner_second, problem.c, b)
+    @device
+    def whole(problem):
+        """All rows and bodies as one packed problem."""
+        return packed(problem.first, problem.second, problem.c, problem.b, problem.r)
+
+    @device
+    def inside(problem, b):
+        """The rows of a tile, with its bodies in shared memory."""
+        return packed(problem.inner_first, problem.inner_second, problem.c, b, problem.r)
 
     @kernel
     def pack(bodies, search, held, tiles, problem, laws, dt, remove_overlaps):
@@ -190,9 +178,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
         number, each = colours(Tiling(tiles.width, tiles.count, tiles.period))
         first, turn = below(number, key, 0), np.int32(below(1 << 20, key, 1))
         for c in range(number):
-            colour = (
-                c ^ first
-            )  # as many orders as colours, each of which a wave sees from elsewhere
+            colour = c ^ first  # as many orders as colours, a wave sees each from elsewhere
             mine = cuda.blockIdx.x + cuda.gridDim.x * (cuda.threadIdx.x // LANES)
             for t in range(mine, each, cuda.gridDim.x * team):
                 tile = colour * each + t
@@ -207,7 +193,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
         me, shades = cuda.threadIdx.x % LANES, search.numbers[SHADES]
         warps = cuda.gridDim.x * team
         mine = cuda.blockIdx.x + cuda.gridDim.x * (cuda.threadIdx.x // LANES)
-        inner, total = below(max(shades, 1), key, 1), search.numbers[TILES]
+        inner, total = below(max(shades, 1), key, 1), search.numbers[NUMBER_OF_TILES]
         for _ in range(shades):
             t, k = mine, 0
             while t < total:
@@ -234,7 +220,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
         mine = cuda.blockIdx.x + cuda.gridDim.x * (cuda.threadIdx.x // LANES)
         for k in range(KEPT):
             t = mine + k * cuda.gridDim.x * team
-            there = t < search.numbers[TILES] and tiles.start[t + 1] > tiles.start[t]
+            there = t < search.numbers[NUMBER_OF_TILES] and tiles.start[t + 1] > tiles.start[t]
             for e in range(me, STARTS, LANES):
                 begins[k * STARTS + e] = tiles.colour[t, e] if there else 0
         wait()
@@ -248,8 +234,8 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
         if search.numbers[LEFT] > 0:
             if cuda.grid(1) == 0:
                 p = whole(problem)
-                for s in range(search.numbers[CONTACTS] - search.numbers[LEFT],
-                               search.numbers[CONTACTS]):  # fmt: skip
+                end = search.numbers[CONTACTS]
+                for s in range(end - search.numbers[LEFT], end):
                     if warm:
                         start(p, s)
                     else:
@@ -359,8 +345,7 @@ def make_sweeping(lean: bool, dim: int, team: int, most: int) -> SimpleNamespace
         b = cuda.shared.array((team, room_for, wide), F8)
         begins = cuda.shared.array((team, kept), I4)
         room = cuda.shared.array(threads, F8)
-        warp = cuda.threadIdx.x // LANES
-        own_room = b[warp], begins[warp]
+        own_room = b[cuda.threadIdx.x // LANES], begins[cuda.threadIdx.x // LANES]
         n, step = bodies.radius.shape[0], search.numbers[STEP]
         if halted(search):
             return
