@@ -9,7 +9,8 @@ that is computed depends on it.
 
 from __future__ import annotations
 
-from hardgrain.kernels import cgutils, intrinsic, scalar, types
+from hardgrain.cpu.sweep import prefetch
+from hardgrain.kernels import scalar
 from hardgrain.step.event_cells import CELL, MATE
 from hardgrain.step.event_queue import AFTER
 
@@ -21,37 +22,15 @@ __all__ = ["ahead"]
 FIRST, SECOND, THIRD = 6, 4, 2
 
 
-@intrinsic
-def _ask(typing_context, array, row):
-    """Ask for the memory where a row of an array begins."""
-
-    def code(context, builder, signature, args):
-        kind, index = signature.args
-        a = context.make_array(kind)(context, builder, args[0])
-        zero = context.get_constant(types.intp, 0)
-        rest = [zero] * (kind.ndim - 1)
-        i = context.cast(builder, args[1], index, types.intp)
-        at = cgutils.get_item_pointer(context, builder, kind, a, [i, *rest])
-        at = builder.bitcast(at, cgutils.voidptr_t)
-        whole = cgutils.int32_t
-        wanted = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, *[whole] * 3])
-        call = cgutils.get_or_insert_function(builder.module, wanted, "llvm.prefetch.p0")
-        # to be read, into the nearest cache, data
-        builder.call(call, [at, whole(0), whole(3), whole(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, row), code
-
-
 @scalar
 def _ask_for(gas, queue, i):
     """Ask for what is kept of grain i."""
-    _ask(queue.lies, i)
-    _ask(gas.body, i)
-    _ask(gas.plan, i)
-    _ask(gas.note, i)
-    _ask(gas.weight, i)
-    _ask(gas.crowd, i)
+    prefetch(queue.lies, i, 0)
+    prefetch(gas.body, i, 0)
+    prefetch(gas.plan, i, 0)
+    prefetch(gas.note, i, 0)
+    prefetch(gas.weight, i, 0)
+    prefetch(gas.crowd, i, 0)
 
 
 @scalar
@@ -77,5 +56,5 @@ def ahead(gas, queue):
         x, y, z = gas.note[i, CELL], gas.note[i, CELL + 1], gas.note[i, CELL + 2]
         for c in range(max(z - h, 0), min(z + h + 1, gas.cells[2])):
             for b in range(max(y - 1, 0), min(y + 2, gas.cells[1])):
-                _ask(gas.room, (c * gas.cells[1] + b) * gas.cells[0] + max(x - 1, 0))
+                prefetch(gas.room, (c * gas.cells[1] + b) * gas.cells[0] + max(x - 1, 0), 0)
         i = queue.lies[i, AFTER]
