@@ -11,6 +11,8 @@ import pytest
 import hardgrain as hg
 from hardgrain.run.scenario import Start
 
+from ..elastic import elastic_run
+
 FLOOR = hg.Plane(name="floor", point=[0, 0], normal=[0, 1])
 # below the floor's place, so that it cuts nothing
 LOW = hg.Plane(name="low", point=[0, -3], normal=[0, 1])
@@ -136,6 +138,37 @@ def test_overlaps_of_the_earlier_run_are_tolerated(tmp_path: Path) -> None:
         hg.Simulation(scene(), dt=0.1)
     sim = hg.Simulation(hg.Scenario(dt=0.1, scene=scene(), start=Start(file=str(file))))
     assert sim.step().worst_overlap == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_grains_that_deform_begin_as_deformed_as_they_were(tmp_path: Path, from_file: bool) -> None:
+    """A packing that was pressed together goes on as if it had never been put aside."""
+    file = elastic_run(tmp_path / "soft.h5", steps=300)
+    old, _ = hg.Simulation.resume(file, until=310, progress=False)
+    scene, dt = old.scenario.scene, old.dt
+    bare = [g.model_copy(update={"place": None}) for g in scene.grains] if from_file else None
+    again = scene if bare is None else scene.model_copy(update={"grains": bare})
+    sim = hg.Simulation(again, dt=dt, start=file if from_file else old.state)
+    now, then = sim.state.deformation, old.state.deformation
+    assert now is not None
+    assert then is not None
+    assert np.abs(then.displacement).max() > 1e-3
+    assert np.array_equal(now.displacement, then.displacement)
+    assert np.array_equal(now.rate, then.rate)
+    one, two = sim.step(), old.step()
+    assert one.elastic == pytest.approx(two.elastic, rel=1e-6)  # to the residual of a step
+
+
+def test_grains_of_another_mesh_are_refused(tmp_path: Path) -> None:
+    file = elastic_run(tmp_path / "soft.h5", steps=1)
+    scene = hg.Simulation.resume(file, until=2, progress=False)[0].scenario.scene
+    finer = scene.grains[0].elastic.model_copy(update={"elements": 4})
+    grains = [
+        scene.grains[0].model_copy(update={"elastic": finer, "place": None}),
+        scene.grains[1].model_copy(update={"place": None}),
+    ]
+    with pytest.raises(hg.InputError, match="start has grain 0 with 37 nodes, and 61 in the scene"):
+        hg.Simulation(scene.model_copy(update={"grains": grains}), dt=0.01, start=file)
 
 
 def test_a_state_of_another_scene_is_refused() -> None:

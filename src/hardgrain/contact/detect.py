@@ -185,7 +185,11 @@ def refuse_overlaps(
     """
     n, walls = model.n, wall_geometry(model, state)
     if model.elastic is not None:
-        known = None if new_grains is None else ~np.append(new_grains, np.ones(len(walls[0]), bool))
+        known = None
+        if new_grains is not None:
+            told = np.full(len(walls[0]), new_walls is not None)
+            told[np.array(new_walls or [], dtype=np.int64)] = False
+            known = np.append(~new_grains, told)
         share, i, j = deepest_point(model, state, known)
         if share > ALLOWED:
             at = ", ".join(f"{coordinate:g}" for coordinate in state.position[i])

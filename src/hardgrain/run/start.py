@@ -81,6 +81,7 @@ class Beginning:
         new = np.append(grains, [n + k for k in same]).astype(np.int64)
         for name in ("position", "velocity", "spin", "orientation"):
             getattr(state, name)[new] = getattr(start, name)[old]
+        self._begin_deformed(model, state)
         # axes that are locked, or whose velocity is prescribed
         state.velocity[model.inv_mass == 0.0] = 0.0
         state.spin[model.inv_inertia == 0.0] = 0.0
@@ -94,6 +95,23 @@ class Beginning:
         if model.rule is not None:
             complete(model, state.position, state.contacts)  # the file keeps their laws
         return [k for k in range(len(walls)) if k not in same]
+
+    def _begin_deformed(self, model: Model, state: State) -> None:
+        """Let grains that deform begin as deformed as they were; new ones are not."""
+        now, old = state.deformation, None if self.state is None else self.state.deformation
+        if now is None or old is None:
+            return
+        many = old.nodes.size
+        if not np.array_equal(now.nodes[:many], old.nodes):
+            k = int(np.flatnonzero(now.nodes[:many] != old.nodes[: now.nodes.size])[0])
+            raise InputError(
+                f"start has grain {k} with {old.nodes[k]} nodes, and {now.nodes[k]} in the scene;"
+                " scene.grains must have the elastic grains of the start, with the same elements"
+            )
+        rows = int(now.start[many])
+        displacement, rate = now.displacement.copy(), now.rate.copy()
+        displacement[:rows], rate[:rows] = old.displacement, old.rate
+        state.deformation = replace(now, displacement=displacement, rate=rate)
 
     def _begin_cell(self, state: State) -> None:
         """Give a cell that deforms the periods and tilts that the grains come with."""
@@ -246,4 +264,7 @@ def _start_from(
             " whose contacts were stored"
         )
     walls = list(zip(names, model["wall_kind"].tolist()))
-    return grains_of(frame, model), frame.state(rows), walls, old
+    grains = grains_of(frame, model)
+    deforms = any(spec.elastic is not None for spec in old.scene.grains)
+    whose = old.scene.build(old.seed, grains)[0] if deforms else None
+    return grains, frame.state(rows, whose), walls, old

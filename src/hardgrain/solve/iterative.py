@@ -202,8 +202,6 @@ def _relax_matrices(
         r = np.zeros_like(local.q)
     went = (0, True, 0.0, 0.0)
     if m > 0:
-        if stored is None:
-            stored = np.arange(m, dtype=np.int32)
         packed = blocks.pack(local, stored, r)
         unseen = float(np.square(ROUNDING * np.abs(local.q).max()))
         went = _sweep(packed, loops, _until(solver, solver.cutoff, unseen))
@@ -223,6 +221,6 @@ def _sweep(packed: Any, loops: _Loops, until: Until) -> tuple[int, bool, float, 
     """Sweeps done, whether the rule was met, residual and residual_rms."""
     from hardgrain.cpu.sweep import relax, residual
 
-    visited = np.arange(packed.first.size, dtype=np.uint32)
+    visited = np.arange(packed.pair.size - 1, dtype=np.uint32)
     sweeps, met = relax(packed, visited, loops.starts, loops.relaxation, loops.visits, until, None)
     return sweeps, met, *residual(packed, loops.starts, until.unseen, None)

@@ -30,7 +30,7 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import InputError
-from hardgrain.solve.problem import Floats, Stage
+from hardgrain.solve.problem import Floats, Ints, Stage
 
 __all__ = ["GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual"]
 
@@ -47,6 +47,7 @@ class LocalForm:
     q: Floats  # (m·dim,) contact velocities without impulses
     mu: Floats  # (m,)
     start: Floats | None = None  # (m·dim,) impulses to start from; None: zero
+    pair: Ints | None = None  # (pairs + 1,) first contact of each pair of bodies; None: not known
 
     def __post_init__(self) -> None:
         rows = self.q.size

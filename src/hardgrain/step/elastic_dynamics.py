@@ -44,7 +44,7 @@ from hardgrain.contact.skin import find_points, flat_forms, skin_of
 from hardgrain.contact.surface_rows import Points, Skin
 from hardgrain.core import lawtable
 from hardgrain.core.deformation import Deformation
-from hardgrain.core.model import Contacts, Floats, Model, State
+from hardgrain.core.model import Contacts, Floats, Ints, Model, State
 from hardgrain.core.wall_kinds import INSIDE, OUTSIDE, PLANE
 from hardgrain.cpu.contacts import neighbourhood_max, sizes
 from hardgrain.cpu.inertia import kicked
@@ -122,6 +122,12 @@ def refuse_with_elastic(model: Model, solver: Solver, settings: RigidGrains) -> 
                 f"wall {name!r} has edges, which could pass between the nodes of elastic grains;"
                 " planes, boxes and cylinders are valid beside them"
             )
+
+
+def pairs_of(first: Ints, second: Ints) -> Ints:
+    """First contact of each pair of bodies, whose contacts lie together, and how many there are."""
+    new = (np.diff(first) != 0) | (np.diff(second) != 0)
+    return np.append(np.flatnonzero(np.append(True, new)), first.size).astype(np.int32)
 
 
 class ElasticDynamics(ContactDynamics):
@@ -366,4 +372,4 @@ class ElasticDynamics(ContactDynamics):
         u[:, 0] += gap / self.dt
         start = np.einsum("kb,kab->ka", contacts.impulse, sides.axes)
         mu = model.law_table[contacts.law, lawtable.MU_STATIC]
-        return LocalForm(dim, w, u.ravel(), mu, start.ravel())
+        return LocalForm(dim, w, u.ravel(), mu, start.ravel(), pairs_of(sides.first, sides.second))

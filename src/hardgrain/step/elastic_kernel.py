@@ -269,7 +269,8 @@ def through_body(bodies, m, sides, body, x, y, block):  # type: ignore[no-untype
 
 
 # A row of W has a block for each contact that shares a movable body. Both bodies list theirs in
-# increasing order, so that the row is their union, in order too.
+# increasing order, so that the row is their union, in order too. W is symmetric: what is above its
+# diagonal is written below it as well, where rows come to their columns in order again.
 @jit
 def couple(bodies, m, sides, moves):  # type: ignore[no-untyped-def]
     """W in blocks: starts of rows, columns and blocks (b, dim, dim)."""
@@ -284,22 +285,30 @@ def couple(bodies, m, sides, moves):  # type: ignore[no-untyped-def]
             y = entries[q] // 2 if q < start[j + 1] else many
             p, q, count = p + (x <= y), q + (y <= x), count + 1
         rows[k + 1] = rows[k] + count
-    columns = np.empty(rows[-1], np.int32)
-    blocks = np.zeros((rows[-1], dim, dim))
+    columns, blocks = np.empty(rows[-1], np.int32), np.zeros((rows[-1], dim, dim))
+    free = rows[:-1].copy()  # the next block of each row that is not written yet
     for k in range(many):
-        i, j, at = sides.first[k], sides.second[k], rows[k]
+        i, j = sides.first[k], sides.second[k]
         p, q = start[i], start[j]
         while p < start[i + 1] or q < start[j + 1]:
             x = entries[p] // 2 if p < start[i + 1] else many
             y = entries[q] // 2 if q < start[j + 1] else many
-            columns[at] = min(x, y)
-            if x <= y:
-                through_body(bodies, m, sides, i, 2 * k, entries[p], blocks[at])
-                p += 1
-            if y <= x:
-                through_body(bodies, m, sides, j, 2 * k + 1, entries[q], blocks[at])
-                q += 1
-            at += 1
+            column, at = min(x, y), free[k]
+            if column >= k:
+                columns[at] = column
+                free[k] += 1
+                if x <= y:
+                    through_body(bodies, m, sides, i, 2 * k, entries[p], blocks[at])
+                if y <= x:
+                    through_body(bodies, m, sides, j, 2 * k + 1, entries[q], blocks[at])
+            if column > k:
+                below = free[column]
+                columns[below] = k
+                free[column] += 1
+                for a in range(dim):
+                    for b in range(dim):
+                        blocks[below, a, b] = blocks[at, b, a]
+            p, q = p + (x <= y), q + (y <= x)
     return rows, columns, blocks
 
 
