@@ -21,6 +21,7 @@ EXTRAS = {
     "h5netcdf": ("writing NetCDF files", "measure"),
     "highspy": ("bounds of contact forces", "forces"),
     "imageio_ffmpeg": ("an .mp4 film", "movie"),
+    "meshio": ("reading meshes of grains that deform", "formats"),
     "trimesh": ("reading meshes", "formats"),
     "viser": ("the viewer", "view"),
     "xarray": ("labelled measurements", "measure"),

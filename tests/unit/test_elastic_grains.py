@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
 
@@ -303,7 +304,6 @@ def test_a_mesh_in_pieces_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["vtk", "vtu", "inp"])
 def test_other_files_are_read_by_meshio(ending: str, tmp_path: Path) -> None:
-    meshio = pytest.importorskip("meshio")
     corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]
     triangles = [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
     path = tmp_path / f"square.{ending}"
@@ -322,7 +322,7 @@ def test_without_meshio_other_files_are_refused(
     monkeypatch.setitem(sys.modules, "meshio", None)
     path = tmp_path / "square.vtu"
     path.write_text("<VTKFile/>")
-    assert "pip install meshio" in refused(from_file(path))
+    assert "pip install 'hardgrain[formats]'" in refused(from_file(path))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ All other kinds (.vtk, .vtu, .inp, …) are left to the package meshio, where it
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hardgrain.errors import InputError
+from hardgrain.extras import needed
 from hardgrain.scene.elastic_mesh import Floats, Ints, Mesh
 
 __all__ = ["read_mesh"]
@@ -58,13 +58,7 @@ def _mesh(file: str, number: Ints, place: Floats, kinds: dict[int, list[list[int
 
 def _by_meshio(file: str) -> tuple[Ints, Floats, dict[int, list[list[int]]]]:
     """The same as `_gmsh` of a file that meshio knows."""
-    try:
-        meshio = importlib.import_module("meshio")
-    except ImportError:
-        raise InputError(
-            f"file is {file!r}; meshes in files other than gmsh's .msh are read by the package"
-            " meshio, which cannot be imported; install it with: pip install meshio"
-        ) from None
+    meshio = needed("meshio")
     try:
         # it prints what it cannot read, and then ends the program
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
