@@ -24,6 +24,7 @@ from hardgrain.io.runwriter import RunWriter, StepRows
 from hardgrain.measure.catalogue import measure, quantities
 from hardgrain.measure.displacement import mean_square_displacement, non_affine
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.measure.track import track
 from hardgrain.run.track import Track
 
 from ..shapes import TETRAHEDRON, ShapedRun, box, model_of, regular, solids
@@ -313,7 +314,7 @@ def test_the_cell_is_no_body_that_is_followed(tmp_path):
     snap = some("disks", tilted=True)
     written(tmp_path / "run.h5", [snap])
     with RunFile(tmp_path / "run.h5") as run, pytest.raises(InputError, match="RUN cell"):
-        hg.measure.track(run, "cell")
+        track(run, "cell")
     with pytest.raises(InputError, match="name of a wall: none"):
         Track(["cell"], snap.model)
 
