@@ -367,6 +367,8 @@ def test_constant_volume_is_constant() -> None:
         ({"kind": "isotropic", "pressure": -1.0}, r"scene\.cell\.pressure is -1, a tension"),
         ({"kind": "oedometer", "stress": -1.0}, r"scene\.cell\.stress is -1, a tension"),
         ({"kind": "isotropic", "pressure": 1.0, "inertia": 1e-6}, "at least"),
+        ({"kind": "oedometer", "rate": -1.0, "stress": 1.0}, "^cell: .* not both"),
+        ({"kind": "oedometer", "axis": "z", "rate": -1.0}, "this kind .* deforms z .* dimension 2"),
         ({"kind": "squeeze"}, "squeeze"),
         ({"kind": "triaxial", "rate": -0.1}, "is 'triaxial' in a scene of dimension 2"),
         ({"xy": {"rate": 1e6}}, r"scene\.cell\.xy\.rate is 1e\+06, .* at most 25, half a period"),

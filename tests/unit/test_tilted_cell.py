@@ -24,6 +24,8 @@ from hardgrain.io.runwriter import RunWriter, StepRows
 from hardgrain.measure.catalogue import measure, quantities
 from hardgrain.measure.displacement import mean_square_displacement, non_affine
 from hardgrain.measure.snapshot import Snapshot
+from hardgrain.measure.track import track
+from hardgrain.run.track import Track
 
 from ..shapes import TETRAHEDRON, ShapedRun, box, model_of, regular, solids
 
@@ -306,6 +308,15 @@ def test_run_files_keep_the_cell_of_each_frame(kind, tmp_path):
     writer, checkpoint = RunWriter.resume(tmp_path / "run.h5")
     writer.close()
     assert checkpoint.record.cell.tobytes() == snaps[2].state.cell.tobytes()
+
+
+def test_the_cell_is_no_body_that_is_followed(tmp_path):
+    snap = some("disks", tilted=True)
+    written(tmp_path / "run.h5", [snap])
+    with RunFile(tmp_path / "run.h5") as run, pytest.raises(InputError, match="RUN cell"):
+        track(run, "cell")
+    with pytest.raises(InputError, match="name of a wall: none"):
+        Track(["cell"], snap.model)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def about_cell(given, ghosts):
         light = max(light, motion.inv_mass[last, a])
     for a in range(motion.spin.shape[1]):
         light = max(light, motion.inv_inertia[last, a])
-    for k in range(m):
+    for k in range(m if light > 0.0 else 0):
         i, j, square, inverse = rows.first[k], rows.second[k], 0.0, np.inf
         for a in range(dim):
             square += (rows.arm_first[k, a] - rows.arm_second[k, a]) ** 2
@@ -137,7 +137,7 @@ def about_cell(given, ghosts):
     for i in range(given.grains):
         for a in range(dim):
             x[i, a] = given.x[i, a]
-    return cell, counts, x, np.empty_like(given.s)
+    return cell, counts, x, np.zeros((1 + given.s.shape[0], dim))
 
 
 # s of two grains that meet within the cell is zero, but for rounding, which is not kept. Else they

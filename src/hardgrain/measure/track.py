@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardgrain.core.model import Floats
+from hardgrain.core.wall_kinds import CELL
 from hardgrain.errors import InputError
 from hardgrain.measure.catalogue import about, axes, of_run, only_run
 from hardgrain.measure.snapshot import Run, Source, snapshots
@@ -28,7 +29,13 @@ def track(
     contacts.
     """
     name = body if isinstance(body, str) else f"grain{body}"
-    walls, labels = run.wall_names, axes(len(run.model["periodic"]))
+    kinds, labels = run.model["wall_kind"].tolist(), axes(len(run.model["periodic"]))
+    walls = [wall for wall, kind in zip(run.wall_names, kinds) if kind != CELL]
+    if body in run.wall_names and body not in walls:
+        raise InputError(
+            f"body is {body!r}, the periodic cell, which is nowhere; hardgrain measure RUN cell"
+            " tells how it deforms and what it bears"
+        )
     known = body in walls or (isinstance(body, int) and 0 <= body < len(run.model["radius"]))
     if not known:
         raise InputError(

@@ -111,7 +111,7 @@ def _celled(name: str, *more: str) -> Any:
 
     cell, counts: the rows and numbers above; x: (bodies + ghosts, dim) places; q: (grains, dim)
     m x; u: (bodies, dim) velocities in space without contacts; s: (f, dim) of the last f contacts,
-    the others have none; beyond: (f, dim) their L s.
+    the others have none; beyond: (1 + f, dim) a row of zeros, for all of those, and L s.
     """
     own = ("cell", "counts", "x", "q", "u", "s", "beyond")
     fields = ("first", "second", "c", "b", *more, *own)
@@ -140,7 +140,7 @@ def make_celled(
     """
     motion_of = make_motion(jit, ordered, dim)
     momenta, carry, product = motion_of.momenta, motion_of.carry, motion_of.product
-    dyad, times = motion_of.dyad, motion_of.times
+    dyad, plus, times = motion_of.dyad, motion_of.plus, motion_of.times
     base, last = make(jit), dim - 1
     relax, want, pack = base.relax_contact, base.wanted, base.pack_contact
     if lean:
@@ -157,44 +157,37 @@ def make_celled(
         """Whether contact k has no s; asked of numbers that a loop keeps in registers."""
         return k < p.first.size - p.s.shape[0]
 
+    # No branch asks which contacts have an s: in a random order a processor would guess wrong now
+    # and then, which takes longer than to read a zero and add it.
     @jit
     def beyond(p, k):
-        """L s of contact k, which has an s."""
-        f = k - (p.first.size - p.s.shape[0])
+        """L s of contact k, zero where it has no s."""
+        near = p.first.size - p.s.shape[0]
+        f = max(k + 1, near) - near
         return p.beyond[f, 0], p.beyond[f, 1], p.beyond[f, last]
 
     # Lean contacts.
     @jit
     def relax_2d(p, k):
         """One contact update in a cell."""
-        if is_near(p, k):
-            relax(p, k, 0.0, 0.0)
-        else:
-            x, y, _ = beyond(p, k)
-            relax(p, k, x, y)
+        x, y, _ = beyond(p, k)
+        relax(p, k, x, y)
 
     @jit
     def relax_3d(p, k):
         """The same in 3D."""
-        if is_near(p, k):
-            relax(p, k, 0.0, 0.0, 0.0)
-        else:
-            x, y, z = beyond(p, k)
-            relax(p, k, x, y, z)
+        x, y, z = beyond(p, k)
+        relax(p, k, x, y, z)
 
     @jit
     def wanted_2d(p, k):
         """The impulse that the law would have now."""
-        if is_near(p, k):
-            return want(p, k, 0.0, 0.0)
         x, y, _ = beyond(p, k)
         return want(p, k, x, y)
 
     @jit
     def wanted_3d(p, k):
         """The same in 3D."""
-        if is_near(p, k):
-            return want(p, k, 0.0, 0.0, 0.0)
         x, y, z = beyond(p, k)
         return want(p, k, x, y, z)
 
@@ -245,7 +238,7 @@ def make_celled(
         for f in range(p.s.shape[0]):
             found = times(p.cell, RATE, p.s[f, 0], p.s[f, 1], p.s[f, last])
             for a in range(dim):
-                p.beyond[f, a] = found[a]
+                p.beyond[1 + f, a] = found[a]
 
     @jit
     def settle(p):
@@ -258,14 +251,12 @@ def make_celled(
         now, moved = momenta(p), product(p, CHANGE, MOMENT)
         for c in range(p.cell.shape[1]):
             p.cell[CHANGE, c] = now[c] - p.cell[START, c] - moved[c]
-        near = p.first.size - p.s.shape[0]
+        near, given = p.first.size - p.s.shape[0], dyad(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         for f in range(p.s.shape[0]):
             x, y, z = impulse_of(p, near + f)
-            given = dyad(x, y, z, p.s[f, 0], p.s[f, 1], p.s[f, last])
-            for c in range(p.cell.shape[1]):
-                p.cell[CHANGE, c] += given[c]
+            given = plus(given, dyad(x, y, z, p.s[f, 0], p.s[f, 1], p.s[f, last]))
         for c in range(p.cell.shape[1]):
-            rate = p.cell[FREE, c] + p.cell[INVERSE, c] * p.cell[CHANGE, c]
+            rate = p.cell[FREE, c] + p.cell[INVERSE, c] * (p.cell[CHANGE, c] + given[c])
             p.cell[CHANGE, c] = rate - p.cell[RATE, c]
             p.cell[RATE, c] = rate
         carry(p)

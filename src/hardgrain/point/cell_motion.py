@@ -95,6 +95,17 @@ def make_motion(jit: Callable[..., Any], ordered: Callable[..., Any], dim: int) 
         c = times_3d(p.cell, row, p.cell[of, 4], p.cell[of, 3], p.cell[of, 2])
         return a[0], b[1], c[2], c[1], c[0], b[0]
 
+    # Sums of triangles that stay in registers.
+    @jit
+    def plus_2d(a, b):
+        """The sum of two triangles."""
+        return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+    @jit
+    def plus_3d(a, b):
+        """The same in 3D."""
+        return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
     # What follows is given three components in 2D too, of which the last is zero.
     @jit
     def dyad_flat(x, y, z, u, v, w):
@@ -107,14 +118,12 @@ def make_motion(jit: Callable[..., Any], ordered: Callable[..., Any], dim: int) 
         x, y = times_2d(cell, row, x, y)
         return x, y, 0.0
 
-    if dim == 2:
-        momenta, carry, product, dyad, times = (
-            momenta_2d,
-            carry_2d,
-            product_2d,
-            dyad_flat,
-            times_flat,
-        )
-    else:
-        momenta, carry, product, dyad, times = momenta_3d, carry_3d, product_3d, dyad_3d, times_3d
-    return SimpleNamespace(momenta=momenta, carry=carry, product=product, dyad=dyad, times=times)
+    of_2d = {
+        "momenta": momenta_2d, "carry": carry_2d, "product": product_2d, "plus": plus_2d,
+        "dyad": dyad_flat, "times": times_flat,
+    }  # fmt: skip
+    of_3d = {
+        "momenta": momenta_3d, "carry": carry_3d, "product": product_3d, "plus": plus_3d,
+        "dyad": dyad_3d, "times": times_3d,
+    }  # fmt: skip
+    return SimpleNamespace(**(of_2d if dim == 2 else of_3d))

@@ -27,7 +27,8 @@ class Track:
                 f"output.track names {len(bodies)} bodies; it takes at most {MOST}, and frames hold"
                 " all of them (output.every)"
             )
-        walls, axes = list(model.wall_names), "xyz"[: model.dim]
+        walls = list(model.wall_names[: len(model.wall_names) - (model.cell >= 0)])
+        axes = "xyz"[: model.dim]
         self.columns: list[str] = []
         self._walls: list[int] = []
         self._grains: list[int] = []

@@ -41,6 +41,15 @@ NAME = "cell"  # of the body that the cell is
 LIGHTEST = 1.0
 
 
+def _refuse_both(given: Control | Oedometer) -> None:
+    """Refuse a component that has both a stress and a rate, or none of them."""
+    if (given.stress is None) == (given.rate is None):
+        raise ValueError(
+            "give stress or rate for a component of the cell, "
+            + ("not both" if given.rate is not None else "one of the two")
+        )
+
+
 class Control(Spec):
     """One component of the cell's motion: its rate is given, or the stress that it bears."""
 
@@ -50,11 +59,7 @@ class Control(Spec):
 
     @model_validator(mode="after")
     def _one(self) -> Control:
-        if (self.stress is None) == (self.rate is None):
-            raise ValueError(
-                "give stress or rate for a component of the cell, "
-                + ("not both" if self.rate is not None else "one of the two")
-            )
+        _refuse_both(self)
         return self
 
 
@@ -114,6 +119,11 @@ class Oedometer(_Cell):
     rate: TimeFunction | None = None  # rate of strain, negative in compression [1/time]
     # stress along the axis, in place of the rate [force/length^(d−1)]
     stress: TimeFunction | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Oedometer:
+        _refuse_both(self)
+        return self
 
     def controls(self, dim: int) -> dict[str, Control]:
         return {self.axis: Control(rate=self.rate, stress=self.stress)}
@@ -275,16 +285,18 @@ def _check(spec: _Cell, controls: dict[str, Control], model: Model, names: list[
             f"a wall is named {NAME!r}, as the periodic cell is; give the wall another name"
         )
     for name, control in controls.items():
+        asked = f"this kind of scene.cell deforms {name}"
+        if isinstance(spec, MixedControl):
+            asked = f"scene.cell.{name} is given"
         if name not in names:
             raise InputError(
-                f"scene.cell.{name} is given in a scene of dimension {model.dim}, which has"
-                f" {', '.join(names)}"
+                f"{asked} in a scene of dimension {model.dim}, which has {', '.join(names)}"
             )
         for letter in name:
             if model.periodic[AXES.index(letter)] == 0.0:
                 raise InputError(
-                    f"scene.cell.{name} is given, but the scene does not repeat along {letter};"
-                    f" give scene.periodic.{letter}, or leave scene.cell.{name} out"
+                    f"{asked}, but the scene does not repeat along {letter};"
+                    f" give scene.periodic.{letter}, or let the cell deform along other axes"
                 )
         stress = control.stress
         if stress is not None and len(name) == 1 and is_constant(stress):
