@@ -227,7 +227,8 @@ class Descent:
 
     def _response(self, r: Floats) -> Floats:
         """W r, shape (m, dim)."""
-        return self.bodies.velocity(r) - self.bodies.q
+        found: Floats = self.bodies.velocity(r) - self.bodies.q
+        return found
 
     def _square(self, values: Floats) -> float:
         """The sum of the squares of numbers (m, dim)."""

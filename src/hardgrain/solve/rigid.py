@@ -177,7 +177,9 @@ def search(
     stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
-    found: Solution | MatrixSolution = _Search(solver, _task(solver, problem), seed, step, watch, stages).run()
+    found: Solution | MatrixSolution = _Search(
+        solver, _task(solver, problem), seed, step, watch, stages
+    ).run()
     return found
 
 
