@@ -158,7 +158,8 @@ def at_rest(name: str) -> list[Any]:
     solver = Telling(order="tiles", tolerance=1e-7, sweeps=3000, **more)
     sim = hg.Simulation(scene, dt=0.02, solver=solver, seed=1)
     sim.run(3, progress=False)
-    assert sim.report is not None and sim.report.converged
+    assert sim.report is not None
+    assert sim.report.converged
     return [bits(sim), list(stages)]
 
 

@@ -148,7 +148,7 @@ def test_what_cannot_be_shared_is_refused_by_name(tmp_path: Path) -> None:
     said = [line for line in refused.stderr.splitlines() if line.startswith("error")]
     assert said == [
         "error: several processes cannot share solver.order = 'random'; give [solver] with kind ="
-        " 'gauss-seidel', order = 'tiles' and sweeps = 20, or run it without mpiexec"
+        " 'gauss-seidel', sweeps = 20 and order = 'tiles', or run it without mpiexec"
     ]
     assert not (tmp_path / "heap.h5").exists()
 

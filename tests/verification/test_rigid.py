@@ -452,7 +452,8 @@ def test_every_stage_obeys_the_laws_in_tiles(
     problem = replace(problem, velocity=v)
     solver = hg.RigidSolver(order="tiles", tolerance=1e-8)
     found = rigid.search(solver, problem, 1, 0, stages=(stage,))
-    assert isinstance(found, Solution) and found.converged
+    assert isinstance(found, Solution)
+    assert found.converged
     assert violation(problem, found) <= 1.1e-8
     if (stage, dim) != ("walk", 3):
         assert {"rest": "gradients"}.get(stage, stage) in {s.method for s in found.history}

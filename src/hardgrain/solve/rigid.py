@@ -231,7 +231,7 @@ class _Search:
     def _patience(self) -> float:
         """The number of sweeps that cost as much as the method that would replace them."""
         update = UPDATE[self.task.dim] * self.task.contacts
-        return max(LEAST, PATIENCE[self.task.dim] * self.task.cost / update)
+        return float(max(LEAST, PATIENCE[self.task.dim] * self.task.cost / update))
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
