@@ -27,6 +27,7 @@ from hardgrain.point.tiles import Tiling, cut, make_tiles, shared_bodies
 from hardgrain.run.scenario import Scenario
 from hardgrain.solve.problem import Problem
 from hardgrain.solve.solver import MANY
+from hardgrain.step.device_dynamics import refuse_on_device
 
 PLAIN = make_tiles(lambda function: function)  # as plain Python
 
@@ -445,3 +446,11 @@ def test_the_rigid_solver_takes_tiles_for_many_grains_unless_told_otherwise() ->
     assert orders(still, MANY - 1) == ["sequential", "sequential", "random"]
     assert orders(still, MANY) == ["tiles", "sequential", "tiles"]
     assert orders(deforming, MANY) == ["sequential", "sequential", "random"]
+
+
+def test_a_gpu_refuses_the_rigid_solver_by_its_name() -> None:
+    place = hg.Grid(min=[0.0, 0.0], max=[4.0, 4.0])
+    model, _ = hg.Scene(dimension=2, grains=[hg.Grains(count=4, place=place)]).build(0)
+    solver = hg.RigidSolver(order="tiles")
+    with pytest.raises(hg.InputError, match=r"solver\.kind = 'rigid' \(gauss-seidel is valid\)"):
+        refuse_on_device(model, solver, hg.RigidGrains(device="cuda"))
