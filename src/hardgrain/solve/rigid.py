@@ -33,7 +33,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -42,14 +41,12 @@ from pydantic import Field
 from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
-from hardgrain.solve.solver import Solver
-from hardgrain.solve.task import MatrixTask, StepTask, impulse_of
+from hardgrain.solve.solver import MANY, Solver
+from hardgrain.solve.task import MatrixTask, StepTask, Task, impulse_of
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
-    from hardgrain.solve.path import Path
-    from hardgrain.solve.response import Response
 
 __all__ = ["STAGES", "RigidSolver"]
 
@@ -124,6 +121,10 @@ class RigidSolver(Solver):
 
     Laws: friction with one coefficient, restitution, cohesion; others are refused by name.
     ``sweeps``: the most Gauss–Seidel sweeps for a step that no other method could solve.
+    ``order``: of the sweeps; by default ``sequential``, and ``tiles`` if a run has 50 000 grains or
+    more. With ``tiles``, sweeps run on ``threads`` cores (default: all), with the same bits for
+    any number of them, and several processes can share a run (`solve.shared_task`). Problems given
+    as matrices know no space; there it means ``sequential``.
     """
 
     kind: Literal["rigid"] = "rigid"
@@ -131,6 +132,15 @@ class RigidSolver(Solver):
     tolerance: Annotated[Positive, Field(lt=1.0)] = 1e-6
     # the most Gauss–Seidel sweeps for a step that no other method could solve [1]
     sweeps: Annotated[Count, Field(le=1_000_000_000)] = 50_000
+    # in which order sweeps visit contacts; default: tiles if grains are many, see above
+    order: Literal["sequential", "tiles"] = "sequential"
+    threads: Count | None = None  # cores for tiles [1]; default: all
+
+    def suited_to(self, grains: int, device: str) -> RigidSolver:
+        """With tiles for so many grains, if no order was asked for."""
+        if "order" in self.model_fields_set or grains < MANY:
+            return self
+        return self.model_copy(update={"order": "tiles"})
 
     @property
     def criterion(self) -> str:
@@ -138,7 +148,7 @@ class RigidSolver(Solver):
 
     @property
     def q(self) -> float:
-        return chain.Q["sequential"]
+        return chain.Q[self.order]
 
     @property
     def at_once(self) -> bool:
@@ -159,9 +169,20 @@ def search(
     stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
-    task = StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)
-    found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch, stages).run()
+    found: Solution | MatrixSolution = _Search(
+        solver, _task(solver, problem), seed, step, watch, stages
+    ).run()
     return found
+
+
+def _task(solver: RigidSolver, problem: Problem | GlobalForm | LocalForm) -> Task:
+    if not isinstance(problem, Problem):
+        return MatrixTask(problem)
+    if solver.order != "tiles":
+        return StepTask(problem)
+    from hardgrain.solve.shared_task import SharedTask
+
+    return SharedTask(problem)
 
 
 @dataclass
@@ -169,7 +190,7 @@ class _Search:
     """The search for one step's impulses: what was tried, and the best result so far."""
 
     solver: RigidSolver
-    task: StepTask | MatrixTask
+    task: Any  # a `Task`
     seed: int
     step: int
     watch: Callable[[Any], None] | None
@@ -198,17 +219,11 @@ class _Search:
         best = replace(self.best, converged=met, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
 
-    @cached_property
-    def _whole(self) -> tuple[Response, Floats, Floats]:
-        """The response of the bodies, µ, and the impulses of the last step, shape (m, dim)."""
-        bodies, mu, start = self.task.whole()
-        return bodies, mu, start.reshape(bodies.q.shape)
-
     @property
     def _patience(self) -> float:
         """The number of sweeps that cost as much as the method that would replace them."""
         update = UPDATE[self.task.dim] * self.task.contacts
-        return max(LEAST, PATIENCE[self.task.dim] * self._whole[0].cost / update)
+        return float(max(LEAST, PATIENCE[self.task.dim] * self.task.cost / update))
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
@@ -220,10 +235,13 @@ class _Search:
     ) -> Any:
         """Sweep at most ``most`` times from given impulses, and keep the best of all results.
 
-        In random order, another ``portion`` means other random numbers.
+        In random order, another ``portion`` means other random numbers; tiles always have others.
         """
-        tolerance = self.solver.tolerance
-        solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order=order)
+        how: dict[str, Any] = {"order": order, "tolerance": self.solver.tolerance}
+        if self.task.tiles:
+            how |= {"order": "tiles", "threads": self.solver.threads}
+            portion = self.sweeps
+        solver = GaussSeidel(sweeps=most, stop="residual", **how)
         found = solver.solve(self.task.at(impulse), seed=self.seed + portion, step=self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)
@@ -263,22 +281,19 @@ class _Search:
 
     def _rest(self) -> Iterator[None]:
         """Search for forces that hold all grains where they are."""
-        from hardgrain.solve.gradient import at_rest
-        from hardgrain.solve.path import Path
-        from hardgrain.solve.response import BodyResponse
-
         if not self.task.still:
             return
-        bodies, mu, start = self._whole
-        cold = self.solver.start == "zero" or not start.any()
+        cold = self.solver.start == "zero" or not self.task.loaded
         most = int(GRADIENTS[self.task.dim] * self._patience)
-        if isinstance(bodies, BodyResponse) and not (cold and self.task.dim == 2):
-            start = self._components(self.last) if cold else start
-            r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
-            self._note("gradients", number, found)
-            self._polish(r, found)
-            yield
-        yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
+        if not (cold and self.task.dim == 2):
+            start = impulse_of(self.last) if cold else None
+            descended = self.task.descended(start, self.solver.tolerance, most)
+            if descended is not None:
+                impulse, found, number = descended
+                self._note("gradients", number, found)
+                self._polish(impulse, found)
+                yield
+        yield from self._follow(self.task.path(relaxed=True), RELAXED)
 
     def _walk(self) -> Iterator[None]:
         """Let disks be springs that harden, and walk from state to state."""
@@ -300,25 +315,19 @@ class _Search:
 
     def _harden(self, name: str, most: int) -> Iterator[None]:
         """Harden springs around the best impulses so far."""
-        from hardgrain.solve.hardening import harden
-
-        bodies, mu, _ = self._whole
-        start, goal = self._components(self.best), 0.3 * self.solver.tolerance
-        r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
+        start, goal = impulse_of(self.best), 0.3 * self.solver.tolerance
+        impulse, found, number = self.task.hardened(start, goal, most, name == "walk")
         self._note(name, number, found)
-        self._polish(r, found)
+        self._polish(impulse, found)
         yield
 
     def _paths(self) -> Iterator[None]:
         """Follow the central path of the exact laws, from several starts."""
-        from hardgrain.solve.path import Path
-
-        bodies, mu, _ = self._whole
-        swept = self._components(self.best)
+        swept = impulse_of(self.best)
         for near, push, most in STARTS:
-            yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
+            yield from self._follow(self.task.path(swept if near else None, push), most)
 
-    def _follow(self, path: Path, most: int) -> Iterator[None]:
+    def _follow(self, path: Any, most: int) -> Iterator[None]:
         """Follow one path, and polish whatever it reaches."""
         goal = 0.3 * self.solver.tolerance  # the violation hardly sees the error of long waves
         last, stuck = math.inf, 0
@@ -329,21 +338,16 @@ class _Search:
                 last = path.violation
             if path.violation <= goal:
                 self._note("path", path.iterations, path.violation)
-                self._polish(path.best, path.violation)
+                self._polish(self.task.impulse(path.best), path.violation)
                 yield
                 goal = 0.1 * path.violation
         self._note("path", path.iterations, path.violation)
-        self._polish(path.best, path.violation)
+        self._polish(self.task.impulse(path.best), path.violation)
         yield
 
-    def _polish(self, r: Floats, found: float) -> None:
+    def _polish(self, impulse: Floats, found: float) -> None:
         """Sweep away the rounding errors of a stage, unless its result is hopeless."""
         if found < 1e2 * self.best.residual:
-            once = self._sweep(self.task.impulse(r), 1)  # kept, if more of them make it worse
+            once = self._sweep(impulse, 1)  # kept, if more of them make it worse
             if not once.converged:
                 self._sweep(impulse_of(once), POLISH)
-
-    def _components(self, solution: Any) -> Floats:
-        """The impulses of a solution in contact frames, shape (m, dim)."""
-        bodies = self._whole[0]
-        return self.task.components(impulse_of(solution)).reshape(bodies.q.shape)

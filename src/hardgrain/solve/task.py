@@ -8,6 +8,7 @@ frames.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
     from hardgrain.solve.response import Response
 
-__all__ = ["MatrixTask", "StepTask", "impulse_of"]
+__all__ = ["STILL", "MatrixTask", "StepTask", "Task", "impulse_of"]
 
 # [1] Grains count as having been at rest if their rms speed before the step is below this share of
 # what it would become without contacts. If it is larger, the relaxed law is tried on flows, where
@@ -28,14 +29,82 @@ __all__ = ["MatrixTask", "StepTask", "impulse_of"]
 STILL = 0.1
 
 
-class StepTask:
+class Task:
+    """What both kinds of task share: the methods for all contacts at once, by impulses."""
+
+    tiles = False  # whether sweeps are in tiles
+
+    @cached_property
+    def _whole(self) -> tuple[Response, Floats, Floats]:
+        """The response of the bodies, µ, and the impulses to start from, shape (m, dim)."""
+        bodies, mu, start = self.whole()
+        return bodies, mu, start.reshape(bodies.q.shape)
+
+    @property
+    def cost(self) -> float:
+        """Nominal time of an iteration with one factorisation [s]."""
+        return self._whole[0].cost
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there are impulses to start from."""
+        return bool(self._whole[2].any())
+
+    def descended(
+        self, impulse: Floats | None, tolerance: float, most: int
+    ) -> tuple[Floats, float, int] | None:
+        """What gradients find from given impulses or from the last step's; None: there are none."""
+        from hardgrain.solve.gradient import Descent, at_rest
+        from hardgrain.solve.response import BodyResponse
+
+        bodies, mu, start = self._whole
+        if not isinstance(bodies, BodyResponse):
+            return None
+        if impulse is not None:
+            start = self._components(impulse)
+        r, found, number = at_rest(Descent(bodies, mu), start, tolerance, most)
+        return self.impulse(r), found, number
+
+    def hardened(
+        self, impulse: Floats, goal: float, most: float, walk: bool
+    ) -> tuple[Floats, float, int]:
+        """What springs that harden find from given impulses, see `solve.hardening`."""
+        from hardgrain.solve.hardening import harden
+
+        bodies, mu, _ = self._whole
+        r, found, number = harden(bodies, mu, self._components(impulse), goal, most, walk=walk)
+        return self.impulse(r), found, number
+
+    def path(self, near: Floats | None = None, *push: float, relaxed: bool = False) -> Any:
+        """A `solve.path.Path`; near: impulses to start from."""
+        from hardgrain.solve.path import Path
+
+        bodies, mu, _ = self._whole
+        around = None if near is None else self._components(near)
+        return Path(bodies, mu, around, *push, relaxed=relaxed)
+
+    def _components(self, impulse: Floats) -> Floats:
+        """Impulses as sweeps give them, in contact frames, shape (m, dim)."""
+        return self.components(impulse).reshape(self._whole[0].q.shape)
+
+    def whole(self) -> tuple[Response, Floats, Floats]:
+        raise NotImplementedError
+
+    def impulse(self, r: Floats) -> Floats:
+        raise NotImplementedError
+
+    def components(self, impulse: Floats) -> Floats:
+        raise NotImplementedError
+
+
+class StepTask(Task):
     """A step of this package, as sweeps need it and as methods for all contacts at once need it."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
         self.start = problem.impulse
-        before = _in_space(problem, problem.velocity_before, problem.spin_before)
-        free = _in_space(problem, problem.velocity, problem.spin)
+        before = moving_in_space(problem, problem.velocity_before, problem.spin_before)
+        free = moving_in_space(problem, problem.velocity, problem.spin)
         self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
 
     def at(self, impulse: Floats) -> Problem:
@@ -63,7 +132,7 @@ class StepTask:
         return solution
 
 
-def _in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
+def moving_in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
     """Velocities of what can move: c + L x, with the cell's L, where the cell deforms."""
     moves: NDArray[np.bool_] = np.any(problem.inv_mass, axis=1)
     if not problem.grains:
@@ -76,7 +145,7 @@ def _in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
     return v
 
 
-class MatrixTask:
+class MatrixTask(Task):
     """A problem given as matrices, with the same members as `StepTask`."""
 
     def __init__(self, form: GlobalForm | LocalForm) -> None:

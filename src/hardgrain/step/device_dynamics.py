@@ -41,8 +41,9 @@ def _not_carried(model: Model, solver: Solver, settings: RigidGrains) -> str | N
     """What a GPU does not carry of a scene; None: it carries all."""
     order = getattr(solver, "order", None)
     refused = {
-        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel is valid)": order is None,
-        f"solver.order = {order!r} (tiles is valid)": order not in (None, "tiles"),
+        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel is valid)": order is None
+        or solver.at_once,
+        f"solver.order = {order!r} (tiles is valid)": order != "tiles",
         "solver.unbalanced": solver.unbalanced is not None,
         "engine.geometry = 'end'": settings.geometry == "end",
         "grains that are not round, or walls that are meshes": not model.round,
