@@ -21,7 +21,7 @@ from hardgrain.scene.shapes import Cuboid
 from hardgrain.scene.spec import Box, ContactLaw, Grains
 from hardgrain.solve.assembly import global_form
 from hardgrain.solve.gauss_seidel import GaussSeidel
-from hardgrain.solve.gradient import at_rest
+from hardgrain.solve.gradient import Descent, at_rest
 from hardgrain.solve.jacobi import Jacobi
 from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 from hardgrain.solve.path import Path
@@ -50,7 +50,8 @@ class _AllStages(RigidSolver):
             form, frame = global_form(problem)
             assert form.start is not None
             bodies = BodyResponse(problem, form, frame)
-            at_rest(bodies, form.mu, form.start.reshape(bodies.q.shape), self.tolerance, 1)
+            descent = Descent(bodies, form.mu)
+            at_rest(descent, form.start.reshape(bodies.q.shape), self.tolerance, 1)
             path = Path(bodies, form.mu)
             path._curve = True  # small packings hardly have folds, so pretend to be at one
             path.advance()

@@ -18,12 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardgrain.kernels import device, jit
+from hardgrain.kernels import device, jit, scalar
+from hardgrain.law.cone import make_cone
+from hardgrain.point.rest import make_rest
 from hardgrain.solve.problem import Floats, Ints
 from hardgrain.solve.response import BodyResponse
 from hardgrain.solve.springs import violation
 
-__all__ = ["at_rest"]
+__all__ = ["Descent", "Iterate", "RestProblem", "at_rest", "momentum", "renew", "run_ahead"]
+
+nearest, momentum = make_cone(device).nearest, make_rest(device).momentum
 
 # [iterations] Number of them between two measurements of the violation. Fewer spend time on
 # measuring; more go on after the tolerance has been met.
@@ -87,98 +91,153 @@ def _on_cone(x, mu):
     t = 0.0
     for e in range(1, x.size):
         t += x[e] * x[e]
-    t = math.sqrt(t)
-    if t <= mu * x[0]:
-        return
-    along = max(x[0] + mu * t, 0.0) / (1.0 + mu * mu)
-    share = mu * along / t if t > 0.0 else 0.0
-    x[0] = along
+    x[0], share = nearest(x[0], math.sqrt(t), mu)
     for e in range(1, x.size):
         x[e] *= share
+
+
+@scalar
+def renew(given, iterate, k, u, x):
+    """Write the new impulse x of contact k, also into r; returns its share of how far uphill.
+
+    ``ahead`` then holds the last impulse, until it is renewed as well. u: (dim,) to work in.
+    """
+    lever, body, mu, r, ahead = given.lever, given.body, given.mu, iterate.r, iterate.ahead
+    i, j = body[k, 0], body[k, 1]
+    for e in range(u.size):
+        u[e] = given.base[k, e]
+    if i >= 0:
+        _side(lever, iterate.v_ahead, i, k, 0, u)
+    if j >= 0:
+        _side(lever, iterate.v_ahead, j, k, 1, u)
+    if body.shape[1] > 2 and body[k, 2] >= 0:  # the periodic cell
+        _side(lever, iterate.v_ahead, body[k, 2], k, 2, u)
+    for e in range(u.size):
+        x[e] = ahead[k, e] - given.step[k] * u[e]
+    _on_cone(x, mu[k])
+    uphill = 0.0
+    for e in range(u.size):
+        uphill += u[e] * (x[e] - r[k, e])
+        ahead[k, e], r[k, e] = r[k, e], x[e]
+    return uphill
+
+
+@scalar
+def give(given, k, x, v):
+    """Add to v what impulse x of contact k gives to its bodies."""
+    body = given.body
+    for side in range(body.shape[1]):
+        if body[k, side] >= 0:
+            _give(given.lever, given.inverse, body[k, side], k, side, x, v)
+
+
+@scalar
+def run_ahead(iterate, old, share):
+    """Extrapolate impulses and velocities; old: velocities before, (bodies, size)."""
+    r, ahead, v, v_ahead = iterate.r, iterate.ahead, iterate.v, iterate.v_ahead
+    for k in range(r.shape[0]):
+        for e in range(r.shape[1]):
+            ahead[k, e] = r[k, e] + share * (r[k, e] - ahead[k, e])
+    for i in range(v.shape[0]):
+        for a in range(v.shape[1]):
+            v_ahead[i, a] = v[i, a] + share * (v[i, a] - old[i, a])
 
 
 @jit
 def descend(given, iterate, theta, iterations):
     """Make iterations of the accelerated gradient in place; return θ, with which to go on."""
-    lever, body, inverse, free, base, mu, step = given
-    r, ahead, v, v_ahead = iterate
-    m, sides, dim, _ = lever.shape
-    u, x, old = np.empty(dim), np.empty(dim), np.empty_like(v)
+    m, dim = iterate.r.shape
+    u, x, old = np.empty(dim), np.empty(dim), np.empty_like(iterate.v)
     for _ in range(iterations):
-        old[:] = v
-        v[:] = free
+        old[:] = iterate.v
+        iterate.v[:] = given.free
         uphill = 0.0
         for k in range(m):
-            i, j = body[k, 0], body[k, 1]
-            for e in range(dim):
-                u[e] = base[k, e]
-            if i >= 0:
-                _side(lever, v_ahead, i, k, 0, u)
-            if j >= 0:
-                _side(lever, v_ahead, j, k, 1, u)
-            if sides > 2 and body[k, 2] >= 0:  # the periodic cell
-                _side(lever, v_ahead, body[k, 2], k, 2, u)
-            for e in range(dim):
-                x[e] = ahead[k, e] - step[k] * u[e]
-            _on_cone(x, mu[k])
-            for e in range(dim):
-                uphill += u[e] * (x[e] - r[k, e])
-                ahead[k, e], r[k, e] = r[k, e], x[e]  # `ahead` holds the last r until it is renewed
-            if i >= 0:
-                _give(lever, inverse, i, k, 0, x, v)
-            if j >= 0:
-                _give(lever, inverse, j, k, 1, x, v)
-            if sides > 2 and body[k, 2] >= 0:
-                _give(lever, inverse, body[k, 2], k, 2, x, v)
-        share = 0.0
-        if uphill > 0.0:
-            theta = 1.0
-        else:
-            new = 0.5 * theta * (math.sqrt(theta * theta + 4.0) - theta)
-            share = theta * (1.0 - theta) / (theta * theta + new)
-            theta = new
-        for k in range(m):
-            for e in range(dim):
-                ahead[k, e] = r[k, e] + share * (r[k, e] - ahead[k, e])
-        for i in range(len(v)):
-            for a in range(v.shape[1]):
-                v_ahead[i, a] = v[i, a] + share * (v[i, a] - old[i, a])
+            uphill += renew(given, iterate, k, u, x)
+            give(given, k, x, iterate.v)
+        theta, share = momentum(theta, uphill)
+        run_ahead(iterate, old, share)
     return theta
 
 
-def _largest(bodies: BodyResponse, scale: Floats) -> float:
-    """An upper estimate of the largest eigenvalue of the scaled W, by power iteration."""
-    root = np.sqrt(scale)
-    x = np.cos(np.arange(bodies.q.size, dtype=float) ** 2).reshape(bodies.q.shape)
-    size = 1.0
-    for _ in range(30):
-        y = root * (bodies.velocity(root * x) - bodies.q)
-        size = math.sqrt(float(np.sum(y * y) / np.sum(x * x)))
-        x = y / math.sqrt(float(np.sum(y * y)))
-    return 1.1 * size
+class Descent:
+    """What gradients need to know of a step, and how they go on; `at_rest` says when they end."""
+
+    def __init__(self, bodies: BodyResponse, mu: Floats) -> None:
+        self.bodies, self.mu = bodies, mu
+        self.ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
+
+    def begin(self, start: Floats) -> Iterate:
+        """Impulses (m, dim) to start from, with the velocities they give."""
+        b = self.bodies
+        scale = 1.0 / b.weight.max(axis=1, keepdims=True)
+        self.given = self.problem(scale[:, 0] / self._largest(scale))
+        v = self._moved(start)
+        return Iterate(start.copy(), start.copy(), v, v.copy())
+
+    def problem(self, step: Floats) -> RestProblem:
+        """What stays the same, with these lengths of steps (m,)."""
+        b = self.bodies
+        return RestProblem(b.lever, b.body, 1.0 / b.mass, b.free, b.base, self.mu, step)
+
+    def go_on(self, iterate: Iterate, theta: float, iterations: int) -> float:
+        """See `descend`."""
+        found: float = descend(self.given, iterate, theta, iterations)
+        return found
+
+    def violation(self, r: Floats) -> float:
+        """How far impulses are from the true law."""
+        b = self.bodies
+        unit = 1.0 / b.weight[:, :1]
+        found: float = violation(r / unit, b.velocity(r), self.mu, self.ratio, b.paths)[0]
+        return found
+
+    def _largest(self, scale: Floats) -> float:
+        """An upper estimate of the largest eigenvalue of the scaled W, by power iteration."""
+        root = np.sqrt(scale)
+        x = self._any_impulses()
+        size = 1.0
+        for _ in range(30):
+            y = root * self._response(root * x)
+            square = self._square(y)
+            size = math.sqrt(square / self._square(x))
+            x = y / math.sqrt(square)
+        return 1.1 * size
+
+    def _moved(self, r: Floats) -> Floats:
+        """The velocities that impulses r (m, dim) lead to, shape (bodies, components)."""
+        b = self.bodies
+        v: Floats = b.free + b.momentum(r) * (1.0 / b.mass)
+        return v
+
+    def _any_impulses(self) -> Floats:
+        """Impulses that excite all that W can do, shape (m, dim)."""
+        q = self.bodies.q
+        return np.cos(np.arange(q.size, dtype=float) ** 2).reshape(q.shape)
+
+    def _response(self, r: Floats) -> Floats:
+        """W r, shape (m, dim)."""
+        change: Floats = self.bodies.velocity(r) - self.bodies.q
+        return change
+
+    def _square(self, values: Floats) -> float:
+        """The sum of the squares of numbers (m, dim)."""
+        return float(np.sum(values * values))
 
 
 def at_rest(
-    bodies: BodyResponse, mu: Floats, start: Floats, tolerance: float, most: int
+    descent: Descent, start: Floats, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
     """Impulses (m, dim), their violation of the true law, and the iterations (about ``most``)."""
-    scale = 1.0 / bodies.weight.max(axis=1, keepdims=True)
-    unit = 1.0 / bodies.weight[:, :1]
-    ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
-    step = scale[:, 0] / _largest(bodies, scale)
-    inverse = 1.0 / bodies.mass
-    given = RestProblem(bodies.lever, bodies.body, inverse, bodies.free, bodies.base, mu, step)
-    r = start.copy()
-    v = bodies.free + bodies.momentum(r) * inverse
-    iterate, theta = Iterate(r, r.copy(), v, v.copy()), 1.0
-    best, least, count, stuck = r.copy(), math.inf, 0, 0
+    iterate, theta = descent.begin(start), 1.0
+    best, least, count, stuck = iterate.r.copy(), math.inf, 0, 0
     while count < most and stuck < PATIENCE:
-        theta = descend(given, iterate, theta, LOOK)
+        theta = descent.go_on(iterate, theta, LOOK)
         count += LOOK
-        found = violation(r / unit, bodies.velocity(r), mu, ratio, bodies.paths)[0]
+        found = descent.violation(iterate.r)
         stuck = 0 if found < 0.9 * least else stuck + 1
         if found < least:
-            best, least = r.copy(), found
+            best, least = iterate.r.copy(), found
         if found <= tolerance:
             break
     return best, least, count

@@ -33,7 +33,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -43,13 +42,11 @@ from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
 from hardgrain.solve.solver import Solver
-from hardgrain.solve.task import MatrixTask, StepTask, impulse_of
+from hardgrain.solve.task import StepTask, Task, impulse_of, task_of
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
-    from hardgrain.solve.path import Path
-    from hardgrain.solve.response import Response
 
 __all__ = ["STAGES", "RigidSolver"]
 
@@ -152,14 +149,14 @@ class RigidSolver(Solver):
 
 def search(
     solver: RigidSolver,
-    problem: Problem | GlobalForm | LocalForm,
+    problem: Problem | GlobalForm | LocalForm | Task,
     seed: int,
     step: int,
     watch: Callable[[Any], None] | None = None,
     stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
-    task = StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)
+    task = problem if isinstance(problem, Task) else task_of(problem)
     found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch, stages).run()
     return found
 
@@ -169,7 +166,7 @@ class _Search:
     """The search for one step's impulses: what was tried, and the best result so far."""
 
     solver: RigidSolver
-    task: StepTask | MatrixTask
+    task: Task
     seed: int
     step: int
     watch: Callable[[Any], None] | None
@@ -198,17 +195,10 @@ class _Search:
         best = replace(self.best, converged=met, sweeps=self.sweeps, history=tuple(self.history))
         return self.task.closed(best)
 
-    @cached_property
-    def _whole(self) -> tuple[Response, Floats, Floats]:
-        """The response of the bodies, µ, and the impulses of the last step, shape (m, dim)."""
-        bodies, mu, start = self.task.whole()
-        return bodies, mu, start.reshape(bodies.q.shape)
-
     @property
     def _patience(self) -> float:
         """The number of sweeps that cost as much as the method that would replace them."""
-        update = UPDATE[self.task.dim] * self.task.contacts
-        return max(LEAST, PATIENCE[self.task.dim] * self._whole[0].cost / update)
+        return max(LEAST, self.task.worth(PATIENCE[self.task.dim], UPDATE[self.task.dim]))
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
@@ -224,7 +214,7 @@ class _Search:
         """
         tolerance = self.solver.tolerance
         solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order=order)
-        found = solver.solve(self.task.at(impulse), seed=self.seed + portion, step=self.step)
+        found = self.task.swept(solver, impulse, self.seed + portion, self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)
         if self.best is None or not found.residual >= self.best.residual:
@@ -263,22 +253,19 @@ class _Search:
 
     def _rest(self) -> Iterator[None]:
         """Search for forces that hold all grains where they are."""
-        from hardgrain.solve.gradient import at_rest
-        from hardgrain.solve.path import Path
-        from hardgrain.solve.response import BodyResponse
-
         if not self.task.still:
             return
-        bodies, mu, start = self._whole
-        cold = self.solver.start == "zero" or not start.any()
+        cold = self.solver.start == "zero" or not self.task.loaded
         most = int(GRADIENTS[self.task.dim] * self._patience)
-        if isinstance(bodies, BodyResponse) and not (cold and self.task.dim == 2):
-            start = self._components(self.last) if cold else start
-            r, found, number = at_rest(bodies, mu, start, self.solver.tolerance, most)
-            self._note("gradients", number, found)
-            self._polish(r, found)
-            yield
-        yield from self._follow(Path(bodies, mu, relaxed=True), RELAXED)
+        if not (cold and self.task.dim == 2):
+            start = impulse_of(self.last) if cold else None
+            descended = self.task.descended(start, self.solver.tolerance, most)
+            if descended is not None:
+                impulse, found, number = descended
+                self._note("gradients", number, found)
+                self._polish(impulse, found)
+                yield
+        yield from self._follow(self.task.path(relaxed=True), RELAXED)
 
     def _walk(self) -> Iterator[None]:
         """Let disks be springs that harden, and walk from state to state."""
@@ -300,25 +287,19 @@ class _Search:
 
     def _harden(self, name: str, most: int) -> Iterator[None]:
         """Harden springs around the best impulses so far."""
-        from hardgrain.solve.hardening import harden
-
-        bodies, mu, _ = self._whole
-        start, goal = self._components(self.best), 0.3 * self.solver.tolerance
-        r, found, number = harden(bodies, mu, start, goal, most, walk=name == "walk")
+        start, goal = impulse_of(self.best), 0.3 * self.solver.tolerance
+        impulse, found, number = self.task.hardened(start, goal, most, name == "walk")
         self._note(name, number, found)
-        self._polish(r, found)
+        self._polish(impulse, found)
         yield
 
     def _paths(self) -> Iterator[None]:
         """Follow the central path of the exact laws, from several starts."""
-        from hardgrain.solve.path import Path
-
-        bodies, mu, _ = self._whole
-        swept = self._components(self.best)
+        swept = impulse_of(self.best)
         for near, push, most in STARTS:
-            yield from self._follow(Path(bodies, mu, swept if near else None, push), most)
+            yield from self._follow(self.task.path(swept if near else None, push), most)
 
-    def _follow(self, path: Path, most: int) -> Iterator[None]:
+    def _follow(self, path: Any, most: int) -> Iterator[None]:
         """Follow one path, and polish whatever it reaches."""
         goal = 0.3 * self.solver.tolerance  # the violation hardly sees the error of long waves
         last, stuck = math.inf, 0
@@ -329,21 +310,16 @@ class _Search:
                 last = path.violation
             if path.violation <= goal:
                 self._note("path", path.iterations, path.violation)
-                self._polish(path.best, path.violation)
+                self._polish(self.task.impulse(path.best), path.violation)
                 yield
                 goal = 0.1 * path.violation
         self._note("path", path.iterations, path.violation)
-        self._polish(path.best, path.violation)
+        self._polish(self.task.impulse(path.best), path.violation)
         yield
 
-    def _polish(self, r: Floats, found: float) -> None:
+    def _polish(self, impulse: Floats, found: float) -> None:
         """Sweep away the rounding errors of a stage, unless its result is hopeless."""
         if found < 1e2 * self.best.residual:
-            once = self._sweep(self.task.impulse(r), 1)  # kept, if more of them make it worse
+            once = self._sweep(impulse, 1)  # kept, if more of them make it worse
             if not once.converged:
                 self._sweep(impulse_of(once), POLISH)
-
-    def _components(self, solution: Any) -> Floats:
-        """The impulses of a solution in contact frames, shape (m, dim)."""
-        bodies = self._whole[0]
-        return self.task.components(impulse_of(solution)).reshape(bodies.q.shape)

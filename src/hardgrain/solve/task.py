@@ -8,6 +8,7 @@ frames.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from hardgrain.solve.problem import Floats, Problem, Solution
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
     from hardgrain.solve.response import Response
+    from hardgrain.solve.solver import Solver
 
-__all__ = ["MatrixTask", "StepTask", "impulse_of"]
+__all__ = ["STILL", "MatrixTask", "StepTask", "Task", "impulse_of", "task_of"]
 
 # [1] Grains count as having been at rest if their rms speed before the step is below this share of
 # what it would become without contacts. If it is larger, the relaxed law is tried on flows, where
@@ -28,14 +30,101 @@ __all__ = ["MatrixTask", "StepTask", "impulse_of"]
 STILL = 0.1
 
 
-class StepTask:
+class Task:
+    """What both kinds of task share: the methods for all contacts at once, by impulses."""
+
+    tiles = False  # whether sweeps are in tiles
+    contacts: int
+    dim: int
+    start: Any  # the impulses to start from, as sweeps take them
+    still: bool  # whether the grains were at rest before the step
+
+    def at(self, impulse: Any) -> Any:
+        raise NotImplementedError
+
+    def swept(self, solver: Solver, impulse: Any, seed: int, step: int) -> Any:
+        """What sweeps from given impulses lead to."""
+        return solver.solve(self.at(impulse), seed=seed, step=step)
+
+    def worth(self, factorisations: float, update: float) -> float:
+        """The number of sweeps that cost as much as these; update: time of one contact [s]."""
+        return factorisations * self.cost / (update * self.contacts)
+
+    def closed(self, solution: Any) -> Any:
+        """The solution as the caller gets it."""
+        return solution
+
+    @cached_property
+    def _whole(self) -> tuple[Response, Floats, Floats]:
+        """The response of the bodies, µ, and the impulses to start from, shape (m, dim)."""
+        bodies, mu, start = self.whole()
+        return bodies, mu, start.reshape(bodies.q.shape)
+
+    @property
+    def cost(self) -> float:
+        """Nominal time of an iteration with one factorisation [s]."""
+        return self._whole[0].cost
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there are impulses to start from."""
+        return bool(self._whole[2].any())
+
+    def descended(
+        self, impulse: Floats | None, tolerance: float, most: int
+    ) -> tuple[Floats, float, int] | None:
+        """What gradients find from given impulses or from the last step's; None: there are none."""
+        from hardgrain.solve.gradient import Descent, at_rest
+        from hardgrain.solve.response import BodyResponse
+
+        bodies, mu, start = self._whole
+        if not isinstance(bodies, BodyResponse):
+            return None
+        if impulse is not None:
+            start = self._components(impulse)
+        r, found, number = at_rest(Descent(bodies, mu), start, tolerance, most)
+        return self.impulse(r), found, number
+
+    def hardened(
+        self, impulse: Floats, goal: float, most: float, walk: bool
+    ) -> tuple[Floats, float, int]:
+        """What springs that harden find from given impulses, see `solve.hardening`."""
+        from hardgrain.solve.hardening import harden
+
+        bodies, mu, _ = self._whole
+        r, found, number = harden(bodies, mu, self._components(impulse), goal, most, walk=walk)
+        return self.impulse(r), found, number
+
+    def path(self, near: Floats | None = None, *push: float, relaxed: bool = False) -> Any:
+        """A `solve.path.Path`; near: impulses to start from."""
+        from hardgrain.solve.path import Path
+
+        bodies, mu, _ = self._whole
+        around = None if near is None else self._components(near)
+        return Path(bodies, mu, around, *push, relaxed=relaxed)
+
+    def _components(self, impulse: Floats) -> Floats:
+        """Impulses as sweeps give them, in contact frames, shape (m, dim)."""
+        return self.components(impulse).reshape(self._whole[0].q.shape)
+
+    def whole(self) -> tuple[Response, Floats, Floats]:
+        raise NotImplementedError
+
+    def impulse(self, r: Floats) -> Floats:
+        raise NotImplementedError
+
+    def components(self, impulse: Floats) -> Floats:
+        raise NotImplementedError
+
+
+class StepTask(Task):
     """A step of this package, as sweeps need it and as methods for all contacts at once need it."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
         self.start = problem.impulse
-        before = _in_space(problem, problem.velocity_before, problem.spin_before)
-        free = _in_space(problem, problem.velocity, problem.spin)
+        before = moving_in_space(problem, problem.velocity_before, problem.spin_before)
+        free = moving_in_space(problem, problem.velocity, problem.spin)
         self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
 
     def at(self, impulse: Floats) -> Problem:
@@ -58,12 +147,8 @@ class StepTask:
         """Impulses as sweeps give them, in contact frames."""
         return self._frame.components(impulse)
 
-    def closed(self, solution: Any) -> Any:
-        """The solution as the caller gets it."""
-        return solution
 
-
-def _in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
+def moving_in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
     """Velocities of what can move: c + L x, with the cell's L, where the cell deforms."""
     moves: NDArray[np.bool_] = np.any(problem.inv_mass, axis=1)
     if not problem.grains:
@@ -76,7 +161,7 @@ def _in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
     return v
 
 
-class MatrixTask:
+class MatrixTask(Task):
     """A problem given as matrices, with the same members as `StepTask`."""
 
     def __init__(self, form: GlobalForm | LocalForm) -> None:
@@ -116,3 +201,8 @@ def impulse_of(solution: Any) -> Floats:
     """The impulses that sweeps found, as `at` takes them."""
     found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
     return found
+
+
+def task_of(problem: Problem | GlobalForm | LocalForm) -> Task:
+    """The task of a step of this package, or of a problem given as matrices."""
+    return StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)
