@@ -54,8 +54,8 @@ _COMPILED = (
 # Files among them that compile nothing.
 _PLAIN = {
     "cpu/tiled_apart", "solve/hardening", "solve/newton", "solve/path", "solve/rigid",
-    "step/cell_dynamics", "step/cell_loads", "step/domains", "step/membrane", "step/part",
-    "step/shared_dynamics",
+    "solve/shared_task", "step/cell_dynamics", "step/cell_loads", "step/domains", "step/gathering",
+    "step/membrane", "step/part", "step/shared_dynamics",
 }  # fmt: skip
 
 # [folders] So many folders of other versions of the sources are kept, for switching between

@@ -24,7 +24,7 @@ from hardgrain.point.order import SEQUENTIAL, Visits
 from hardgrain.point.stopping import SWEEPS, Until
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.point.tiles import Tiling, cut, make_tiles, shared_bodies
-from hardgrain.solve.gauss_seidel import MANY
+from hardgrain.solve.solver import MANY
 from hardgrain.solve.problem import Problem
 
 PLAIN = make_tiles(lambda function: function)  # as plain Python

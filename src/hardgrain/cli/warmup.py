@@ -50,8 +50,8 @@ class _AllStages(RigidSolver):
             form, frame = global_form(problem)
             assert form.start is not None
             bodies = BodyResponse(problem, form, frame)
-            descent = Descent(bodies, form.mu)
-            at_rest(descent, form.start.reshape(bodies.q.shape), self.tolerance, 1)
+            start = form.start.reshape(bodies.q.shape)
+            at_rest(Descent(bodies, form.mu), start, self.tolerance, 1)
             path = Path(bodies, form.mu)
             path._curve = True  # small packings hardly have folds, so pretend to be at one
             path.advance()

@@ -117,7 +117,7 @@ class Scenario(Spec):
 
     def suited_to(self, grains: int) -> Scenario:
         """The scenario with all that is left to the number of grains: the order of sweeps."""
-        if not (isinstance(self.solver, GaussSeidel) and isinstance(self.engine, RigidGrains)):
+        if not isinstance(self.engine, RigidGrains) or self.scene.cell is not None:
             return self
         solver = self.solver.suited_to(grains, self.engine.device)
         return self.model_copy(update={"solver": solver})

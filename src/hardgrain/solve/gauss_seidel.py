@@ -7,13 +7,13 @@ assembled, and an update costs the same however many contacts there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal
 
 from hardgrain.scene._base import Count
 from hardgrain.solve.iterative import IterativeSolver, relax, relax_in_tiles, sweeping
 from hardgrain.solve.problem import Ints, Problem, Solution
+from hardgrain.solve.solver import MANY, on_cores
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
 __all__ = ["GaussSeidel"]
-
-
-# [grains] From so many on a run sweeps tile by tile unless it is told otherwise. A sweep in random
-# order over so many contacts no longer finds them in a core's cache, so that tiles are as fast on
-# one core, faster with each further sweep or core. Fewer grains cost more on one core in tiles.
-MANY = 50_000
 
 
 class GaussSeidel(IterativeSolver):
@@ -65,16 +59,8 @@ class GaussSeidel(IterativeSolver):
     def together(self) -> bool:
         return self.order == "tiles"
 
-    @contextmanager
-    def cores(self) -> Iterator[None]:
-        import numba
-
-        threads = numba.get_num_threads()
-        try:
-            numba.set_num_threads(min(self.threads or threads, numba.config.NUMBA_NUM_THREADS))
-            yield
-        finally:
-            numba.set_num_threads(threads)
+    def cores(self) -> AbstractContextManager[object]:
+        return on_cores(self.threads)
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve

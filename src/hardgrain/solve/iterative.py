@@ -20,7 +20,7 @@ from hardgrain.solve.solver import Solver
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
-__all__ = ["IterativeSolver", "relax", "relax_in_tiles", "sweeping"]
+__all__ = ["IterativeSolver", "relax", "relax_in_tiles", "sharing", "sweeping"]
 
 
 class IterativeSolver(Solver):
@@ -126,7 +126,7 @@ def _relax_step(
 
 def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: int) -> Solution:
     """Cut space into tiles, pack the problem tile by tile, sweep, unpack."""
-    from hardgrain.point.tiles import cut, shared_bodies
+    from hardgrain.point.tiles import cut
 
     backend: Any = import_module(problem.backend)
     began = time.perf_counter()
@@ -135,13 +135,9 @@ def relax_in_tiles(solver: IterativeSolver, problem: Problem, seed: int, step: i
     if problem.others.size > 1:
         found = problem.others.relaxed(problem, how)
         return _solution(problem, found, began, _unbalanced(problem, found))
-    radius, period = problem.radius, problem.periodic
-    if radius is None:
-        radius = _radii(problem)
-    if period is None:
-        period = np.zeros(problem.dim)
-    shared, largest = shared_bodies(radius, len(problem.position))
-    tiling = cut(problem.position[: radius.size], largest, period, problem.first.size)
+    period = np.zeros(problem.dim) if problem.periodic is None else problem.periodic
+    shared, largest, grains = sharing(problem)
+    tiling = cut(problem.position[:grains], largest, period, problem.first.size)
     found = backend.relaxed_in_tiles(
         (problem.lean, problem.dim), problem.given, how, (problem.position, shared, tiling)
     )
@@ -157,6 +153,14 @@ def _unbalanced(problem: Problem, found: tuple[Any, ...]) -> float:
     sums, most = force_parts(velocity, problem.velocity_before, problem.inv_mass, impulse, many)
     total, loaded = rounded_all(problem.others.total(sums))
     return float(problem.others.most(most) * loaded / total) if loaded > 0.0 else 0.0
+
+
+def sharing(problem: Problem) -> tuple[Any, float, int]:
+    """Which bodies lie in no tile, (nb,); the largest radius of the others; how many are grains."""
+    from hardgrain.point.tiles import shared_bodies
+
+    radius = _radii(problem) if problem.radius is None else problem.radius
+    return *shared_bodies(radius, len(problem.position)), radius.size
 
 
 def _radii(problem: Problem) -> Floats:

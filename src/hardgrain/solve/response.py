@@ -21,6 +21,7 @@ part of the sparse system, and is eliminated after it, as a border (`solve.borde
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -81,7 +82,6 @@ class BodyResponse:
         )
         n = bodies.size
         self.cell = problem.grains > 0 and n > 0 and int(bodies[-1]) == nb - 1  # it can move
-        parted = n - 1 if self.cell else n  # the bodies that are eliminated by nested dissection
         self.mass = np.ones((n, size))
         self.free = np.zeros((n, size))
         number = np.full(nb, -1)
@@ -96,19 +96,41 @@ class BodyResponse:
         contact_velocity(self.lever, self.body, self.free, self.base, self.q)
         self.weight = weights(self.lever, self.body, self.mass, dim)
         self.paths = problem.paths
+        self.dead = self.weight[:, 0] <= 0.0  # contacts between bodies that cannot move
         _open_dead(self.weight, self.q, self.base)
-        self.elimination = Elimination(
-            problem.position[bodies[:parted]], np.maximum(self.body[:, 0], 0),
-            self.body[:, 1].copy(), size,
-        )  # fmt: skip
-        self.cost = self.elimination.flops / FLOPS + CONTACT * len(self.body)
+        self.bodies, self._places = bodies, problem.position[bodies]
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """How bodies are eliminated, but for the cell; made when it is first asked for."""
+        parted = self._places[:-1] if self.cell else self._places
+        first, second = np.maximum(self.body[:, 0], 0), self.body[:, 1].copy()
+        return Elimination(parted, first, second, self.mass.shape[1])
+
+    @cached_property
+    def cost(self) -> float:
+        cost = self.elimination.flops / FLOPS + CONTACT * len(self.body)
         if self.cell:
-            self.cost += size * self.elimination.entries / ENTRIES
-        self.change = self.elimination.entries / ENTRIES + 0.05 * CONTACT * len(self.body)
-        self._diagonal = np.empty((parted, size, size))
-        self._pairs = np.zeros((len(self.body), 2, size, size))
+            cost += self.mass.shape[1] * self.elimination.entries / ENTRIES
+        return cost
+
+    @property
+    def change(self) -> float:
+        """Nominal time of a change of state with the factors at hand [s]."""
+        return self.elimination.entries / ENTRIES + 0.05 * CONTACT * len(self.body)
+
+    @cached_property
+    def _room(self) -> tuple[Floats, Floats]:
+        """Room for the blocks of the matrix, see `stiffen`."""
+        parted, size = self.elimination.shape
+        return np.empty((parted, size, size)), np.zeros((len(self.body), 2, size, size))
+
+    @cached_property
+    def border(self) -> Border:
+        """Room for the rows and columns of the cell."""
+        parted, size = self.elimination.shape
         wide = size if self.cell else 0
-        self.border = Border(
+        return Border(
             np.empty((parted, size, wide)), np.empty((wide, parted, size)), np.empty((wide, wide))
         )
 
@@ -126,8 +148,8 @@ class BodyResponse:
 
     def factorize(self, d: Floats) -> float:
         self._d = d
-        stiffen(self.lever, self.body, self.mass, d, self._diagonal, self._pairs)
-        sign = self.elimination.factorize(self._diagonal, self._pairs)
+        stiffen(self.lever, self.body, self.mass, d, *self._room)
+        sign = self.elimination.factorize(*self._room)
         if not self.cell or sign == 0.0:
             return sign
         add_border(self.lever, self.body, self.mass[-1], d, self.border)

@@ -32,6 +32,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,8 +42,8 @@ from pydantic import Field
 from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
-from hardgrain.solve.solver import Solver
-from hardgrain.solve.task import StepTask, Task, impulse_of, task_of
+from hardgrain.solve.solver import MANY, Solver, on_cores
+from hardgrain.solve.task import MatrixTask, StepTask, Task, impulse_of
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
@@ -121,6 +122,10 @@ class RigidSolver(Solver):
 
     Laws: friction with one coefficient, restitution, cohesion; others are refused by name.
     ``sweeps``: the most Gauss–Seidel sweeps for a step that no other method could solve.
+    ``order``: of the sweeps; by default ``sequential``, and ``tiles`` if a run has 50 000 grains or
+    more or is made on a GPU. With ``tiles``, sweeps run on ``threads`` cores (default: all), with
+    the same bits for any number of them, and several processes can share a run
+    (`solve.shared_task`). Problems given as matrices know no space; there it means ``sequential``.
     """
 
     kind: Literal["rigid"] = "rigid"
@@ -128,6 +133,22 @@ class RigidSolver(Solver):
     tolerance: Annotated[Positive, Field(lt=1.0)] = 1e-6
     # the most Gauss–Seidel sweeps for a step that no other method could solve [1]
     sweeps: Annotated[Count, Field(le=1_000_000_000)] = 50_000
+    # in which order sweeps visit contacts; default: tiles if grains are many, see above
+    order: Literal["sequential", "tiles"] = "sequential"
+    threads: Count | None = None  # cores for tiles [1]; default: all
+
+    def suited_to(self, grains: int, device: str) -> RigidSolver:
+        """With tiles for so many grains, or for a GPU, if no order was asked for."""
+        if "order" in self.model_fields_set or (grains < MANY and device == "cpu"):
+            return self
+        return self.model_copy(update={"order": "tiles"})
+
+    @property
+    def together(self) -> bool:
+        return self.order == "tiles"
+
+    def cores(self) -> AbstractContextManager[object]:
+        return on_cores(self.threads)
 
     @property
     def criterion(self) -> str:
@@ -135,7 +156,7 @@ class RigidSolver(Solver):
 
     @property
     def q(self) -> float:
-        return chain.Q["sequential"]
+        return chain.Q[self.order]
 
     @property
     def at_once(self) -> bool:
@@ -156,9 +177,19 @@ def search(
     stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
-    task = problem if isinstance(problem, Task) else task_of(problem)
+    task = problem if isinstance(problem, Task) else _task(solver, problem)
     found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch, stages).run()
     return found
+
+
+def _task(solver: RigidSolver, problem: Problem | GlobalForm | LocalForm) -> Task:
+    if not isinstance(problem, Problem):
+        return MatrixTask(problem)
+    if solver.order != "tiles":
+        return StepTask(problem)
+    from hardgrain.solve.shared_task import SharedTask
+
+    return SharedTask(problem)
 
 
 @dataclass
@@ -166,7 +197,7 @@ class _Search:
     """The search for one step's impulses: what was tried, and the best result so far."""
 
     solver: RigidSolver
-    task: Task
+    task: Any  # a `Task`
     seed: int
     step: int
     watch: Callable[[Any], None] | None
@@ -210,10 +241,13 @@ class _Search:
     ) -> Any:
         """Sweep at most ``most`` times from given impulses, and keep the best of all results.
 
-        In random order, another ``portion`` means other random numbers.
+        In random order, another ``portion`` means other random numbers; tiles always have others.
         """
-        tolerance = self.solver.tolerance
-        solver = GaussSeidel(sweeps=most, stop="residual", tolerance=tolerance, order=order)
+        how: dict[str, Any] = {"order": order, "tolerance": self.solver.tolerance}
+        if self.task.tiles:
+            how |= {"order": "tiles", "threads": self.solver.threads}
+            portion = self.sweeps
+        solver = GaussSeidel(sweeps=most, stop="residual", **how)
         found = self.task.swept(solver, impulse, self.seed + portion, self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)

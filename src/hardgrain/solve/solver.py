@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -13,12 +14,31 @@ if TYPE_CHECKING:
     from hardgrain.point.sweeping import Sweeping
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
-__all__ = ["Solver"]
+__all__ = ["MANY", "Solver", "on_cores"]
 
 # [1] How often the tolerance is divided by ten until the forces balance. A residual is local, and
 # five decades are as many as rounding leaves below a usual tolerance. With fewer, steps count as
 # unsolved that could have been balanced; more of them only repeat what rounding forbids.
 FINER = 5
+
+
+# [grains] From so many on a run sweeps tile by tile unless it is told otherwise. A sweep in random
+# order over so many contacts no longer finds them in a core's cache, so that tiles are as fast on
+# one core, faster with each further sweep or core. Fewer grains cost more on one core in tiles.
+MANY = 50_000
+
+
+@contextmanager
+def on_cores(most: int | None) -> Iterator[None]:
+    """Within the context at most so many threads share what is shared among threads."""
+    import numba
+
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(min(most or threads, numba.config.NUMBA_NUM_THREADS))
+        yield
+    finally:
+        numba.set_num_threads(threads)
 
 
 class Solver(Spec):
@@ -72,6 +92,10 @@ class Solver(Spec):
     def cores(self) -> AbstractContextManager[object]:
         """Within the context, as many threads share what is shared among threads as it says."""
         return nullcontext()
+
+    def suited_to(self, grains: int, device: str) -> Solver:
+        """With what is left to the number of grains and the device."""
+        return self
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         """How it sweeps, if a step is nothing but sweeps over contacts one after the other."""

@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from hardgrain.kernels import jit
+from hardgrain.kernels import jit, scalar
 
-__all__ = ["spring_impulses", "violation"]
+__all__ = ["missing", "spring_impulses", "violation"]
 
 
 @jit
@@ -52,6 +52,29 @@ def spring_impulses(r0, u, mu, rho, r, d):
                 d[k, e, e] += rho * share
 
 
+@scalar
+def missing(laws, k, a):
+    """Squares of what contact k wants to change, of what it wants, and of what it has.
+
+    laws: the first five arguments of `violation`; a: (dim,) to work in.
+    """
+    r, u, mu, ratio, _ = laws
+    new_n, t = max(r[k, 0] - u[k, 0], 0.0), ratio[k]
+    size = 0.0
+    for e in range(1, a.size):
+        a[e] = r[k, e] - u[k, e] / t if t > 0.0 else 0.0
+        size += a[e] * a[e]
+    size = math.sqrt(size)
+    limit = mu[k] * new_n
+    share = limit / size if size > limit else 1.0
+    gone, new, old = (new_n - r[k, 0]) ** 2, new_n * new_n, r[k, 0] * r[k, 0]
+    for e in range(1, a.size):
+        gone += (t * (share * a[e] - r[k, e])) ** 2
+        new += (t * share * a[e]) ** 2
+        old += (t * r[k, e]) ** 2
+    return gone, new, old
+
+
 @jit
 def violation(r, u, mu, ratio, paths):
     """How far impulses and velocities are from the laws: the residuals of `point.residual`.
@@ -61,22 +84,9 @@ def violation(r, u, mu, ratio, paths):
     """
     m, dim = u.shape
     worst, wants, scale, loaded, astray = 0.0, 0.0, 0.0, 0.0, 0.0
-    a = np.empty(dim)
+    laws, a = (r, u, mu, ratio, paths), np.empty(dim)
     for k in range(m):
-        new_n = max(r[k, 0] - u[k, 0], 0.0)
-        t = ratio[k]
-        size = 0.0
-        for e in range(1, dim):
-            a[e] = r[k, e] - u[k, e] / t if t > 0.0 else 0.0
-            size += a[e] * a[e]
-        size = math.sqrt(size)
-        limit = mu[k] * new_n
-        share = limit / size if size > limit else 1.0
-        gone, new, old = (new_n - r[k, 0]) ** 2, new_n * new_n, r[k, 0] * r[k, 0]
-        for e in range(1, dim):
-            gone += (t * (share * a[e] - r[k, e])) ** 2
-            new += (t * share * a[e]) ** 2
-            old += (t * r[k, e]) ** 2
+        gone, new, old = missing(laws, k, a)
         wants += gone
         scale += max(new, old)
         loaded += max(new, old) != 0.0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hardgrain.solve.response import Response
     from hardgrain.solve.solver import Solver
 
-__all__ = ["STILL", "MatrixTask", "StepTask", "Task", "impulse_of", "task_of"]
+__all__ = ["STILL", "MatrixTask", "StepTask", "Task", "impulse_of"]
 
 # [1] Grains count as having been at rest if their rms speed before the step is below this share of
 # what it would become without contacts. If it is larger, the relaxed law is tried on flows, where
@@ -35,11 +35,9 @@ class Task:
 
     tiles = False  # whether sweeps are in tiles
     contacts: int
-    dim: int
-    start: Any  # the impulses to start from, as sweeps take them
-    still: bool  # whether the grains were at rest before the step
 
     def at(self, impulse: Any) -> Any:
+        """The problem as sweeps take it, with other impulses to start from."""
         raise NotImplementedError
 
     def swept(self, solver: Solver, impulse: Any, seed: int, step: int) -> Any:
@@ -49,10 +47,6 @@ class Task:
     def worth(self, factorisations: float, update: float) -> float:
         """The number of sweeps that cost as much as these; update: time of one contact [s]."""
         return factorisations * self.cost / (update * self.contacts)
-
-    def closed(self, solution: Any) -> Any:
-        """The solution as the caller gets it."""
-        return solution
 
     @cached_property
     def _whole(self) -> tuple[Response, Floats, Floats]:
@@ -147,6 +141,10 @@ class StepTask(Task):
         """Impulses as sweeps give them, in contact frames."""
         return self._frame.components(impulse)
 
+    def closed(self, solution: Any) -> Any:
+        """The solution as the caller gets it."""
+        return solution
+
 
 def moving_in_space(problem: Problem, velocity: Floats, spin: Floats) -> Floats:
     """Velocities of what can move: c + L x, with the cell's L, where the cell deforms."""
@@ -201,8 +199,3 @@ def impulse_of(solution: Any) -> Floats:
     """The impulses that sweeps found, as `at` takes them."""
     found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
     return found
-
-
-def task_of(problem: Problem | GlobalForm | LocalForm) -> Task:
-    """The task of a step of this package, or of a problem given as matrices."""
-    return StepTask(problem) if isinstance(problem, Problem) else MatrixTask(problem)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.core.lawtable import ROLLING, TORSION
 from hardgrain.core.model import SPIN, VELOCITY, Contacts, Model, State
 from hardgrain.cuda.present import free_memory, name, usable
 from hardgrain.cuda.room import roomy
@@ -46,13 +47,15 @@ WORK = 2e9
 def _not_carried(model: Model, solver: Solver, settings: RigidGrains) -> str | None:
     """What a GPU does not carry of a scene; None: it carries all."""
     order, kind = getattr(solver, "order", None), getattr(solver, "kind", "?")
-    valid = isinstance(solver, GaussSeidel | RigidSolver)
+    valid, rigid = isinstance(solver, GaussSeidel | RigidSolver), isinstance(solver, RigidSolver)
     refused = {
         f"solver.kind = {kind!r} (gauss-seidel and rigid are valid)": not valid,
-        f"solver.order = {order!r} (tiles is valid)": order not in (None, "tiles"),
+        f"solver.order = {order!r} (tiles is valid)": order != "tiles",
         "solver.unbalanced": solver.unbalanced is not None,
         "engine.geometry = 'end'": settings.geometry == "end",
         "grains that are not round, or walls that are meshes": not model.round,
+        "resistance to rolling or torsion with solver.kind = 'rigid'": rigid
+        and bool(model.law_table[:, [ROLLING, TORSION]].any()),
         "scene.contact_rule": model.rule is not None,
         "scene.membrane": model.membrane is not None,
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
@@ -171,7 +174,7 @@ class DeviceDynamics(ContactDynamics):
         from hardgrain.step.device_task import DeviceTask
 
         assert isinstance(self.solver, RigidSolver)
-        task = DeviceTask(self._stepper, partial(self._problem_here, state), self.seed)
+        task = DeviceTask(self._stepper, partial(self._problem_here, state))
         return search(self.solver, task, self.seed, number).sweeps
 
     def _problem_here(self, state: State) -> Problem:

@@ -52,8 +52,10 @@ class Swept:
 class DeviceTask(StepTask):
     """The contacts that a stepper has found, and the impulses that they begin with."""
 
-    def __init__(self, stepper: Stepper, problem: Callable[[], Problem], seed: int) -> None:
-        self._own, self._problem, self._seed = stepper, problem, seed
+    tiles = True
+
+    def __init__(self, stepper: Stepper, problem: Callable[[], Problem]) -> None:
+        self._own, self._problem = stepper, problem
         self.contacts, self.dim = stepper.candidates, stepper.model.dim
         self.start = stepper.held.impulse[: self.contacts].copy()
         self._last: Any = None  # impulses that the velocities on the device belong to
@@ -85,10 +87,10 @@ class DeviceTask(StepTask):
 
     # ------------------------------------------------------------------ on the device
     def swept(self, solver: Solver, impulse: Any, seed: int, step: int) -> Swept:
-        """What sweeps from given impulses lead to; no two portions have the same random numbers."""
+        """What sweeps from given impulses lead to."""
         assert isinstance(solver, GaussSeidel)
-        self._seed += 1
-        return self._relaxed(impulse, sweeping(solver, "random", seed, self._own.dt).until)
+        until = sweeping(solver, "random", seed, self._own.dt).until
+        return self._relaxed(impulse, until, seed)
 
     def descended(self, impulse: Any, tolerance: float, most: int) -> tuple[Any, float, int] | None:
         descent = DeviceDescent(self._own, self._residual)
@@ -107,9 +109,9 @@ class DeviceTask(StepTask):
         """How far impulses are from the laws."""
         return self._relaxed(impulse, Until(RESIDUAL, 0, 0.0, 0.0, 0.0)).residual
 
-    def _relaxed(self, impulse: Any, until: Until) -> Swept:
+    def _relaxed(self, impulse: Any, until: Until, seed: int = 0) -> Swept:
         """Begin with impulses, and sweep until a rule is met."""
-        seen, residual, rms = self._own.relaxed(impulse, until, self._seed)
+        seen, residual, rms = self._own.relaxed(impulse, until, seed)
         self._last = self._own.held.impulse[: self.contacts].copy()
         met = residual <= until.tolerance
         return Swept(self._last, int(seen[arrays.SWEPT]), met, residual, rms)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardgrain.core.contact_rows import ContactRows
-from hardgrain.core.model import Floats, Rows
+from hardgrain.core.model import Floats
 from hardgrain.cpu.tile_edges import tiles_of
 from hardgrain.cpu.tiled_apart import (
     Bodies,
@@ -33,9 +33,11 @@ from hardgrain.point.sweeping import Sweeping
 from hardgrain.point.tiles import SAMPLE, Tiling, cut
 from hardgrain.processes import Alone, Processes
 from hardgrain.solve.problem import Problem
+from hardgrain.solve.shared_task import Around, Gathered
 from hardgrain.step.domains import divided
+from hardgrain.step.gathering import around, gathered, side_by_side
 
-__all__ = ["Part", "Stale", "Whole", "side_by_side"]
+__all__ = ["Part", "Stale", "Whole"]
 
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -113,6 +115,9 @@ class Part(Alone):
     def total(self, numbers: Any) -> Any:
         return self.here.total(numbers)
 
+    def on_first(self, work: Any) -> Any:
+        return self.here.on_first(work)
+
     def own(self, bodies: int) -> Any:
         return self._own
 
@@ -186,6 +191,14 @@ class Part(Alone):
         task.give_back(step, velocity, spin)
         impulse, torque = task.impulses()
         return velocity, spin, impulse, torque, sweeps, met, worst, rms
+
+    def around(self, problem: Problem) -> Around:
+        """The contacts that touch grains that are owned here."""
+        return around(self, problem)
+
+    def gathered_up(self, problem: Problem) -> Gathered:
+        """All contacts of the run, in the first process."""
+        return gathered(self, problem)
 
 
 class Task:
@@ -295,9 +308,3 @@ class Task:
         for some, rows in zip(self.sent, came, strict=True):
             every[some] = rows
         return np.ascontiguousarray(every[:, :dim]), np.ascontiguousarray(every[:, dim:])
-
-
-def side_by_side(columns: Any, some: Rows) -> Floats:
-    """Some rows of several arrays as rows of numbers, shape (k, columns)."""
-    parts = [c[some].reshape(some.size, int(np.prod(c.shape[1:]))) for c in columns]
-    return np.concatenate(parts, axis=1).astype(np.float64)

@@ -36,7 +36,8 @@ from hardgrain.solve.solver import Solver
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.domains import next_to
 from hardgrain.step.engine import RigidGrains
-from hardgrain.step.part import Part, Stale, Whole, side_by_side
+from hardgrain.step.gathering import side_by_side
+from hardgrain.step.part import Part, Stale, Whole
 from hardgrain.step.pause import ONE_STEP, Pause, look_due
 from hardgrain.step.report import Softness, StepReport, Stopwatch, Stride
 
@@ -68,9 +69,8 @@ def cannot_share(model: Model, solver: Solver, settings: Any) -> None:
         f"engine.device = {getattr(settings, 'device', '')!r} (cpu is valid)": rigid
         and settings.device == "cuda",
         "engine.geometry = 'end'": rigid and settings.geometry == "end",
-        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel with order = 'tiles' is"
-        " valid)": rigid and order is None,
-        f"solver.order = {order!r} (tiles is valid)": rigid and order not in (None, "tiles"),
+        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel and rigid are valid)": rigid
+        and order is None,
         "grains that are not round, or walls that are meshes": not model.round,
         "scene.contact_rule": model.rule is not None,
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
@@ -83,6 +83,18 @@ def cannot_share(model: Model, solver: Solver, settings: Any) -> None:
     what = next((what for what, there in refused.items() if there), None)
     if what is not None:
         raise InputError(f"several processes cannot share {what}; run it without mpiexec")
+    if rigid and order != "tiles":
+        raise InputError(
+            f"several processes cannot share solver.order = {order!r}; give [solver] with"
+            f" {_in_tiles(solver)}, or run it without mpiexec"
+        )
+
+
+def _in_tiles(solver: Solver) -> str:
+    """The fields of a solver, as a scenario gives them, with sweeps in tiles."""
+    given = {"kind": solver.kind, **solver.model_dump(exclude_unset=True), "order": "tiles"}  # type: ignore[attr-defined]
+    *fields, last = (f"{name} = {value!r}" for name, value in given.items())
+    return f"{', '.join(fields)} and {last}"
 
 
 def _share_cores(here: Processes) -> None:
