@@ -21,7 +21,7 @@ from hardgrain.law.cone import make_cone
 from hardgrain.law.contact import make_contact
 from hardgrain.point.rest import make_rest
 
-__all__ = ["PULL", "Gradients", "Resting"]
+__all__ = ["PULL", "RATE", "SCALE", "Gradients", "Resting"]
 
 _rest, _law = make_rest(device), make_contact(device)
 nearest = make_cone(device).nearest
