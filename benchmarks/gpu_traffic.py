@@ -6,8 +6,8 @@ caches keep from visit to visit is not taken off, nor is added what a cache line
 Where all tiles are swept together there is no shared memory, and each update reads and writes both
 bodies.
 
-`python -m benchmarks.gpu_traffic` counts without a GPU, for packings cut as those of 10⁶ grains are,
-and sets beside it the updates a second that were measured.
+`python -m benchmarks.gpu_traffic` counts without a GPU, for packings cut as those of 10⁶ grains
+are, and sets beside it the updates a second that were measured.
 """
 
 from __future__ import annotations

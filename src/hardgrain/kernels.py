@@ -55,7 +55,7 @@ _COMPILED = (
 _PLAIN = {
     "cpu/tiled_apart", "solve/hardening", "solve/newton", "solve/path", "solve/rigid",
     "solve/shared_task", "step/cell_dynamics", "step/cell_loads", "step/domains", "step/gathering",
-    "step/membrane", "step/part", "step/shared_dynamics",
+    "step/membrane", "step/part", "step/shared_dynamics", "step/shared_refusals",
 }  # fmt: skip
 
 # [folders] So many folders of other versions of the sources are kept, for switching between

@@ -14,6 +14,7 @@ import numpy as np
 
 import hardgrain as hg
 from hardgrain.processes import world
+from hardgrain.solve import rigid
 
 EVERY = {"friction": 0.4, "rolling": 0.1, "restitution": 0.3, "cohesion": 0.05}
 
@@ -118,6 +119,50 @@ def outcome(sim: hg.Simulation) -> list[Any]:
     return [bits(sim), repr(reports), sim.engine.wall_force.tolist(), len(reports)]
 
 
+def still(dim: int, side: int, large: bool = False, cohesion: float = 0.0) -> hg.Scene:
+    """Grains that touch and rest, under more and more weight; under a piston, or one is large."""
+    law = {"friction": 0.3, "cohesion": cohesion}
+    bare = box(dim, side, piston=0.0 if large else 5.0, law=law, large=large)
+    place = bare.grains[0].place
+    assert isinstance(place, hg.At)
+    d = np.where(np.asarray(bare.grains[0].diameter) > 1.0, 6.0, 1.0)
+    weight = [*[0.0] * (dim - 1), "-30 * t"]
+    grains = hg.Grains(place=place, diameter=d.tolist(), force=weight)  # type: ignore[arg-type]
+    return bare.model_copy(update={"grains": [grains]})
+
+
+RIGID: dict[str, tuple[hg.Scene, dict[str, Any]]] = {
+    "rigid: disks under a piston": (still(2, 12), {"unbalanced": 1e-4}),
+    "rigid: a large grain": (still(2, 16, large=True), {}),
+    "rigid: cohesion": (still(2, 8, cohesion=0.05), {}),
+    "rigid: spheres": (still(3, 5), {}),
+}
+
+
+class Telling(hg.RigidSolver):
+    """A rigid solver whose stages are kept."""
+
+    def _solve(self, problem: Any, seed: int, step: int) -> Any:
+        found = super()._solve(problem, seed, step)
+        stages.extend((s.method, s.number, s.residual) for s in found.history)
+        return found
+
+
+stages: list[tuple[str, int, float]] = []
+
+
+def at_rest(name: str) -> list[Any]:
+    """Steps in which sweeps are given up soon, and what the stages after them found."""
+    scene, more = RIGID[name]
+    stages.clear()
+    solver = Telling(order="tiles", tolerance=1e-7, sweeps=3000, **more)
+    sim = hg.Simulation(scene, dt=0.02, solver=solver, seed=1)
+    sim.run(3, progress=False)
+    assert sim.report is not None
+    assert sim.report.converged
+    return [bits(sim), list(stages)]
+
+
 def changed() -> list[Any]:
     """A run whose state is changed by hand, which another one begins with, in another order."""
     sim = simulation("disks under a piston")
@@ -140,6 +185,10 @@ def main() -> None:
     found = {"changed by hand": changed()}
     for name in CASES:
         found[name] = outcome(simulation(name))
+    rigid.LEAST, rigid.PATIENCE = 40, dict.fromkeys((2, 3), 1e-9)  # sweeps end soon
+    rigid.GRADIENTS = dict.fromkeys((2, 3), 50.0)
+    for name in RIGID:
+        found[name] = at_rest(name)
     if world().leads:
         print(json.dumps({"processes": world().size, **found}))
 

@@ -48,7 +48,7 @@ def mpiexec(processes: int, *command: str, **keys: object) -> subprocess.Complet
     )  # fmt: skip
 
 
-def told(processes: int) -> dict[str, object]:
+def told(processes: int) -> dict[str, Any]:
     out = mpiexec(processes, str(HERE / "shared_cases.py"))
     assert out.returncode == 0, out.stderr
     return dict(json.loads(out.stdout.splitlines()[-1]))
@@ -61,6 +61,10 @@ def test_no_bit_shows_how_many_processes_share_a_run() -> None:
     shared = told(4)
     assert shared.pop("processes") == 4
     assert shared == alone
+    stages = [
+        stage for name, found in alone.items() if name.startswith("rigid") for stage in found[1]
+    ]
+    assert {method for method, _, _ in stages} == {"sweeps", "gradients", "walk", "path"}
 
 
 SCENARIO = """
@@ -143,8 +147,8 @@ def test_what_cannot_be_shared_is_refused_by_name(tmp_path: Path) -> None:
     assert refused.returncode == 2
     said = [line for line in refused.stderr.splitlines() if line.startswith("error")]
     assert said == [
-        "error: several processes cannot share solver.order = 'random' (tiles is valid); run it"
-        " without mpiexec"
+        "error: several processes cannot share solver.order = 'random'; give [solver] with kind ="
+        " 'gauss-seidel', sweeps = 20 and order = 'tiles', or run it without mpiexec"
     ]
     assert not (tmp_path / "heap.h5").exists()
 

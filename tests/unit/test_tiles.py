@@ -24,8 +24,8 @@ from hardgrain.point.order import SEQUENTIAL, Visits
 from hardgrain.point.stopping import SWEEPS, Until
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.point.tiles import Tiling, cut, make_tiles, shared_bodies
-from hardgrain.solve.solver import MANY
 from hardgrain.solve.problem import Problem
+from hardgrain.solve.solver import MANY
 
 PLAIN = make_tiles(lambda function: function)  # as plain Python
 

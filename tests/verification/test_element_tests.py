@@ -240,7 +240,7 @@ def test_soft_particles_carry_it():
 # ---------------------------------------------------------------------- not carried
 def test_what_does_not_carry_a_membrane_says_so():
     from hardgrain.step.device_dynamics import refuse_on_device
-    from hardgrain.step.shared_dynamics import refuse_shared
+    from hardgrain.step.shared_refusals import refuse_shared
 
     tiles = hg.GaussSeidel(order="tiles")
     sim = start(2, tiles, membrane=hg.Membrane(pressure=1.0))

@@ -15,11 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 import hardgrain as hg
 from hardgrain.papers.unger2002.row import forces, row
 from hardgrain.solve import rigid
+from hardgrain.solve.elimination import Elimination
 from hardgrain.solve.problem import Problem, Solution
+from hardgrain.solve.shared_task import DISSECTION, SharedTask
+from hardgrain.solve.task import StepTask
 
 from .helpers import Dense, Floats, floor, grains, packing, record, start, steps, up
 from .helpers import velocities as all_velocities
@@ -431,6 +435,57 @@ def test_a_packing_at_rest_stays_so(dim: int) -> None:
             assert sim.step().converged
             assert np.abs(sim.state.velocity).max() <= 1e-9
     np.testing.assert_allclose(sim.state.position, x, atol=1e-9)
+
+
+# ---------------------------------------------------------------------- sweeps in tiles
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("stage", rigid.STAGES)
+def test_every_stage_obeys_the_laws_in_tiles(
+    stage: str, dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stage goes through what several processes do, with one; there is no walk in 3D."""
+    monkeypatch.setattr(rigid._Search, "_swept", lambda *_: False)
+    monkeypatch.setattr(rigid, "EARLY", 0)
+    problem = captured(again(settled(dim, 2.0, 1), 0.5, 5.0, dt=0.01))
+    v = problem.velocity.copy()
+    v[-1] *= 1.1  # more on the piston, so that there is something to do
+    problem = replace(problem, velocity=v)
+    solver = hg.RigidSolver(order="tiles", tolerance=1e-8)
+    found = rigid.search(solver, problem, 1, 0, stages=(stage,))
+    assert isinstance(found, Solution)
+    assert found.converged
+    assert violation(problem, found) <= 1.1e-8
+    if (stage, dim) != ("walk", 3):
+        assert {"rest": "gradients"}.get(stage, stage) in {s.method for s in found.history}
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_gradients_in_tiles_find_what_those_of_one_process_find(dim: int) -> None:
+    """At rest there is one velocity, zero, whatever forces hold the grains."""
+    problem = captured(again(settled(dim, 2.0, 1), 0.5, 5.0, dt=0.01))
+    for task in (StepTask(problem), SharedTask(problem)):
+        found = task.descended(None, 1e-9, 20_000)
+        assert found is not None
+        assert found[1] <= 1e-9
+        swept = hg.GaussSeidel(sweeps=1).solve(replace(problem, impulse=found[0]), seed=0, step=0)
+        assert swept.residual <= 1e-7
+        assert np.abs(swept.velocity[:-1]).max() <= 1e-8
+
+
+@pytest.mark.parametrize(("dim", "side"), [(2, 17), (2, 63), (3, 7), (3, 14)])
+def test_the_nominal_cost_of_factors_is_near_the_counted_one(dim: int, side: int) -> None:
+    """Nested dissection takes m^(3/2) and m² operations; grains of a grid, moved at random."""
+    rng = np.random.default_rng(1)
+    grid = np.stack(np.meshgrid(*[np.arange(float(side))] * dim), axis=-1).reshape(-1, dim)
+    x = grid + rng.uniform(-0.35, 0.35, grid.shape)
+    _, near = cKDTree(x).query(x, k=3 * dim)
+    pairs = np.stack([np.repeat(np.arange(len(x)), 3 * dim - 1), near[:, 1:].ravel()], axis=1)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    some = np.sort(rng.permutation(len(pairs))[: dim * len(x)])
+    first, second = pairs[some].T.astype(np.int32)
+    counted = Elimination(x, first, second, 3 * dim - 3).flops
+    number, power = DISSECTION[dim]
+    assert counted == pytest.approx(number * float(first.size) ** power, rel=0.2)
 
 
 # ---------------------------------------------------------------------- history of the forces

@@ -91,7 +91,7 @@ def of_first(
     held: list[tuple[Model, State]] = []
 
     def first() -> tuple[Model, State, Any]:
-        from hardgrain.step.shared_dynamics import cannot_share
+        from hardgrain.step.shared_refusals import cannot_share
 
         everyone, begin, rest = make()
         suited = scenario.suited_to(everyone.n)

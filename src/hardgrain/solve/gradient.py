@@ -217,8 +217,8 @@ class Descent:
 
     def _response(self, r: Floats) -> Floats:
         """W r, shape (m, dim)."""
-        change: Floats = self.bodies.velocity(r) - self.bodies.q
-        return change
+        found: Floats = self.bodies.velocity(r) - self.bodies.q
+        return found
 
     def _square(self, values: Floats) -> float:
         """The sum of the squares of numbers (m, dim)."""

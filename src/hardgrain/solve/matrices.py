@@ -26,13 +26,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import bsr_array, csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hardgrain.errors import InputError
 from hardgrain.solve.problem import Floats, Ints, Stage
 
-__all__ = ["GlobalForm", "LocalForm", "MatrixSolution", "coulomb_residual"]
+__all__ = [
+    "GlobalForm", "LocalForm", "MatrixSolution", "block_diagonal", "coulomb_residual", "lu_factors",
+]  # fmt: skip
 
 BODY = 64  # [rows] largest block of M that is inverted as a dense matrix; larger: sparse factors
 COLUMNS = 512  # columns of hᵀ that are solved for at a time where M has large blocks
@@ -250,3 +252,32 @@ def _shape(name: str, matrix: Any, rows: int, columns: int) -> None:
     if matrix.shape != (rows, columns):
         given = " × ".join(map(str, matrix.shape))
         raise InputError(f"{name} is {given}; it must be {rows} × {columns}")
+
+
+def block_diagonal(d: Floats) -> bsr_array:
+    """One sparse matrix with the blocks d (m, dim, dim) on its diagonal."""
+    m = len(d)
+    index = np.arange(m + 1)
+    return bsr_array((d, index[:m], index), shape=(m * d.shape[1], m * d.shape[2]))
+
+
+def lu_factors(k: csc_array) -> tuple[Any, float]:
+    """Factors of a matrix and the sign of its determinant; none and 0 if it is singular."""
+    from scipy.sparse.linalg import splu
+
+    try:
+        lu = splu(
+            k, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=1e-3, options={"SymmetricMode": True}
+        )
+    except RuntimeError:
+        return None, 0.0
+    sign = np.prod(np.sign(lu.U.diagonal())) * _parity(lu.perm_r) * _parity(lu.perm_c)
+    return lu, float(sign)
+
+
+def _parity(permutation: Ints) -> float:
+    """+1 for an even permutation, −1 for an odd one; n minus its cycles is even or odd with it."""
+    n = permutation.size
+    graph = csr_array((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
+    cycles = connected_components(graph, directed=False)[0]
+    return -1.0 if (n - cycles) % 2 else 1.0

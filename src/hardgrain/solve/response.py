@@ -22,18 +22,16 @@ part of the sparse system, and is eliminated after it, as a border (`solve.borde
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse import bsr_array, csc_array, csr_array, eye_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+from scipy.sparse import csc_array, csr_array, eye_array
 
 from hardgrain.kernels import jit
 from hardgrain.solve.assembly import ContactFrames
 from hardgrain.solve.border import Border, add_border, closed_border, solve_bordered
 from hardgrain.solve.elimination import Elimination
-from hardgrain.solve.matrices import GlobalForm, LocalForm
+from hardgrain.solve.matrices import GlobalForm, LocalForm, block_diagonal, lu_factors
 from hardgrain.solve.problem import Floats, Ints, Problem
 
 __all__ = ["BodyResponse", "ContactResponse", "Response", "SparseResponse"]
@@ -54,7 +52,10 @@ class Response(Protocol):
     q: Floats  # (m, dim) contact velocities without impulses
     weight: Floats  # (m, dim) diagonal of W
     paths: Floats  # (m,) (dt/d)² with d the smaller grain's diameter, zero where it is not known
-    cost: float  # nominal time of an iteration with one factorisation [s]
+
+    @property
+    def cost(self) -> float:
+        """Nominal time of an iteration with one factorisation [s]."""
 
     def velocity(self, r: Floats) -> Floats:
         """U = q + W r, shape (m, dim)."""
@@ -201,9 +202,9 @@ class SparseResponse:
         return u
 
     def factorize(self, d: Floats) -> float:
-        self._d = _block_diagonal(d)
+        self._d = block_diagonal(d)
         self._k = csc_array(self.form.mass + self.ht @ self._d @ self.h)
-        self._lu, sign = _lu(self._k)
+        self._lu, sign = lu_factors(self._k)
         return sign
 
     def respond(self, c: Floats, exact: bool = True) -> Floats:
@@ -233,8 +234,8 @@ class ContactResponse:
 
     def factorize(self, d: Floats) -> float:
         w = self.form.delassus
-        self._k = csc_array(eye_array(self.q.size) + w @ _block_diagonal(d))
-        self._lu, sign = _lu(self._k)
+        self._k = csc_array(eye_array(self.q.size) + w @ block_diagonal(d))
+        self._lu, sign = lu_factors(self._k)
         return sign
 
     def respond(self, c: Floats, exact: bool = True) -> Floats:
@@ -253,33 +254,6 @@ def _open_dead(weight: Floats, q: Floats, more: Floats) -> None:
         fast = float(np.abs(q).max()) or 1.0
         q[dead, 0] += fast
         more[dead, 0] += fast
-
-
-def _block_diagonal(d: Floats) -> bsr_array:
-    """One sparse matrix with the blocks d (m, dim, dim) on its diagonal."""
-    m = len(d)
-    index = np.arange(m + 1)
-    return bsr_array((d, index[:m], index), shape=(m * d.shape[1], m * d.shape[2]))
-
-
-def _lu(k: csc_array) -> tuple[Any, float]:
-    """Factors of a matrix and the sign of its determinant; none and 0 if it is singular."""
-    try:
-        lu = splu(
-            k, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=1e-3, options={"SymmetricMode": True}
-        )
-    except RuntimeError:
-        return None, 0.0
-    sign = np.prod(np.sign(lu.U.diagonal())) * _parity(lu.perm_r) * _parity(lu.perm_c)
-    return lu, float(sign)
-
-
-def _parity(permutation: Ints) -> float:
-    """+1 for an even permutation, −1 for an odd one; n minus its cycles is even or odd with it."""
-    n = permutation.size
-    graph = csr_array((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
-    cycles = connected_components(graph, directed=False)[0]
-    return -1.0 if (n - cycles) % 2 else 1.0
 
 
 class SparseRows(NamedTuple):

@@ -229,7 +229,7 @@ class _Search:
     @property
     def _patience(self) -> float:
         """The number of sweeps that cost as much as the method that would replace them."""
-        return max(LEAST, self.task.worth(PATIENCE[self.task.dim], UPDATE[self.task.dim]))
+        return float(max(LEAST, self.task.worth(PATIENCE[self.task.dim], UPDATE[self.task.dim])))
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began

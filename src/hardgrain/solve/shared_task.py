@@ -72,7 +72,8 @@ class SharedTask(StepTask):
     @property
     def cost(self) -> float:
         number, power = DISSECTION[self.dim]
-        return number * float(self.contacts) ** power / FLOPS + CONTACT * self.contacts
+        flops: float = number * float(self.contacts) ** power
+        return flops / FLOPS + CONTACT * self.contacts
 
     @property
     def loaded(self) -> bool:

@@ -164,7 +164,8 @@ def make_engine(
         refuse_empty(model, state)
     here = world()
     if isinstance(here, Processes):
-        from hardgrain.step.shared_dynamics import SharedDynamics, refuse_shared
+        from hardgrain.step.shared_dynamics import SharedDynamics
+        from hardgrain.step.shared_refusals import refuse_shared
 
         refuse_shared(model, solver, settings)
         assert isinstance(settings, RigidGrains)

@@ -27,11 +27,10 @@ from hardgrain.core.grain_rows import MOVED, GrainRows, only_walls
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.cpu.tile_edges import tiles_of
 from hardgrain.cpu.tiled_apart import chosen, gathered_up, renamed, spread
-from hardgrain.errors import InputError
 from hardgrain.parallel import cores
 from hardgrain.point.reach import NEAR
 from hardgrain.point.tiles import shared_bodies
-from hardgrain.processes import Processes, world
+from hardgrain.processes import Processes
 from hardgrain.solve.solver import Solver
 from hardgrain.step.contact_dynamics import ContactDynamics
 from hardgrain.step.domains import next_to
@@ -40,8 +39,9 @@ from hardgrain.step.gathering import side_by_side
 from hardgrain.step.part import Part, Stale, Whole
 from hardgrain.step.pause import ONE_STEP, Pause, look_due
 from hardgrain.step.report import Softness, StepReport, Stopwatch, Stride
+from hardgrain.step.shared_refusals import refuse_shared
 
-__all__ = ["SharedDynamics", "cannot_share", "refuse_shared"]
+__all__ = ["SharedDynamics"]
 
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
@@ -53,48 +53,6 @@ SECONDS, TIMES = 1.0, 50.0
 # [1] Grains that reach beyond half a tile, of each process, from which on it looks at all grains
 # when it lists its pairs. It changes the time that a list takes.
 FAR = 64
-
-
-def refuse_shared(model: Model, solver: Solver, settings: Any) -> None:
-    """As `cannot_share`, in all processes at once; the first one alone knows the grains."""
-    world().on_first(lambda: cannot_share(model, solver, settings))
-
-
-def cannot_share(model: Model, solver: Solver, settings: Any) -> None:
-    """Say in one sentence what several processes do not carry yet."""
-    order = getattr(solver, "order", None)
-    rigid = isinstance(settings, RigidGrains)
-    refused = {
-        f"engine.kind = {settings.kind!r} (contact-dynamics is valid)": not rigid,
-        f"engine.device = {getattr(settings, 'device', '')!r} (cpu is valid)": rigid
-        and settings.device == "cuda",
-        "engine.geometry = 'end'": rigid and settings.geometry == "end",
-        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel and rigid are valid)": rigid
-        and order is None,
-        "grains that are not round, or walls that are meshes": not model.round,
-        "scene.contact_rule": model.rule is not None,
-        "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
-        "locks": bool(model.locks),
-        "scene.cell": model.cell >= 0,
-        "elastic grains": model.elastic is not None,
-        "scene.membrane": model.membrane is not None,
-        "fewer than two grains": model.n < 2,
-    }
-    what = next((what for what, there in refused.items() if there), None)
-    if what is not None:
-        raise InputError(f"several processes cannot share {what}; run it without mpiexec")
-    if rigid and order != "tiles":
-        raise InputError(
-            f"several processes cannot share solver.order = {order!r}; give [solver] with"
-            f" {_in_tiles(solver)}, or run it without mpiexec"
-        )
-
-
-def _in_tiles(solver: Solver) -> str:
-    """The fields of a solver, as a scenario gives them, with sweeps in tiles."""
-    given = {"kind": solver.kind, **solver.model_dump(exclude_unset=True), "order": "tiles"}  # type: ignore[attr-defined]
-    *fields, last = (f"{name} = {value!r}" for name, value in given.items())
-    return f"{', '.join(fields)} and {last}"
 
 
 def _share_cores(here: Processes) -> None:
