@@ -51,7 +51,7 @@ def judge(found: dict[str, dict[str, float]]) -> None:
         assert row["wall"] <= CLOSE * row["tolerance"] / 0.02, name  # an impulse over dt
 
 
-@pytest.mark.parametrize("which", ["box", "rolling", "tiles"])
+@pytest.mark.parametrize("which", ["box", "rolling", "tiles", "apart"])
 def test_steps_in_the_simulator(which: str) -> None:
     judge(numbers(run(which, simulate=True)))
 

@@ -384,10 +384,7 @@ class Stepper:
         safety = 2.0 * self.search.reach
         safety[:n] += SAFETY * self.bodies.radius
         safety[n:] += SAFETY * float(r.mean()) if n else 0.0
-        found = device_pairs(self.bodies, self.search, safety)
-        if found is None:
-            raise RunError("grains differ too much in size or speed for the pair list of the GPU")
-        first, second = found
+        first, second = device_pairs(self.bodies, self.search, safety)
         p, many = self.pairs, first.size
         if p.first.size < many:
             room = int(SPARE * many) + 64
