@@ -7,13 +7,12 @@ assembled, and an update costs the same however many contacts there are.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal
 
 from hardgrain.scene._base import Count
 from hardgrain.solve.iterative import IterativeSolver, relax, relax_in_tiles, sweeping
 from hardgrain.solve.problem import Ints, Problem, Solution
-from hardgrain.solve.solver import MANY, on_cores
+from hardgrain.solve.solver import MANY
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
@@ -54,13 +53,6 @@ class GaussSeidel(IterativeSolver):
         if "order" in self.model_fields_set or (grains < MANY and device == "cpu"):
             return self
         return self.model_copy(update={"order": "tiles"})
-
-    @property
-    def together(self) -> bool:
-        return self.order == "tiles"
-
-    def cores(self) -> AbstractContextManager[object]:
-        return on_cores(self.threads)
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve

@@ -213,7 +213,8 @@ class Descent:
     def _any_impulses(self) -> Floats:
         """Impulses that excite all that W can do, shape (m, dim)."""
         q = self.bodies.q
-        return np.cos(np.arange(q.size, dtype=float) ** 2).reshape(q.shape)
+        found: Floats = np.cos(np.arange(q.size, dtype=float) ** 2).reshape(q.shape)
+        return found
 
     def _response(self, r: Floats) -> Floats:
         """W r, shape (m, dim)."""

@@ -65,23 +65,19 @@ def go_down(given, iterate, count, old):
 
 @scalar
 def give_counted(given, count, k, x, v):
-    """As `gradient.give`, where a body in no tile is given to by exact sums."""
+    """As `gradient.give`, where a body in no tile is given to by exact sums, of contacts here."""
     size = v.shape[1]
     for side in range(2):
         i = given.body[k, side]
-        if i < 0:
+        if i < 0 or (count.place[i] >= 0 and not count.own[k]):
             continue
-        if count.place[i] < 0:
-            for a in range(size):
-                p = 0.0
-                for e in range(x.size):
-                    p += given.lever[k, side, e, a] * x[e]
+        for a in range(size):
+            p = 0.0
+            for e in range(x.size):
+                p += given.lever[k, side, e, a] * x[e]
+            if count.place[i] < 0:
                 v[i, a] += p * given.inverse[i, a]
-        elif count.own[k]:
-            for a in range(size):
-                p = 0.0
-                for e in range(x.size):
-                    p += given.lever[k, side, e, a] * x[e]
+            else:
                 add(count.sums, 1 + size * count.place[i] + a, p)
 
 

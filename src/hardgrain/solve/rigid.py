@@ -32,7 +32,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -42,7 +41,7 @@ from pydantic import Field
 from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
-from hardgrain.solve.solver import MANY, Solver, on_cores
+from hardgrain.solve.solver import MANY, Solver
 from hardgrain.solve.task import MatrixTask, StepTask, Task, impulse_of
 from hardgrain.theory import chain
 
@@ -142,13 +141,6 @@ class RigidSolver(Solver):
         if "order" in self.model_fields_set or (grains < MANY and device == "cpu"):
             return self
         return self.model_copy(update={"order": "tiles"})
-
-    @property
-    def together(self) -> bool:
-        return self.order == "tiles"
-
-    def cores(self) -> AbstractContextManager[object]:
-        return on_cores(self.threads)
 
     @property
     def criterion(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hardgrain.point.sweeping import Sweeping
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
 
-__all__ = ["MANY", "Solver", "on_cores"]
+__all__ = ["MANY", "Solver"]
 
 # [1] How often the tolerance is divided by ten until the forces balance. A residual is local, and
 # five decades are as many as rounding leaves below a usual tolerance. With fewer, steps count as
@@ -26,19 +26,6 @@ FINER = 5
 # order over so many contacts no longer finds them in a core's cache, so that tiles are as fast on
 # one core, faster with each further sweep or core. Fewer grains cost more on one core in tiles.
 MANY = 50_000
-
-
-@contextmanager
-def on_cores(most: int | None) -> Iterator[None]:
-    """Within the context at most so many threads share what is shared among threads."""
-    import numba
-
-    threads = numba.get_num_threads()
-    try:
-        numba.set_num_threads(min(most or threads, numba.config.NUMBA_NUM_THREADS))
-        yield
-    finally:
-        numba.set_num_threads(threads)
 
 
 class Solver(Spec):
@@ -87,11 +74,19 @@ class Solver(Spec):
     @property
     def together(self) -> bool:
         """Whether all threads share the work of each step."""
-        return False
+        return getattr(self, "order", "") == "tiles"
 
-    def cores(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def cores(self) -> Iterator[None]:
         """Within the context, as many threads share what is shared among threads as it says."""
-        return nullcontext()
+        import numba
+
+        threads, most = numba.get_num_threads(), getattr(self, "threads", None)
+        try:
+            numba.set_num_threads(min(most or threads, numba.config.NUMBA_NUM_THREADS))
+            yield
+        finally:
+            numba.set_num_threads(threads)
 
     def suited_to(self, grains: int, device: str) -> Solver:
         """With what is left to the number of grains and the device."""
