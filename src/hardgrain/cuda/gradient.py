@@ -249,7 +249,7 @@ class Gradients:
         free = xp.concatenate([search.free_velocity, search.free_spin], axis=1)
         second = held.second[:contacts]
         as_second = xp.argsort(second, kind="stable")
-        start = xp.searchsorted(second[as_second], xp.arange(nb + 1))
+        start = xp.searchsorted(second[as_second], xp.arange(nb + 1, dtype=np.int32))
         walls = n + xp.flatnonzero(inverse[n:].any(axis=1))
         rest = Resting(*[
             *(xp.zeros((contacts, columns)) for columns in (dim, dim, SHIFT + dim)),
