@@ -79,7 +79,7 @@ def test_gradients_are_those_of_the_processor(which: str, simulate: bool) -> Non
     Sums of a few impulses are made in another order, four times over.
     """
     (row,) = rows_of(which, simulate=simulate).values()
-    assert row["loaded"] >= 4.0
+    assert row["loaded"] >= 3.0
     assert row["moved"] > 0.01  # gradients changed the impulses that they are compared by
     assert row["impulse"] < 1e-13
     # Both find the largest eigenvalue by power iteration, which may miss it by less than the tenth
