@@ -24,6 +24,7 @@ from hardgrain.point.order import SEQUENTIAL, Visits
 from hardgrain.point.stopping import SWEEPS, Until
 from hardgrain.point.sweeping import Sweeping
 from hardgrain.point.tiles import Tiling, cut, make_tiles, shared_bodies
+from hardgrain.run.scenario import Scenario
 from hardgrain.solve.problem import Problem
 from hardgrain.solve.solver import MANY
 
@@ -428,3 +429,19 @@ def test_many_grains_are_swept_in_tiles_unless_told_otherwise(count, given, orde
     scene = hg.Scene(dimension=3, grains=[hg.Grains(count=count, diameter=1.0, place=place)])
     sim = hg.Simulation(scene, dt=0.01, solver=hg.GaussSeidel(**given))
     assert sim.scenario.solver.order == order
+
+
+def test_the_rigid_solver_takes_tiles_for_many_grains_unless_told_otherwise() -> None:
+    """And no solver does in a cell that deforms, which refuses them."""
+    periodic, shear = {"x": (0, 9), "y": (0, 9)}, {"x": {"rate": -0.1}}
+    still = hg.Scene(dimension=2, periodic=periodic)
+    deforming = still.model_copy(update={"cell": hg.MixedControl.model_validate(shear)})
+    solvers = (hg.RigidSolver(), hg.RigidSolver(order="sequential"), hg.GaussSeidel())
+
+    def orders(scene: hg.Scene, grains: int) -> list[str]:
+        scenarios = [Scenario(scene=scene, dt=0.1, solver=solver) for solver in solvers]
+        return [getattr(s.suited_to(grains).solver, "order", "") for s in scenarios]
+
+    assert orders(still, MANY - 1) == ["sequential", "sequential", "random"]
+    assert orders(still, MANY) == ["tiles", "sequential", "tiles"]
+    assert orders(deforming, MANY) == ["sequential", "sequential", "random"]
