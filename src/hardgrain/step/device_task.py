@@ -53,6 +53,7 @@ class DeviceTask(StepTask):
     """The contacts that a stepper has found, and the impulses that they begin with."""
 
     tiles = True
+    resisted = False  # relative spins, which `step.device_dynamics` refuses
 
     def __init__(self, stepper: Stepper, problem: Callable[[], Problem]) -> None:
         self._own, self._problem = stepper, problem
@@ -80,7 +81,7 @@ class DeviceTask(StepTask):
         return 0.0 if self.still else SWEEPS
 
     def impulse(self, r: Floats) -> Any:
-        return xp.asarray(super().impulse(r))
+        return xp.asarray(super().impulse(r)[:, : self.dim])
 
     def components(self, impulse: Any) -> Floats:
         return super().components(host(impulse))
