@@ -41,6 +41,7 @@ BENCHMARKS = {
     "how-big": "how_big",
     "earlier": "earlier",
     "gpu": "gpu",
+    "fronts": "fronts",
     "threads": "threads",
     "mpi": "mpi",
 }

@@ -2,7 +2,8 @@
 
 The packings are those of `threads`. Steps are made as a run makes them, several at one go, with
 their candidates, tiles, ledger and moves. What the sweeps alone take is measured once more, kernel
-after kernel, where the host waits for each; the rest of a step is what they leave of it.
+after kernel, where the host waits for each; the rest of a step is what they leave of it. The bytes
+that they move are counted from the rows (`gpu_traffic`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from benchmarks import gpu_traffic
 from benchmarks.measure import Absent, Figure
 from benchmarks.packings import DT, on_floor
 from hardgrain.cuda.present import usable
@@ -56,7 +58,8 @@ def _figure(kind: str, count: int, steps: int, target: str) -> Figure:
         unit="10⁹/s",
         target=target,
         detail=f"{1e3 * whole:.3g} ms a step; sweeps alone {updates / swept / 1e9:.3g}"
-        f" 10⁹/s, {1.0 - swept / whole:.0%} of the step besides them; {reports[-1]} contacts,"
+        f" 10⁹/s, {gpu_traffic.said(engine.gpu, gpu_traffic.of(own), updates / swept)},"
+        f" {1.0 - swept / whole:.0%} of the step besides them; {reports[-1]} contacts,"
         f" {int(own._seen[arrays.TILES])} tiles, {own._team} of them in a block",
     )
 

@@ -24,6 +24,7 @@ import numba
 from numba import cuda
 
 from hardgrain.kernels import device
+from hardgrain.law.cone import make_cone
 from hardgrain.law.coupled import make_coupled
 from hardgrain.law.friction import make_friction
 from hardgrain.law.restitution import make_restitution
@@ -32,7 +33,9 @@ from hardgrain.law.shock import make_shock
 from hardgrain.law.spring import make_spring
 
 ROWS = 400
-FACTORIES = (make_shock, make_friction, make_restitution, make_rolling, make_coupled, make_spring)
+FACTORIES = (
+    make_shock, make_friction, make_restitution, make_rolling, make_coupled, make_spring, make_cone,
+)  # fmt: skip
 
 POSITIVE = [
     "dt",
@@ -46,6 +49,8 @@ POSITIVE = [
     "e_n",
     "inverse_mass",
     "points",
+    "mu",
+    "size",
 ]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

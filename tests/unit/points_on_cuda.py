@@ -26,11 +26,14 @@ from small_shapes import of_shapes, shapes_on_cpu
 
 import hardgrain.point
 from hardgrain import cpu
+from hardgrain.contact.arms import torque
 from hardgrain.contact.shapes import Listed
 from hardgrain.cpu import packing, sweep
 from hardgrain.cpu.inertia import inverses_in_space, kicked
 from hardgrain.cpu.order import shuffle
 from hardgrain.cpu.packing import levers
+from hardgrain.law.contact import make_contact
+from hardgrain.law.coupled import BLOCKED
 from hardgrain.point.given import RoundBodies
 from hardgrain.point.ledger import Means
 from hardgrain.point.order import SEQUENTIAL, Visits, make_random
@@ -149,11 +152,52 @@ def of_ledger(backend: Backend) -> Found:
         ])  # fmt: skip
         found[f"levers {dim}D"] = np.concatenate([r, body[:, 4]])
         found[f"speeds {dim}D"] = np.array([max(body[:, 3].max(), length[:, 2].max())])
+        given = random_given(dim, True)
+        felt, sequence = np.zeros((CONTACTS, 15)), np.empty((8, 2))
+        backend.launch(tasks.felt, 0, CONTACTS, given.rows, *whole(given), given.laws, felt)
+        backend.launch(tasks.sequence, 0, 8, sequence)
+        found[f"gradients {dim}D"] = np.concatenate([felt.ravel(), sequence.ravel()])
     orientation, moments, free, load = random_tops()
     inverse, kicks = np.empty((GRAINS, 6)), np.empty((GRAINS, 3))
     given_tops = orientation, moments, free, load
     backend.launch(tasks.inertia, 0, GRAINS, *given_tops, inverse, kicks)
     return found | {"inertia": np.hstack([inverse, kicks]).ravel()}
+
+
+def whole(given: Any) -> tuple[Any, ...]:
+    """Velocities and spins in one row, free and before the step; inverse masses and inertias."""
+    m = given.motion
+    pairs = (m.velocity, m.spin), (m.velocity_before, m.spin_before), (m.inv_mass, m.inv_inertia)
+    return tuple(np.concatenate(pair, axis=1) for pair in pairs)
+
+
+def in_matrices(dim: int) -> Any:
+    """What gradients ask of contacts, by matrices along the axes of space; θ by its own law.
+
+    θ² = (1 − θ) θ₋² is what Nesterov's sequence solves, and β = θ₋ (1 − θ₋)/(θ₋² + θ).
+    """
+    given, laws, e = random_given(dim, True), make_contact(bare), np.eye(dim)
+    rows, (free, before, inverse) = given.rows, whole(given)
+    felt, size = np.zeros((CONTACTS, 15)), 3 * dim - 3
+    for k in range(CONTACTS):
+        i, j, n, law = rows.first[k], rows.second[k], rows.normal[k], given.laws[rows.law[k]]
+        arms = [np.tile(arm[k], (dim, 1)) for arm in (rows.arm_first, rows.arm_second)]
+        part = np.hstack([-e, -torque(arms[0], e), e, torque(arms[1], e)])
+        u, w = (part @ np.concatenate([v[i], v[j]]) for v in (free, before))
+        shift = laws.normal_shift(law, rows.gap[k], u @ n, w @ n, 0.1, False) * n
+        shift += laws.tangent_shift(law, 1.0) * (w - (w @ n) * n)
+        matrix = part * np.concatenate([inverse[i], inverse[j]]) @ part.T
+        along, trace = n @ matrix @ n, np.trace(matrix)
+        felt[k, :dim], felt[k, 3 : 3 + dim] = u, shift
+        felt[k, 6:9] = along, trace, along > BLOCKED * (trace - along)
+        felt[k, 9 : 9 + size] = rows.impulse[k] @ part[:, size:]
+    sequence, theta = [(1.0, 0.0)], 1.0
+    for k in range(7):
+        new = max(np.roots([1.0, theta**2, -(theta**2)]))
+        beta = theta * (1.0 - theta) / (theta**2 + new)
+        theta, beta = (1.0, 0.0) if k == 4 else (new, beta)
+        sequence.append((theta, beta))
+    return np.concatenate([felt.ravel(), np.ravel(sequence)])
 
 
 def random_tops() -> tuple[Any, ...]:
@@ -228,6 +272,7 @@ def of_cpu() -> Found:
         r, turning, _ = levers(rows, motion)
         found[f"levers {dim}D"] = np.concatenate([r, turning])
         found[f"speeds {dim}D"] = np.array([sweep.fastest(rows, motion)])
+        found[f"gradients {dim}D"] = in_matrices(dim)
     orientation, moments, free, load = random_tops()
     inverse, still = np.empty((GRAINS, 6)), np.zeros_like(load)
     inverses_in_space(orientation, moments, free, inverse)

@@ -33,6 +33,7 @@ from hardgrain.point.order import make_random
 from hardgrain.point.pair import make_pair
 from hardgrain.point.reach import make_reach
 from hardgrain.point.residual import NOTHING, make_residual, make_speed
+from hardgrain.point.rest import make_rest
 from hardgrain.point.row import make_row
 from hardgrain.point.stopping import GLOBAL, LOCAL, RESIDUAL, Until, make_stopping
 from hardgrain.point.tiles import make_tiles
@@ -66,6 +67,9 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
     sweep_key, below = make_random(jit).sweep_key, make_random(jit).below
     rules, is_fit = make_reach(jit), make_fit(jit).is_fit
     speed_of, travel, is_safe = rules.speed_of, rules.travel, rules.is_safe
+    rest = make_rest(jit)
+    momentum, approach, received = rest.momentum, rest.approach, rest.received
+    mobility, can_push, shifts = rest.mobility, rest.can_push, rest.shifts
 
     @jit
     def gap(k, sites, first, second, limit, out):
@@ -137,7 +141,29 @@ def make_tasks(jit: Jit) -> SimpleNamespace:
     def draw(k, out):
         out[k] = below(k + 1, sweep_key(5, 7, 3), k)
 
+    @jit
+    def felt(k, rows, free, before, inverse, laws, out):
+        u, w = approach(free, rows, k), approach(before, rows, k)
+        shift = shifts(laws[rows.law[k]], rows.gap[k], rows.normal, k, u, w, 0.1, False)
+        i, j = rows.first[k], rows.second[k]
+        one, first = mobility(inverse, rows.arm_first, rows.normal, i, k)
+        other, second = mobility(inverse, rows.arm_second, rows.normal, j, k)
+        for a in range(3):
+            out[k, a], out[k, 3 + a] = u[a], shift[a]
+        out[k, 6], out[k, 7] = one + other, first + second
+        out[k, 8] = 1.0 if can_push(one + other, first + second) else 0.0
+        for a in range(free.shape[1]):
+            out[k, 9 + a] = received(rows.impulse, rows.arm_second, k, a)
+
+    @jit
+    def sequence(k, out):
+        theta, share = 1.0, 0.0
+        for n in range(k):
+            theta, share = momentum(theta, 1.0 if n == 4 else -1.0)
+        out[k, 0], out[k, 1] = theta, share
+
     return SimpleNamespace(
+        felt=felt, sequence=sequence,
         gap=gap, sizes=sizes, arms=arms, energy=energy, turn=turn, body=body, length=length,
         inertia=inertia, draw=draw, tile=tile, wall=wall, reach=reach,
     )  # fmt: skip

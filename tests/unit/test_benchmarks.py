@@ -357,3 +357,22 @@ def test_what_the_benchmark_of_processes_keeps_is_what_the_model_reads(
     assert text.endswith("\nafter\n")
     assert "| 10000 | 6.25e+08 |" in text
     assert "nothing yet" not in text
+
+
+def test_fronts_are_those_of_an_elimination(load: Callable[[str], ModuleType]) -> None:
+    fronts = load("fronts")
+    pivots, boundary = fronts.fronts(3, 5)
+    assert pivots.sum() == 125.0  # each body is eliminated once
+    assert boundary[-1] == 0.0  # the last front has nothing behind it
+    (disks, spheres) = fronts.run(quick=True)
+    assert disks.value < spheres.value < 2.0 / 3.0 * (6 * 125) ** 3 / 1e9  # less than a dense LU
+
+
+def test_bytes_of_an_update_are_counted_by_hand(load: Callable[[str], ModuleType]) -> None:
+    """One contact of two spheres in a tile, of 12 numbers, 4 of them an impulse; bodies of 8."""
+    traffic = load("gpu_traffic")
+    contact, body = 8 * (12 + 4) + 2 * 2, 4 + 8 * 8 + 8 * 6
+    assert traffic.traffic((True, 3), contacts=1, members=2, grains=2) == contact + 2 * body
+    assert traffic.together((True, 3)) == 8 * (12 + 4) + 2 * (4 + 8 * 8 + 8 * 6)
+    assert "20% of the bandwidth" in traffic.said("NVIDIA H200", 100.0, 9.6e9)
+    assert "bandwidth" not in traffic.said("NVIDIA T4", 100.0, 9.6e9)

@@ -18,7 +18,7 @@ from hardgrain.core import lawtable
 from hardgrain.core.cell import PLACES, Cell
 from hardgrain.solve import piecewise, rigid
 from hardgrain.solve.assembly import global_form
-from hardgrain.solve.gradient import at_rest
+from hardgrain.solve.gradient import Descent, at_rest
 from hardgrain.solve.hardening import harden
 from hardgrain.solve.path import Path
 from hardgrain.solve.problem import Problem
@@ -360,7 +360,7 @@ def test_gradients_find_what_holds_a_packing_at_rest(dim: int, free: str) -> Non
     """Without friction the relaxed law is the true one."""
     p = packing(dim, free, 0.0)
     bodies, form, frame, mu = whole(p)
-    r, _, _ = at_rest(bodies, mu, np.zeros_like(bodies.q), 1e-9, 200_000)
+    r, _, _ = at_rest(Descent(bodies, mu), np.zeros_like(bodies.q), 1e-9, 200_000)
     assert checked(p, frame, form, r) < 1e-6
 
 

@@ -39,7 +39,7 @@ def numbers(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 def test_laws_in_the_simulator() -> None:
     worst = numbers(run("json", simulate=True))
-    assert len(worst) == 20  # every law there is
+    assert len(worst) == 21  # every law there is
     for name, row in worst.items():
         assert row["cuda"] == 0.0, name  # the simulator is Python
         assert row["cpu"] <= ROUNDING, name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 
 from hardgrain.cuda.present import describe, usable
 
@@ -15,7 +16,7 @@ def machine_facts() -> dict[str, str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     lacking = usable()
     return {
-        "processor": platform.processor() or platform.machine(),
+        "processor": _processor(),
         "cores": f"{cores}; the orders tiles and coloured use all of them",
         "memory": _memory(),
         "gpu": describe() if lacking is None else f"none that can be used: {lacking}",
@@ -23,6 +24,16 @@ def machine_facts() -> dict[str, str]:
         if lacking is not None
         else "cuda for round grains with solver.order = 'tiles', else cpu",
     }
+
+
+def _processor() -> str:
+    """Its name, where the system tells it, or its kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not a Linux
+        lines = []
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def _memory() -> str:

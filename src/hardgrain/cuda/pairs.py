@@ -2,7 +2,7 @@
 
 The list is sorted by (first, second) as `hardgrain.contact.pairs` has it. Where grains differ so
 much in reach that cells would be crowded, or lie so far apart that there would be too many cells,
-the host makes the list with its cells of several sizes.
+the host makes the list with its cells of several sizes (`host_pairs`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from hardgrain.contact.neighbours import list_pairs
+from hardgrain.contact.pairs import MOST
 from hardgrain.core.geometry import make_min_image
 from hardgrain.core.wall_kinds import Walls
 from hardgrain.cuda.api import SIMULATED, Launch, cuda, device, host, kernel, xp
 from hardgrain.cuda.grid import THREADS
+from hardgrain.errors import RunError
 from hardgrain.point.given import Sites
 from hardgrain.point.pair import make_pair
 
@@ -139,11 +142,24 @@ BLOCKS = 1 if SIMULATED else 2048
 CELLS, COUNT, FILL = (Launch(k, THREADS, BLOCKS) for k in (cells_of, count, fill))
 
 
-def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | None:
-    """Pairs (first, second) whose surfaces are within their safety distances (nb,).
+def host_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any]:
+    """The same as `device_pairs`, made by the host."""
+    n = bodies.radius.size
+    reach = host(bodies.radius + safety[:n])
+    place = (bodies.wall_kind, search.wall_point, search.wall_turned, bodies.wall_size)
+    walls = Walls(*(host(x) for x in (*place, search.wall_side)))
+    found = list_pairs(
+        host(bodies.position), reach, host(bodies.periodic), walls, host(safety[n:]), MOST * n
+    )
+    if found is None:
+        raise RunError(
+            f"the step is too long: more than {MOST} pairs for each grain could meet; lower dt"
+        )
+    return xp.asarray(found[0]), xp.asarray(found[1])
 
-    None, if they are better made by the host.
-    """
+
+def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any]:
+    """Pairs (first, second) whose surfaces are within their safety distances (nb,)."""
     n, dim = bodies.radius.size, bodies.position.shape[1]
     none = xp.zeros(0, np.int32)
     if n == 0:
@@ -151,7 +167,7 @@ def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | Non
     reach = bodies.radius + safety[:n]
     widest, mean = float(reach.max()), float(reach.mean())
     if not widest <= WIDE * mean:
-        return None
+        return host_pairs(bodies, search, safety)
     x, period = bodies.position[:n], host(bodies.periodic)
     low, high = (np.asarray(host(f(axis=0)), np.float64) for f in (x.min, x.max))
     edge = np.full(dim, 2.0 * widest * (1.0 + 1e-9))
@@ -163,11 +179,11 @@ def device_pairs(bodies: Any, search: Any, safety: Any) -> tuple[Any, Any] | Non
         else:
             wide = (high[a] - low[a]) / edge[a]
             if not wide < 1e9:
-                return None
+                return host_pairs(bodies, search, safety)
             cells[a] = int(wide) + 1
     total = int(np.prod(cells.astype(np.float64)))
     if total > SPARSE * n + 1000:
-        return None
+        return host_pairs(bodies, search, safety)
     key = xp.empty(n, np.int64)
     grid = xp.asarray(low), xp.asarray(edge), xp.asarray(cells)
     CELLS(x, *grid, bodies.periodic, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from hardgrain.point.ledger import Means
 from hardgrain.point.stopping import GLOBAL, LOCAL, Until
 
 __all__ = ["Stepper"]
+
+Other = Callable[[], int] | None
 
 # [1] By how much longer a buffer is made than it must be, so that it is not made anew in each step.
 SPARE = 1.25
@@ -161,10 +164,13 @@ class Stepper:
 
     def store(self, state: State) -> None:
         """Bring the state back, with its contacts."""
-        m, h = self.contacts, self.old
         self.fetch(state)
-        rows = {name: host(getattr(h, name)[:m]) for name in h._fields[:-1]}
-        state.contacts = Contacts(**rows, feature=np.zeros(m, np.int32))
+        state.contacts = self.fetch_contacts(self.old, self.contacts)
+
+    def fetch_contacts(self, held: Held, m: int) -> Contacts:
+        """Bring the first m of some contacts back."""
+        rows = {name: host(getattr(held, name)[:m]) for name in held._fields[:-1]}
+        return Contacts(**rows, feature=np.zeros(m, np.int32))
 
     def fetch(self, state: State) -> None:
         """Bring back where bodies are and how they move, without contacts."""
@@ -178,18 +184,9 @@ class Stepper:
         state.position, state.orientation = state.position.copy(), state.orientation.copy()
         state.position[n:], state.orientation[n:] = host(b.position[n:]), host(b.orientation[n:])
 
-    def new_velocity(self) -> Floats:
-        """The velocities that the last step found."""
-        velocity: Floats = host(self.velocity)
-        return velocity
-
-    def set_velocity(self, bodies: Any, axis: int, value: float) -> None:
-        """Prescribe a velocity of some bodies along an axis."""
-        self.bodies.velocity[_rows(bodies), axis] = value
-
-    def set_spin(self, bodies: Any, axis: int, value: float) -> None:
-        """Prescribe a spin of some bodies about an axis."""
-        self.bodies.spin[_rows(bodies), axis] = value
+    def prescribe(self, what: str, bodies: Any, axis: int, value: float) -> None:
+        """Prescribe the velocity or spin of some bodies along or about an axis."""
+        getattr(self.bodies, what)[_rows(bodies), axis] = value
 
     def loads(self, force: Floats, torque: Floats) -> None:
         """Set the forces and torques on all bodies."""
@@ -201,69 +198,104 @@ class Stepper:
         b.inv_mass[...], b.inv_inertia[...] = xp.asarray(inv_mass), xp.asarray(inv_inertia)
 
     # ------------------------------------------------------------------ a step
-    def step(self, number: int, until: Until, seed: int, afresh: bool, rounds: int) -> Floats:
+    def step(
+        self, number: int, until: Until, seed: int, afresh: bool, rounds: int, other: Other = None
+    ) -> Floats:
         """Make a step, the one after ``number`` of them; what it tells, see `ledger`.
 
         Solved again, at most ``rounds`` times, from the impulses found, if these would close a pair
         that was no candidate. The state stays as it was if the step gave no numbers.
+
+        other: finds the impulses in place of sweeps until a rule is met; how many sweeps it took.
         """
         self.search.numbers[arrays.STEP] = number
         self.sweeps = 0
         while True:
             self._rule(until)
             records = self.held, self.old, self.problem, self.pairs, self.tiles
-            self._graph(records, until, lambda: self._first(until, seed, afresh))
-            if not self._lacking():
+            begun = self._candidates if other else lambda a: self._first(until, seed, a)
+            self._graph(records, (until, other is None), lambda: begun(afresh))  # noqa: B023
+            if self._lacking():
+                continue
+            self.sweeps = other() if other else int(self._seen[arrays.SWEPT])
+            if other is None or self._closed(0, True):
                 break
-        self.sweeps += int(self._seen[arrays.SWEPT])
-        solved = True
         for n in range(1, rounds):
             if not self._seen[arrays.MORE]:
                 break
             again = n < rounds - 1
-            solved = self._again(until, seed, 2**n - 1 if again else 0, again)
+            solved = self._again(until, seed, 2**n - 1 if again else 0, again, other)
             if not solved:
-                return self.step(number, until, seed, afresh, rounds)
-        self.contacts = int(self._seen[arrays.CONTACTS])
+                return self.step(number, until, seed, afresh, rounds, other)
+        self.contacts = self.candidates
         told: Floats = host(self.after.told)
         if np.isfinite(told[ledger.KINETIC] + told[ledger.RESIDUAL]):
             self.old, self.held = self.held, self.old
         return told
 
+    @property
+    def candidates(self) -> int:
+        """Contacts, as they were last counted."""
+        return int(self._seen[arrays.CONTACTS])
+
     def _first(self, until: Until, seed: int, afresh: bool) -> None:
         """All kernels of a step, in their order; each does nothing if one before it lacked room."""
+        self._candidates(afresh)
+        self._relax(until, seed)
+        self._end(0)
+
+    def _candidates(self, afresh: bool) -> None:
+        """Contacts, with the impulses that they begin with, and who sweeps them."""
         b, s, h = self.bodies, self.search, self.held
         materials, most = len(self.model.laws), self.problem.first.size
         self._reaches(b, self.pairs, s, self.dt)
         self._rows(b, self.pairs, s, h, self.old, materials, afresh, most)
-        self._solve(until, seed)
-        self._closes(b, self.pairs, s, h, self.velocity, 0, self.dt)
-        self._end()
+        self._order()
 
-    def _solve(self, until: Until, seed: int) -> None:
-        """Impulses of the contacts, and the velocities that they give."""
+    def _order(self) -> None:
+        """Which tile sweeps which contact, and when."""
         b, s, h, t, p = self.bodies, self.search, self.held, self.tiles, self.problem
         self._ghosts(b, s, h, p, self.model.lean)
         self._sort(b, s, h, t, self.free)
         self._arrange(b, s, h, t, p, self.free)
+
+    def _relax(self, until: Until, seed: int) -> None:
+        """Impulses of the contacts, and the velocities that they give."""
+        b, s, h, t, p = self.bodies, self.search, self.held, self.tiles, self.problem
         self._pack(b, s, h, t, p, self.laws, self.dt, self.model.remove_overlaps)
         self._sweep(b, s, h, t, p, until, (seed, self.dt, ROUNDING))
         self._unpack(b, s, h, t, p, self.velocity, self.spin)
 
-    def _end(self) -> None:
-        """Account for the step, and move, unless it must be solved once more."""
+    def relaxed(self, impulse: Any, until: Until, seed: int) -> tuple[Any, float, float]:
+        """Sweep from given impulses until a rule is met; what was counted, and both residuals."""
+        self.held.impulse[: len(impulse)] = impulse
+        self._relax(until, seed)
+        residual, rms = host(self.problem.found)[:2].tolist()
+        return self._see(), residual, rms
+
+    def _end(self, spread: int, ask: bool = True) -> None:
+        """Account for the step, and move, unless it must be solved once more.
+
+        ask: whether to look for pairs that were overlooked.
+        """
         b, s, h = self.bodies, self.search, self.held
+        if ask:
+            self._closes(b, self.pairs, s, h, self.velocity, spread, self.dt)
         self._midway(b, s, self.velocity, self.spin, self.mean)
         self._account(b, s, h, self.problem, self.after)
         if self.model.bodies > self.model.n:
             self._wall_sums(s, h, self.model.n, self.wall_parts, self.wall_force, self.wall_torque)
         self._move(b, s, self.velocity, self.spin, self.farthest, self.after.told, self.dt)
 
-    def _again(self, until: Until, seed: int, spread: int, ask: bool) -> bool:
-        """Solve once more, with all pairs that the impulses would close; False: the list is stale.
+    def _closed(self, spread: int, ask: bool) -> bool:
+        """End the step; False: the list is stale."""
+        self._end(spread, ask)
+        if stale := bool(self._see()[arrays.STALE]):
+            self.renew()
+        return not stale
 
-        ask: whether to look again afterwards for pairs that were overlooked.
-        """
+    def _again(self, until: Until, seed: int, spread: int, ask: bool, other: Other) -> bool:
+        """Solve once more, with all pairs that impulses would close; False: the list is stale."""
         b, s = self.bodies, self.search
         while True:
             s.numbers[arrays.GHOSTS] = 0
@@ -274,20 +306,15 @@ class Stepper:
                 break
         self.held, self.spare = self.spare, self.held
         while True:
-            self._solve(until, seed)
+            self._order()
+            if other is None:
+                self._relax(until, seed)
             self._see()
             if not self._more_ghosts():
                 break
-        self.sweeps += int(self._seen[arrays.SWEPT])
+        self.sweeps += int(self._seen[arrays.SWEPT]) if other is None else other()
         s.numbers[arrays.MORE] = 0
-        if ask:
-            self._closes(b, self.pairs, s, self.held, self.velocity, spread, self.dt)
-        self._end()
-        self._see()
-        if self._seen[arrays.STALE]:
-            self.renew()
-            return False
-        return True
+        return self._closed(spread, ask)
 
     # ------------------------------------------------------------------ what a step lacks
     def _see(self) -> Any:
@@ -357,10 +384,7 @@ class Stepper:
         safety = 2.0 * self.search.reach
         safety[:n] += SAFETY * self.bodies.radius
         safety[n:] += SAFETY * float(r.mean()) if n else 0.0
-        found = device_pairs(self.bodies, self.search, safety)
-        if found is None:
-            raise RunError("grains differ too much in size or speed for the pair list of the GPU")
-        first, second = found
+        first, second = device_pairs(self.bodies, self.search, safety)
         p, many = self.pairs, first.size
         if p.first.size < many:
             room = int(SPARE * many) + 64

@@ -19,11 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hardgrain.kernels import device, jit, scalar
+from hardgrain.law.cone import make_cone
+from hardgrain.point.rest import make_rest
 from hardgrain.solve.problem import Floats, Ints
 from hardgrain.solve.response import BodyResponse
 from hardgrain.solve.springs import violation
 
 __all__ = ["Descent", "Iterate", "RestProblem", "at_rest", "momentum", "renew", "run_ahead"]
+
+nearest, momentum = make_cone(device).nearest, make_rest(device).momentum
 
 # [iterations] Number of them between two measurements of the violation. Fewer spend time on
 # measuring; more go on after the tolerance has been met.
@@ -87,12 +91,7 @@ def _on_cone(x, mu):
     t = 0.0
     for e in range(1, x.size):
         t += x[e] * x[e]
-    t = math.sqrt(t)
-    if t <= mu * x[0]:
-        return
-    along = max(x[0] + mu * t, 0.0) / (1.0 + mu * mu)
-    share = mu * along / t if t > 0.0 else 0.0
-    x[0] = along
+    x[0], share = nearest(x[0], math.sqrt(t), mu)
     for e in range(1, x.size):
         x[e] *= share
 
@@ -130,15 +129,6 @@ def give(given, k, x, v):
     for side in range(body.shape[1]):
         if body[k, side] >= 0:
             _give(given.lever, given.inverse, body[k, side], k, side, x, v)
-
-
-@scalar
-def momentum(theta, uphill):
-    """The next θ, and the share of the last change that is made once more; Nesterov's."""
-    if uphill > 0.0:
-        return 1.0, 0.0
-    new = 0.5 * theta * (math.sqrt(theta * theta + 4.0) - theta)
-    return new, theta * (1.0 - theta) / (theta * theta + new)
 
 
 @scalar

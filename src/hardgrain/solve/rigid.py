@@ -122,9 +122,9 @@ class RigidSolver(Solver):
     Laws: friction with one coefficient, restitution, cohesion; others are refused by name.
     ``sweeps``: the most Gauss–Seidel sweeps for a step that no other method could solve.
     ``order``: of the sweeps; by default ``sequential``, and ``tiles`` if a run has 50 000 grains or
-    more. With ``tiles``, sweeps run on ``threads`` cores (default: all), with the same bits for
-    any number of them, and several processes can share a run (`solve.shared_task`). Problems given
-    as matrices know no space; there it means ``sequential``.
+    more or is made on a GPU. With ``tiles``, sweeps run on ``threads`` cores (default: all), with
+    the same bits for any number of them, and several processes can share a run
+    (`solve.shared_task`). Problems given as matrices know no space; there it means ``sequential``.
     """
 
     kind: Literal["rigid"] = "rigid"
@@ -137,8 +137,8 @@ class RigidSolver(Solver):
     threads: Count | None = None  # cores for tiles [1]; default: all
 
     def suited_to(self, grains: int, device: str) -> RigidSolver:
-        """With tiles for so many grains, if no order was asked for."""
-        if "order" in self.model_fields_set or grains < MANY:
+        """With tiles for so many grains, or for a GPU, if no order was asked for."""
+        if "order" in self.model_fields_set or (grains < MANY and device == "cpu"):
             return self
         return self.model_copy(update={"order": "tiles"})
 
@@ -162,16 +162,15 @@ class RigidSolver(Solver):
 
 def search(
     solver: RigidSolver,
-    problem: Problem | GlobalForm | LocalForm,
+    problem: Problem | GlobalForm | LocalForm | Task,
     seed: int,
     step: int,
     watch: Callable[[Any], None] | None = None,
     stages: tuple[str, ...] = STAGES,
 ) -> Solution | MatrixSolution:
     """Try one stage after the other; ``watch`` is called with each result that sweeps give."""
-    found: Solution | MatrixSolution = _Search(
-        solver, _task(solver, problem), seed, step, watch, stages
-    ).run()
+    task = problem if isinstance(problem, Task) else _task(solver, problem)
+    found: Solution | MatrixSolution = _Search(solver, task, seed, step, watch, stages).run()
     return found
 
 
@@ -222,8 +221,7 @@ class _Search:
     @property
     def _patience(self) -> float:
         """The number of sweeps that cost as much as the method that would replace them."""
-        update = UPDATE[self.task.dim] * self.task.contacts
-        return float(max(LEAST, PATIENCE[self.task.dim] * self.task.cost / update))
+        return float(max(LEAST, self.task.worth(PATIENCE[self.task.dim], UPDATE[self.task.dim])))
 
     def _note(self, method: str, number: int, residual: float) -> None:
         seconds = time.perf_counter() - self.began
@@ -242,7 +240,7 @@ class _Search:
             how |= {"order": "tiles", "threads": self.solver.threads}
             portion = self.sweeps
         solver = GaussSeidel(sweeps=most, stop="residual", **how)
-        found = solver.solve(self.task.at(impulse), seed=self.seed + portion, step=self.step)
+        found = self.task.swept(solver, impulse, self.seed + portion, self.step)
         self.sweeps += found.sweeps
         self._note("sweeps", found.sweeps, found.residual)
         if self.best is None or not found.residual >= self.best.residual:

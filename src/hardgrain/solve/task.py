@@ -20,6 +20,7 @@ from hardgrain.solve.problem import Floats, Problem, Solution
 if TYPE_CHECKING:
     from hardgrain.solve.matrices import GlobalForm, LocalForm, MatrixSolution
     from hardgrain.solve.response import Response
+    from hardgrain.solve.solver import Solver
 
 __all__ = ["STILL", "MatrixTask", "StepTask", "Task", "impulse_of"]
 
@@ -33,6 +34,19 @@ class Task:
     """What both kinds of task share: the methods for all contacts at once, by impulses."""
 
     tiles = False  # whether sweeps are in tiles
+    contacts: int
+
+    def at(self, impulse: Any) -> Any:
+        """The problem as sweeps take it, with other impulses to start from."""
+        raise NotImplementedError
+
+    def swept(self, solver: Solver, impulse: Any, seed: int, step: int) -> Any:
+        """What sweeps from given impulses lead to."""
+        return solver.solve(self.at(impulse), seed=seed, step=step)
+
+    def worth(self, factorisations: float, update: float) -> float:
+        """The number of sweeps that cost as much as these; update: time of one contact [s]."""
+        return factorisations * self.cost / (update * self.contacts)
 
     @cached_property
     def _whole(self) -> tuple[Response, Floats, Floats]:

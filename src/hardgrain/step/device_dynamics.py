@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import math
 import time
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from hardgrain.core.lawtable import ROLLING, TORSION
 from hardgrain.core.model import SPIN, VELOCITY, Contacts, Model, State
 from hardgrain.cuda.present import free_memory, name, usable
 from hardgrain.cuda.room import roomy
 from hardgrain.errors import InputError, RunError
 from hardgrain.kernels import compile_seconds
 from hardgrain.point.sweeping import Sweeping
+from hardgrain.solve.gauss_seidel import GaussSeidel
+from hardgrain.solve.problem import Problem
+from hardgrain.solve.rigid import RigidSolver, search
 from hardgrain.solve.solver import Solver
 from hardgrain.step import account
 from hardgrain.step.account import MarchRows
@@ -39,14 +46,16 @@ WORK = 2e9
 
 def _not_carried(model: Model, solver: Solver, settings: RigidGrains) -> str | None:
     """What a GPU does not carry of a scene; None: it carries all."""
-    order = getattr(solver, "order", None)
+    order, kind = getattr(solver, "order", None), getattr(solver, "kind", "?")
+    valid, rigid = isinstance(solver, GaussSeidel | RigidSolver), isinstance(solver, RigidSolver)
     refused = {
-        f"solver.kind = {getattr(solver, 'kind', '?')!r} (gauss-seidel is valid)": order is None
-        or solver.at_once,
+        f"solver.kind = {kind!r} (gauss-seidel and rigid are valid)": not valid,
         f"solver.order = {order!r} (tiles is valid)": order != "tiles",
         "solver.unbalanced": solver.unbalanced is not None,
         "engine.geometry = 'end'": settings.geometry == "end",
         "grains that are not round, or walls that are meshes": not model.round,
+        "resistance to rolling or torsion with solver.kind = 'rigid'": rigid
+        and bool(model.law_table[:, [ROLLING, TORSION]].any()),
         "scene.contact_rule": model.rule is not None,
         "scene.membrane": model.membrane is not None,
         "bodies glued to walls": bool((model.carrier != np.arange(model.bodies)).any()),
@@ -103,9 +112,11 @@ class DeviceDynamics(ContactDynamics):
 
     def _marched(self, state: State, pause: Pause) -> Stride:
         from hardgrain.cuda import ledger
+        from hardgrain.cuda.api import host
 
         state.make_plain()
         how, own = self._sweeps(), self._stepper
+        rigid = isinstance(self.solver, RigidSolver)
         own.load(state, state.contacts is not self._last)
         outcome, done, work = self._outcome(pause.steps), 0, 0.0
         since, rested, caught = pause.look.since, pause.rested, 0.0
@@ -113,12 +124,14 @@ class DeviceDynamics(ContactDynamics):
             while done < pause.steps:
                 began, compiled = time.perf_counter(), compile_seconds()
                 caught += self._load(state, done)
+                number = state.step + done
                 told = own.step(
-                    state.step + done, how.until, self.seed, self.solver.start == "zero", ROUNDS
-                )
-                self._tell(outcome, done, state.step + done, told)
+                    number, how.until, self.seed, self.solver.start == "zero", ROUNDS,
+                    partial(self._search, state, number) if rigid else None,
+                )  # fmt: skip
+                self._tell(outcome, done, number, told)
                 if not math.isfinite(told[ledger.KINETIC] + told[ledger.RESIDUAL]):
-                    raise RunError(not_a_number(self.model, state, own.new_velocity()))
+                    raise RunError(not_a_number(self.model, state, host(own.velocity)))
                 fit = not told[ledger.UNFIT]
                 spent = time.perf_counter() - began - (compile_seconds() - compiled)
                 self.seconds["solve"] += spent
@@ -150,10 +163,31 @@ class DeviceDynamics(ContactDynamics):
         return stride
 
     def _sweeps(self) -> Sweeping:
-        """How the solver sweeps."""
+        """How the solver sweeps; the rigid one says it anew for each portion of sweeps."""
         from hardgrain.solve.iterative import sweeping
 
-        return sweeping(self.solver, "random", self.seed, self.dt)  # type: ignore[arg-type]
+        solver = GaussSeidel() if isinstance(self.solver, RigidSolver) else self.solver
+        return sweeping(solver, "random", self.seed, self.dt)  # type: ignore[arg-type]
+
+    def _search(self, state: State, number: int) -> int:
+        """Let the rigid solver find the impulses of step ``number``; the sweeps it took."""
+        from hardgrain.step.device_task import DeviceTask
+
+        assert isinstance(self.solver, RigidSolver)
+        task = DeviceTask(self._stepper, partial(self._problem_here, state))
+        return search(self.solver, task, self.seed, number).sweeps
+
+    def _problem_here(self, state: State) -> Problem:
+        """The step on the device, for stages of the rigid solver that the host makes."""
+        from hardgrain.cuda.api import host
+
+        own = self._stepper
+        here = copy(state)
+        own.fetch(here)
+        free = host(own.search.free_velocity), host(own.search.free_spin)
+        problem = self._problem(here, own.fetch_contacts(own.held, own.candidates), *free)
+        inverse = {name: host(getattr(own.bodies, name)) for name in ("inv_mass", "inv_inertia")}
+        return replace(problem, **inverse)
 
     def _load(self, state: State, done: int) -> float:
         """Tell the device the loads and prescribed velocities of a step, where they change."""
@@ -177,9 +211,9 @@ class DeviceDynamics(ContactDynamics):
         middle = (ahead.step + 0.5) * self.dt
         for drive in self.model.drives:
             if drive.what == VELOCITY:
-                own.set_velocity(drive.bodies, drive.axis, drive.value(middle))
+                own.prescribe("velocity", drive.bodies, drive.axis, drive.value(middle))
             elif drive.what == SPIN:
-                own.set_spin(drive.bodies, drive.axis, drive.value(middle))
+                own.prescribe("spin", drive.bodies, drive.axis, drive.value(middle))
         if not (self._steady and loads.steady):
             own.loads(*loads.at(ahead))
         self._steady = loads.steady
