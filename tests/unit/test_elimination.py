@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import numba
 import numpy as np
 import pytest
 from scipy.sparse import csc_array
@@ -243,7 +245,9 @@ def test_several_right_hand_sides() -> None:
 SCRIPT = """
 import hashlib, sys
 sys.path.insert(0, {folder!r})
+from hardgrain.solve import elimination as module
 from test_elimination import blocks, elimination, packing
+module.TOGETHER = float(sys.argv[1])
 graph = packing(512, 3)
 lu = elimination(graph, 6)
 diagonal, pairs = blocks(graph, 8.0)
@@ -252,10 +256,10 @@ print(hashlib.sha256(lu.solve(diagonal[:, 0]).tobytes()).hexdigest())
 """
 
 
-def solved_elsewhere(**environment: str) -> str:
+def solved_elsewhere(together: str, **environment: str) -> str:
     script = SCRIPT.format(folder=os.path.dirname(__file__))
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **environment},
+        [sys.executable, "-c", script, together], env={**os.environ, **environment},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert len(done.stdout.strip()) == 64
@@ -263,13 +267,58 @@ def solved_elsewhere(**environment: str) -> str:
 
 
 def test_same_bits_on_any_number_of_threads() -> None:
-    one, two = (solved_elsewhere(OPENBLAS_NUM_THREADS=threads) for threads in ("1", "2"))
+    one, two = (solved_elsewhere("inf", OPENBLAS_NUM_THREADS=threads) for threads in ("1", "2"))
     assert one == two
+
+
+def test_same_bits_however_many_threads_share() -> None:
+    """Threads without work sleep here, since on a busy machine waiting in a loop takes for ever."""
+    passive = {"OMP_WAIT_POLICY": "passive"}
+    one, two, five = (
+        solved_elsewhere("0", NUMBA_NUM_THREADS=threads, **passive) for threads in ("1", "2", "5")
+    )
+    assert one == two == five
 
 
 @pytest.mark.rounding
 @pytest.mark.another_processor
-def test_same_bits_compiled_or_loaded(tmp_path) -> None:
+@pytest.mark.parametrize("together", ["inf", "0"])
+def test_same_bits_compiled_or_loaded(tmp_path, together: str) -> None:
     """The first process compiles, the second loads what it left."""
-    compiled, loaded = (solved_elsewhere(HARDGRAIN_CACHE=str(tmp_path)) for _ in range(2))
+    cache = {"HARDGRAIN_CACHE": str(tmp_path), "NUMBA_NUM_THREADS": "1"}
+    compiled, loaded = (solved_elsewhere(together, **cache) for _ in range(2))
     assert compiled == loaded
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Factorisations are made as several threads make them, here by one."""
+    monkeypatch.setattr("hardgrain.solve.elimination.TOGETHER", 0.0)
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("name", GRAPHS)
+def test_shared_factorisations_solve_and_sign_as_dense_algebra(name: str) -> None:
+    test_solves_and_signs_as_dense_algebra(name)
+
+
+@pytest.mark.usefixtures("shared")
+def test_large_fronts_are_shared() -> None:
+    graph = packing(512, 3)
+    crew = elimination(graph, 6)._crew
+    assert crew is not None
+    branches, fronts = crew.starts.size - 1, crew.fronts
+    assert branches > 10
+    assert fronts.size > crew.starts[-1]
+    assert (np.sort(fronts) == np.arange(fronts.size)).all()  # each of them once
+    test_large_fronts()
+
+
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("bad", [0.0, np.nan, np.inf])
+def test_shared_singular_or_not_finite_gives_zero(bad: float) -> None:
+    test_singular_or_not_finite_gives_zero(bad)

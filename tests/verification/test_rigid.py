@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Whether sweeps may do it."""
     if request.param == "at once":
         monkeypatch.setattr(rigid._Search, "_swept", lambda *_: False)
+        monkeypatch.setattr(rigid._Search, "_onward", lambda *_: iter(()))
     return str(request.param)
 
 
@@ -585,6 +588,35 @@ def test_a_miss_is_never_silent(dim: int) -> None:
     strict = hopeless.model_copy(update={"on_cap": "error"})
     with pytest.raises(hg.RunError, match=r"not converged: residual .*on_cap is 'error'"):
         crushed(dim, strict).step()
+
+
+@pytest.mark.parametrize(
+    ("residual", "portions"),
+    [
+        (lambda k: 0.5**k, 20),  # they get on, until springs would have cost as much
+        (lambda k: 0.97**k, 20),  # slowly: a tenth takes four portions
+        (lambda k: 0.98**k, 4),  # too slowly
+        (lambda k: 1.0 + k % 2, 4),  # they are stuck
+        (lambda k: 0.5 ** (k // 4), 20),  # they pause three times and go on
+        (lambda k: 0.5 ** (k // 4) if k < 8 else 0.25, 12),
+    ],
+)
+def test_sweeps_go_on_as_long_as_they_get_on(
+    residual: Callable[[int], float], portions: int
+) -> None:
+    numbers = count(1)
+
+    def sweep(impulse: Any, most: int) -> Any:
+        search.sweeps += most
+        return SimpleNamespace(residual=residual(next(numbers)), r=impulse)
+
+    last = SimpleNamespace(residual=residual(0), r=None)
+    patience = 20 * rigid.PORTION * rigid.PATIENCE[3] / rigid.ONWARD
+    search = SimpleNamespace(
+        last=last, sweeps=0, solver=hg.RigidSolver(), _patience=patience, _sweep=sweep
+    )
+    asked = sum(1 for _ in rigid._Search._onward(search))  # type: ignore[arg-type]
+    assert asked == search.sweeps / rigid.PORTION == portions
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -20,209 +20,59 @@ below 10⁻³ of its column. On matrices that are definite, or nearly so, the di
 pivot, and by far so where D spans sixteen decades: exchanges by size alone mix stiff and soft rows,
 and the residual grows from 10⁻¹⁶ to 10⁻¹¹ of |K||x|.
 
-The order of all sums is fixed, and products are cut into tiles that BLAS multiplies in one thread,
-so that the bits are the same on any number of threads. All functions are compiled into one kernel
+**Threads.** Large matrices are factorised on all threads: first branches of the tree, each by one
+thread, then the fronts above them, whose panels, columns and tiles of products are spread
+(`solve.crew`). Only the pivots of a panel, 64 columns as high as the pivots of their front, are
+left to one thread. Who does what follows from the pattern, the order of all sums is fixed, and
+products are cut into tiles that BLAS multiplies in the calling thread. So the bits are the same on
+any number of threads. All functions are compiled into one kernel
 (`device`): if one kernel called another, the process that compiles them and those that load them
 later might run different code.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import numba
 import numpy as np
 
-from hardgrain.kernels import device, jit
-from hardgrain.solve.dissection import Fronts, dissect
+from hardgrain.kernels import device, jit, pjit, prange
+from hardgrain.solve.crew import Crew, crew, room
+from hardgrain.solve.dissection import Fronts, Longs, dissect
+from hardgrain.solve.front import (
+    TILE,
+    Front,
+    Store,
+    beside,
+    eliminate,
+    factor_panel,
+    pack_right,
+    pack_schur,
+    right_tiles,
+    update,
+    update_schur,
+)
 from hardgrain.solve.problem import Floats, Ints
 
 __all__ = ["Elimination", "solve_factors"]
 
-# [largest entry of the column] The pivot is the diagonal entry unless it is smaller than this. If
-# it is larger, stiff and soft rows are mixed and digits are lost, see above; if it is zero, a
-# vanishing diagonal ends the factorisation.
-_DIAGONAL = 1e-3
-# [rows] Columns of a panel, and edge of the tiles given to BLAS. OpenBLAS multiplies up to 64³ in
-# the calling thread; with larger tiles it may use several threads, and the bits would depend on
-# their number. Smaller tiles cost more calls.
-_TILE = 64
-
-
-class Store(NamedTuple):
-    """The memory of a factorisation, which the next one uses again."""
-
-    lu: Floats  # for each front the columns [A, L]ᵀ, then the rows U
-    swaps: Ints  # (n w,) the row exchanged with each pivot, counted from its panel
-    stack: Floats  # Schur complements that wait for their front
-    schur: Floats  # the Schur complement that is being assembled
-    rows: Floats  # rows of U₁ to the right of a panel
-    tiles: Floats  # operands of a product, cut into tiles
-    runs: Ints  # where slots of a Schur complement that follow each other begin
-
-
-class Flat(NamedTuple):
-    """A matrix by rows within a flat array."""
-
-    data: Floats
-    at: int  # where the first row begins
-    stride: int  # from one row to the next
+# [operations] From so many on a factorisation is shared among the threads. Starting them costs some
+# ten microseconds for each of several loops a panel: shared ones are slower where fronts are small.
+TOGETHER = 1e9
 
 
 @device
-def _four(o: Floats, x: Floats, at: int, stride: int, f: tuple[float, float, float, float]) -> None:
-    """Subtract four vectors, which lie in x a stride apart, times f from o at once."""
-    n = o.size
-    a, b, c = x[at:][:n], x[at + stride :][:n], x[at + 2 * stride :][:n]
-    d = x[at + 3 * stride :][:n]
-    for k in range(n):
-        o[k] -= f[0] * a[k] + f[1] * b[k] + (f[2] * c[k] + f[3] * d[k])
+def _front(f: Fronts, w: int, t: int) -> Front:
+    """Front t, of bodies with w unknowns."""
+    p, b = f.starts[t + 1] - f.starts[t], f.edges[t + 1] - f.edges[t]
+    return Front(f.offset[t], p * w, b * w, f.starts[t] * w)
 
 
 @device
-def _subtract(
-    out: Flat, given: Flat, a: Flat, b: Flat, shape: tuple[int, int, int], tiles: Floats
-) -> None:
-    """Write out = given − aᵀ b, where a is (k, m) and b is (k, n); ``shape`` is (k, m, n)."""
-    k, m, n = shape
-    size = _TILE * _TILE
-    total, part = tiles[:size], tiles[size : 2 * size]
-    strip, packed = tiles[2 * size : 2 * size + k * _TILE], tiles[2 * size + k * _TILE :]
-    for j in range(0, n, _TILE):
-        w = min(_TILE, n - j)
-        for r in range(k):
-            x, y = packed[j * k + r * w :][:w], b.data[b.at + r * b.stride + j :][:w]
-            for c in range(w):
-                x[c] = y[c]
-    for i in range(0, m, _TILE):
-        h = min(_TILE, m - i)
-        for r in range(k):
-            x, y = strip[r * h :][:h], a.data[a.at + r * a.stride + i :][:h]
-            for c in range(h):
-                x[c] = y[c]
-        for j in range(0, n, _TILE):
-            w = min(_TILE, n - j)
-            for r in range(0, k, _TILE):
-                d = min(_TILE, k - r)
-                left = strip[r * h : (r + d) * h].reshape(d, h).T
-                right = packed[j * k + r * w : j * k + (r + d) * w].reshape(d, w)
-                product = total if r == 0 else part
-                np.dot(left, right, product[: h * w].reshape(h, w))
-                for c in range(h * w if r > 0 else 0):
-                    total[c] += part[c]
-            for r in range(h):
-                x = out.data[out.at + (i + r) * out.stride + j :][:w]
-                y = given.data[given.at + (i + r) * given.stride + j :][:w]
-                z = total[r * w :][:w]
-                for c in range(w):
-                    x[c] = y[c] - z[c]
-
-
-@device
-def _panel(l: Floats, at: int, ld: int, k: int, h: int, rows: int, swap: Ints) -> float:
-    """LU of k columns of height h, each contiguous, with pivots from the first ``rows`` rows.
-
-    Returns the sign of the determinant of the pivots, or 0 if they are singular.
-    """
-    sign = 1.0
-    for c0 in range(0, k, 4):
-        c1 = min(k, c0 + 4)
-        for c in range(c0, c1):
-            x = l[at + c * ld :][:h]
-            best, p = 0.0, c
-            for i in range(c, rows):
-                if abs(x[i]) > best:
-                    best, p = abs(x[i]), i
-            if not 0.0 < best < np.inf:
-                return 0.0
-            if abs(x[c]) >= _DIAGONAL * best:
-                p = c
-            swap[c] = p
-            if p != c:
-                sign = -sign
-                for q in range(at, at + k * ld, ld):
-                    l[q + c], l[q + p] = l[q + p], l[q + c]
-            if x[c] < 0.0:
-                sign = -sign
-            f, z = 1.0 / x[c], x[c + 1 :]
-            for i in range(z.size):
-                z[i] *= f
-            for q in range(at + c1 * ld - ld, at + c * ld, -ld):
-                f, y = l[q + c], l[q + c + 1 :][: z.size]
-                for i in range(z.size):
-                    y[i] -= f * z[i]
-        # Subtracting four columns at once from each later one saves three of four loads and stores.
-        for q in range(c1, k):
-            a = at + c0 * ld
-            y = l[at + q * ld + c0 :][: h - c0]
-            for i in range(1, 4):
-                for c in range(i):
-                    y[i] -= l[a + c * ld + c0 + i] * y[c]
-            _four(y[4:], l, a + c1, ld, (y[0], y[1], y[2], y[3]))
-    return sign
-
-
-@device
-def _forward(l: Floats, at: int, ld: int, k: int, x: Floats, n: int) -> None:
-    """Replace x by L₁⁻¹ x, where x is (k, n) and L₁ the unit lower triangle of a panel."""
-    for c0 in range(0, k, 4):
-        c1 = min(k, c0 + 4)
-        for q in range(c0, c1):
-            y = x[q * n :][:n]
-            for c in range(c0, q):
-                f, z = l[at + c * ld + q], x[c * n :][:n]
-                for i in range(n):
-                    y[i] -= f * z[i]
-        for q in range(c1, k):
-            a = at + c0 * ld + q
-            f = (l[a], l[a + ld], l[a + 2 * ld], l[a + 3 * ld])
-            _four(x[q * n :][:n], x, c0 * n, n, f)
-
-
-@device
-def _eliminate(
-    lu: Floats, at: int, p: int, b: int, swaps: Ints, rows: Floats, tiles: Floats
-) -> float:
-    """LU of the pivots of a front, panel by panel; returns the sign of their determinant, or 0."""
-    sign, n, u0 = 1.0, p + b, at + p * (p + b)
-    for k0 in range(0, p, _TILE):
-        k1 = min(p, k0 + _TILE)
-        k, rest, l0 = k1 - k0, p - k1, at + k0 * n + k0
-        swap = swaps[k0:k1]
-        sign *= _panel(lu, l0, n, k, n - k0, p - k0, swap)
-        if sign == 0.0:
-            return 0.0
-        for c in range(k):
-            i, j = k0 + c, k0 + swap[c]
-            if i != j:
-                for q in range(p):
-                    if q < k0 or q >= k1:
-                        s = at + q * n
-                        lu[s + i], lu[s + j] = lu[s + j], lu[s + i]
-                for q in range(u0, u0 + b):
-                    lu[q + i * b], lu[q + j * b] = lu[q + j * b], lu[q + i * b]
-        _forward(lu, l0, n, k, lu[u0 + k0 * b : u0 + k1 * b], b)
-        for q in range(rest):
-            for c in range(k):
-                rows[c * rest + q] = lu[at + (k1 + q) * n + k0 + c]
-        _forward(lu, l0, n, k, rows, rest)
-        for q in range(rest):
-            for c in range(k):
-                lu[at + (k1 + q) * n + k0 + c] = rows[c * rest + q]
-        if rest > 0:
-            left = Flat(lu, at + k0 * n + k1, n)
-            own = Flat(lu, at + k1 * n + k1, n)
-            _subtract(own, own, Flat(rows, 0, rest), left, (k, rest, n - k1), tiles)
-            edge = Flat(lu, u0 + k1 * b, b)
-            _subtract(edge, edge, left, Flat(lu, u0 + k0 * b, b), (k, rest, b), tiles)
-    return sign
-
-
-@device
-def _assemble(diagonal: Floats, blocks: Floats, f: Fronts, s: Store, t: int) -> None:
-    """Fill front t with its bodies, its pairs, and the Schur complements of its children."""
-    w, p0, at = diagonal.shape[1], f.starts[t], f.offset[t]
+def _begin(diagonal: Floats, blocks: Floats, f: Fronts, s: Store, t: int) -> None:
+    """Fill front t with its bodies and its pairs."""
+    w, p0 = diagonal.shape[1], f.starts[t]
     own = f.starts[t + 1] - p0
-    p, b = own * w, (f.edges[t + 1] - f.edges[t]) * w
+    at, p, b, _ = _front(f, w, t)
     n, u0 = p + b, at + p * (p + b)
     s.lu[at : u0 + p * b] = 0.0
     s.schur[: b * b] = 0.0
@@ -240,48 +90,130 @@ def _assemble(diagonal: Floats, blocks: Floats, f: Fronts, s: Store, t: int) -> 
                     else:
                         d = u0 + (i * w + r) * b + (j - own) * w + c
                     s.lu[d] += blocks[f.listed[q, 0], side, r, c]
+
+
+@device
+def _runs(f: Fronts, s: Store, own: int, child: int) -> int:
+    """Write where slots of a child that follow each other begin; returns how often they do."""
+    m = f.edges[child + 1] - f.edges[child]
+    slot = f.slot[f.edges[child] :][:m]
+    runs = 0
+    for j in range(m):
+        if j == 0 or slot[j] != slot[j - 1] + 1 or slot[j] == own:
+            s.runs[runs] = j
+            runs += 1
+    s.runs[runs] = m
+    return runs
+
+
+@device
+def _add_rows(
+    f: Fronts, s: Store, w: int, t: int, child: int, stacked: int, part: tuple[int, int, int]
+) -> None:
+    """Add rows of a child's Schur complement to front t; ``part``: from, to, and its runs."""
+    at, p, b, _ = _front(f, w, t)
+    n, u0 = p + b, at + p * (p + b)
+    m = f.edges[child + 1] - f.edges[child]
+    slot = f.slot[f.edges[child] :][:m]
+    for i in range(part[0], min(part[1], m * w)):
+        row = slot[i // w] * w + i % w
+        source = s.stack[stacked + i * m * w :][: m * w]
+        for q in range(part[2]):
+            j0, j1, c = s.runs[q] * w, s.runs[q + 1] * w, slot[s.runs[q]] * w
+            if c < p:
+                for j in range(j0, j1):
+                    s.lu[at + (c + j - j0) * n + row] += source[j]
+                continue
+            y = source[j0:j1]
+            d = (row if row < p else row - p) * b + c - p
+            x = s.lu[u0 + d :] if row < p else s.schur[d:]
+            for j in range(y.size):
+                x[j] += y[j]
+
+
+@device
+def _one_front(
+    diagonal: Floats, blocks: Floats, f: Fronts, s: Store, stacked: Longs, t: int
+) -> float:
+    """Assemble and eliminate front t; returns the sign of its determinant, or 0."""
+    w = diagonal.shape[1]
+    _begin(diagonal, blocks, f, s, t)
     child = f.child[t]
     while child >= 0:
         m = f.edges[child + 1] - f.edges[child]
-        slot = f.slot[f.edges[child] :][:m]
-        runs = 0
-        for j in range(m):
-            if j == 0 or slot[j] != slot[j - 1] + 1 or slot[j] == own:
-                s.runs[runs] = j
-                runs += 1
-        s.runs[runs] = m
-        for i in range(m * w):
-            row = slot[i // w] * w + i % w
-            source = s.stack[(f.stacked[child] * w + i * m) * w :][: m * w]
-            for q in range(runs):
-                j0, j1, c = s.runs[q] * w, s.runs[q + 1] * w, slot[s.runs[q]] * w
-                if c < p:
-                    for j in range(j0, j1):
-                        s.lu[at + (c + j - j0) * n + row] += source[j]
-                    continue
-                y = source[j0:j1]
-                d = (row if row < p else row - p) * b + c - p
-                x = s.lu[u0 + d :] if row < p else s.schur[d:]
-                for j in range(y.size):
-                    x[j] += y[j]
+        runs = _runs(f, s, f.starts[t + 1] - f.starts[t], child)
+        _add_rows(f, s, w, t, child, stacked[child] * w * w, (0, m * w, runs))
         child = f.sibling[child]
+    return eliminate(s, _front(f, w, t), stacked[t] * w * w)
 
 
 @jit
 def _factorize(diagonal: Floats, blocks: Floats, f: Fronts, s: Store) -> float:
     """Factorise front after front; returns the sign of the determinant, or 0."""
-    w, sign = diagonal.shape[1], 1.0
+    sign = 1.0
     for t in range(f.starts.size - 1):
-        p, b = (f.starts[t + 1] - f.starts[t]) * w, (f.edges[t + 1] - f.edges[t]) * w
-        at, n = f.offset[t], p + b
-        _assemble(diagonal, blocks, f, s, t)
-        swaps = s.swaps[f.starts[t] * w :][:p]
-        sign *= _eliminate(s.lu, at, p, b, swaps, s.rows, s.tiles)
+        sign *= _one_front(diagonal, blocks, f, s, f.stacked, t)
         if sign == 0.0:
             return 0.0
-        left, right = Flat(s.lu, at + p, n), Flat(s.lu, at + p * n, b)
-        stack, schur = Flat(s.stack, f.stacked[t] * w * w, b), Flat(s.schur, 0, b)
-        _subtract(stack, schur, left, right, (p, b, b), s.tiles)
+    return sign
+
+
+@device
+def _branch(diagonal: Floats, blocks: Floats, f: Fronts, s: Store, c: Crew, i: int) -> None:
+    """Eliminate branch i of the tree, and write its sign."""
+    own = Store(s.lu, s.swaps, s.stack, c.schur[i], c.rows[i], c.tiles[i], c.runs[i])
+    c.sign[i] = 1.0
+    for k in range(c.starts[i], c.starts[i + 1]):
+        c.sign[i] *= _one_front(diagonal, blocks, f, own, c.stacked, c.fronts[k])
+        if c.sign[i] == 0.0:
+            return
+
+
+@device
+def _room(s: Store, k: int, tile: int) -> Floats:
+    """Where a tile of rows of a product over k pivots is made."""
+    size = TILE * (2 * TILE + max(TILE, k))
+    return s.tiles[tile * size : (tile + 1) * size]
+
+
+@pjit
+def _factorize_together(
+    diagonal: Floats, blocks: Floats, f: Fronts, s: Store, c: Crew, packed: Floats
+) -> float:
+    """Factorise as `_factorize` does, on all threads."""
+    w, sign, last = diagonal.shape[1], 1.0, c.starts.size - 1
+    for i in prange(last):
+        _branch(diagonal, blocks, f, s, c, i)
+    for i in range(last):
+        sign *= c.sign[i]
+    for q in range(c.starts[last], c.fronts.size if sign != 0.0 else 0):
+        t = c.fronts[q]
+        _begin(diagonal, blocks, f, s, t)
+        child = f.child[t]
+        while child >= 0:
+            m = (f.edges[child + 1] - f.edges[child]) * w
+            runs = _runs(f, s, f.starts[t + 1] - f.starts[t], child)
+            for tile in prange(-(-m // TILE)):
+                part = (tile * TILE, tile * TILE + TILE, runs)
+                _add_rows(f, s, w, t, child, c.stacked[child] * w * w, part)
+            child = f.sibling[child]
+        p, b = (f.starts[t + 1] - f.starts[t]) * w, (f.edges[t + 1] - f.edges[t]) * w
+        for k0 in range(0, p, TILE):
+            sign *= factor_panel(s, _front(f, w, t), k0)
+            if sign == 0.0:
+                return 0.0
+            for tile in prange(-(-(p + b) // TILE)):
+                beside(s, _front(f, w, t), k0, tile * TILE, min(p + b, tile * TILE + TILE))
+            right, rows = right_tiles(_front(f, w, t), k0)
+            for tile in prange(right):
+                pack_right(s, _front(f, w, t), k0, tile, packed)
+            for tile in prange(rows):
+                update(s, _front(f, w, t), k0, tile, packed, _room(s, TILE, tile))
+        for tile in prange(-(-b // TILE)):
+            pack_schur(s, _front(f, w, t), tile, packed)
+        for tile in prange(-(-b // TILE)):
+            own, at = _front(f, w, t), c.stacked[t] * w * w
+            update_schur(s, own, at, tile, packed, _room(s, p, tile))
     return sign
 
 
@@ -312,7 +244,7 @@ def solve_factors(x: Floats, f: Fronts, lu: Floats, swaps: Ints) -> None:
                 bound[k] = y[q, edge[k // w] * w + k % w]
             if step < fronts:
                 for k in range(p):
-                    j = k // _TILE * _TILE + swaps[base + k]
+                    j = k // TILE * TILE + swaps[base + k]
                     own[k], own[j] = own[j], own[k]
                 for k in range(p):
                     column, z, g = lu[at + k * h + k + 1 :][: h - k - 1], v[k + 1 : h], v[k]
@@ -359,18 +291,23 @@ class Elimination:
         p = w * np.diff(self._fronts.starts).astype(np.int64)
         b = w * np.diff(self._fronts.edges)
         x, y = p.astype(float), b.astype(float)
-        self.flops = float((x * (2.0 / 3.0 * x * x + 2.0 * x * y + 2.0 * y * y)).sum())
+        work = x * (2.0 / 3.0 * x * x + 2.0 * x * y + 2.0 * y * y)
+        self.flops = float(work.sum())
         self.entries = int((p * (p + 2 * b)).sum())
-        most = int(np.maximum(p, b).max(initial=0))
+        self._crew: Crew | None = None
+        if self.flops >= TOGETHER:
+            self._crew, shared = crew(self._fronts, work, p, b)
+            height = int((b * b).sum()) // (w * w)
+            p, b = p[shared], b[shared]
+        packed, tiles = room(p, b, together=self._crew is not None)
+        self._packed = np.empty(packed)
         self._store = Store(
             lu=np.empty(self.entries),
             swaps=np.empty(n * w, np.int32),
             stack=np.empty(height * w * w),
             schur=np.empty(int((b * b).max(initial=0))),
-            rows=np.empty(_TILE * int(p.max(initial=0))),
-            tiles=np.empty(
-                2 * _TILE * (_TILE + most) + int((np.maximum(p, _TILE) * (p + b)).max(initial=0))
-            ),
+            rows=np.empty(TILE * int(p.max(initial=0))),
+            tiles=np.empty(tiles),
             runs=np.empty(n + 1, np.int32),
         )
 
@@ -382,10 +319,14 @@ class Elimination:
 
         Zero means that a front is singular or not finite, and that there are no factors.
         """
-        return _factorize(
-            np.ascontiguousarray(diagonal, float), np.ascontiguousarray(pairs, float),
-            self._fronts, self._store,
-        )  # fmt: skip
+        diagonal = np.ascontiguousarray(diagonal, float)
+        pairs = np.ascontiguousarray(pairs, float)
+        if self._crew is None:
+            return _factorize(diagonal, pairs, self._fronts, self._store)
+        with numba.parallel_chunksize(1):  # a thread that is done takes what is left
+            return _factorize_together(
+                diagonal, pairs, self._fronts, self._store, self._crew, self._packed
+            )
 
     @property
     def factors(self) -> tuple[Fronts, Floats, Ints]:

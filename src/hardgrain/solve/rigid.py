@@ -104,8 +104,16 @@ WALK, AGAIN = 30, 600
 # if the last are near. After 200 instead, spheres that settle took 32 and 40 factorisations in
 # place of 20 and 33, and some steps were not found at all; with more, sweeps take the longer part.
 EARLY = 4000
+# [factorisations] What sweeps of spheres may cost before springs are tried, as long as they get on:
+# in 3D these took 20 to 300 factorisations where some thousand sweeps more would have done. With
+# less, slow drums take half as long again; with more, steps wait that sweeps will not solve.
+ONWARD = 60
+# [portions] Sweeps get on if the residual has fallen by a tenth within so many portions. They pause
+# for up to three and then go on; with more, those that are stuck are noticed late.
+PAUSE = 4
 # [factorisations] What hardening springs may take. Steps of spheres in `benchmarks/hard_steps` that
-# they solve took up to 76; with less they end unsolved, with more, hopeless steps take longer.
+# they solve took up to 29, and up to 76 from 4000 sweeps alone; with less such steps end unsolved,
+# with more, hopeless steps take longer.
 HARDENING = 300
 # [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
 # may not reach the tolerance, and more would only repeat what sweeps could not do before.
@@ -309,6 +317,20 @@ class _Search:
         """Go on with sweeps, which bring springs nearer to what they are to find."""
         if self.sweeps < EARLY:
             self.last = self._sweep(impulse_of(self.last), EARLY - self.sweeps)
+            yield
+        if self.task.dim == 3:
+            yield from self._onward()
+
+    def _onward(self) -> Iterator[None]:
+        """Go on with sweeps as long as they get on, and cost less than springs may."""
+        most = ONWARD / PATIENCE[3] * self._patience
+        least, paused = self.last.residual, 0
+        while self.sweeps < min(most, self.solver.sweeps) and paused < PAUSE:
+            self.last = self._sweep(impulse_of(self.last), PORTION)
+            if self.last.residual < 0.9 * least:
+                least, paused = self.last.residual, 0
+            else:
+                paused += 1
             yield
 
     def _harden(self, name: str, most: int) -> Iterator[None]:
