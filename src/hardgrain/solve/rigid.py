@@ -117,6 +117,8 @@ POLISH = 300
 
 # What is tried between the first sweeps and the last, in this order.
 STAGES = ("rest", "walk", "springs", "path")
+# Those that know of resistance to relative spins.
+TURNING = ("springs",)
 
 
 class RigidSolver(Solver):
@@ -190,7 +192,8 @@ class _Search:
                 "rest": self._rest(),
                 "walk": self._walk(), "springs": self._springs(), "path": self._paths(),
             }  # fmt: skip
-            for _ in itertools.chain(*(stages[name] for name in self.stages)):
+            names = (name for name in self.stages if name in TURNING or not self.task.resisted)
+            for _ in itertools.chain(*(stages[name] for name in names)):
                 if self.best.converged:
                     break
         self._last_sweeps()
