@@ -1,10 +1,5 @@
 """One step of this package as matrices: M v = f + hᵀ r, u = h v + w (`solve.matrices`).
 
-Where a law resists relative spins, each contact has rows for these too, behind the others: 2D one,
-for rolling; 3D three, for torsion and rolling, along the same axes. They are multiplied by the lever
-ℓ of the contact (`point.row`), so that a torque T is the impulse T/ℓ, and its limit is µ_r r_N as
-that of friction is µ r_N.
-
 Only what can move is a component of v; what is prescribed (walls, driven and locked grains) is part
 of w, and so are the biases: gap speed and rebounds. Cohesion shifts the cone, P ∈ K − c e_N (see
 `law/coupled.py`); with r = P + c e_N it is K again and the pull −c e_N goes into f. A contact that
@@ -14,8 +9,9 @@ rows are zero here, in w too, so that r = 0 solves it.
 The spin of a body with a whole tensor of inertia has the coordinates y = A⁻¹ ω in which its inertia
 is 1 (`point.inertia`), so that M is diagonal for all bodies.
 
-All rows of a contact have the same columns, the movable components of its first and then of its
-second body, stored zeros included: a contact is one dense block of h, in order of the columns.
+All rows of a contact (`solve.rows`) have the same columns, the movable components of its first and
+then of its second body, stored zeros included: a contact is one dense block of h, in order of the
+columns.
 Where the periodic cell deforms, contacts between two grains have those of the cell too, the last
 body (`point.cell`).
 """
@@ -26,24 +22,24 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from hardgrain.core.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit, scalar
 from hardgrain.law.contact import make_contact
-from hardgrain.law.coupled import BLOCKED
-from hardgrain.point.frame import make_frame
 from hardgrain.point.inertia import TENSOR, make_inertia
 from hardgrain.solve.matrices import GlobalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
+from hardgrain.solve.rows import can_push, cell_rows, contact_axes, contact_rows, spin_rows
 
 __all__ = ["ContactFrames", "StepForm", "global_form", "step_form"]
 
-_law, _frame, _inertia = make_contact(scalar), make_frame(scalar), make_inertia(scalar)
+_law, _inertia = make_contact(scalar), make_inertia(scalar)
 normal_shift, tangent_shift = _law.normal_shift, _law.tangent_shift
 friction, cohesion, resistance = _law.friction, _law.cohesion, _law.resistance
-cross, tangent, root, turns = _frame.cross, _frame.tangent, _inertia.root, _inertia.turns
+root, turns = _inertia.root, _inertia.turns
 
 
 @dataclass(frozen=True)
@@ -116,13 +112,18 @@ def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
     Coulomb's law with one coefficient, restitution and cohesion can be said so; contacts with
     another law are refused.
     """
-    _refuse_other_laws(problem)
+    laws = problem.laws
+    turning = laws[:, ROLLING] > 0.0
+    if problem.dim == 3:
+        turning |= laws[:, TORSION] > 0.0
+    _refuse(problem, turning)
     form, frames = step_form(problem)
     return GlobalForm(problem.dim, *form), frames
 
 
 def step_form(problem: Problem) -> tuple[StepForm, ContactFrames]:
-    """The same with resistance to relative spins; the coefficient of friction is the dynamic one."""
+    """The same for laws that may resist relative spins, with rows for these where any does."""
+    _refuse(problem, problem.laws[:, MU_STATIC] != problem.laws[:, MU_DYNAMIC])
     of, rows = components(problem.motion), problem.dim
     if problem.resists:
         rows += 2 * problem.dim - 3
@@ -140,18 +141,15 @@ def step_form(problem: Problem) -> tuple[StepForm, ContactFrames]:
     return form, ContactFrames(made.axes, of.dofs, made.shift, rows, problem.roll)
 
 
-def _refuse_other_laws(problem: Problem) -> None:
-    laws = problem.laws
-    beyond = (laws[:, MU_STATIC] != laws[:, MU_DYNAMIC]) | (laws[:, ROLLING] > 0.0)
-    if problem.dim == 3:
-        beyond |= laws[:, TORSION] > 0.0
+def _refuse(problem: Problem, beyond: NDArray[np.bool_]) -> None:
+    """Refuse contacts with the laws of these rows."""
     refused = np.flatnonzero(beyond[problem.law])
     if refused.size:
         k = refused[0]
         raise InputError(
             f"the contact of bodies {problem.first[k]} and {problem.second[k]} has"
-            f" {_beyond(laws[problem.law[k]])}, which matrices with Coulomb's law cannot hold; use"
-            " a Gauss–Seidel solver on the step itself"
+            f" {_beyond(problem.laws[problem.law[k]])}, which matrices with Coulomb's law cannot"
+            " hold; use a Gauss–Seidel solver on the step itself"
         )
 
 
@@ -263,97 +261,6 @@ def row_starts(first, second, column, each, grains):
             if second[k] < grains:
                 rows[row + 1] += movable[-1]
     return rows
-
-
-@scalar
-def contact_axes(normal, k, axis):
-    """Write the unit vectors of contact k into axis (3, 3): the normal and two tangents.
-
-    In 2D vectors have a third component zero, and the third axis is that of rotations.
-    """
-    dim = normal.shape[1]
-    nx, ny = normal[k, 0], normal[k, 1]
-    nz = normal[k, 2] if dim == 3 else 0.0
-    tx, ty, tz = -ny, nx, 0.0
-    if dim == 3:
-        tx, ty, tz = tangent(nx, ny, nz)
-    sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
-    axis[0, 0], axis[0, 1], axis[0, 2] = nx, ny, nz
-    axis[1, 0], axis[1, 1], axis[1, 2] = tx, ty, tz
-    axis[2, 0], axis[2, 1], axis[2, 2] = sx, sy, sz
-
-
-@scalar
-def contact_rows(arm_first, arm_second, k, axis, part):
-    """Write the rows of contact k over all components of its first, then of its second body.
-
-    A contact velocity along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with arms l. In 2D
-    only the third component of a spin is there.
-    """
-    dim = arm_first.shape[1]
-    size = 3 * dim - 3
-    ix, iy, iz = arm_first[k, 0], arm_first[k, 1], 0.0
-    jx, jy, jz = arm_second[k, 0], arm_second[k, 1], 0.0
-    if dim == 3:
-        iz, jz = arm_first[k, 2], arm_second[k, 2]
-    for e in range(dim):
-        for a in range(dim):
-            part[e, a], part[e, size + a] = -axis[e, a], axis[e, a]
-        ax, ay, az = cross(ix, iy, iz, axis[e, 0], axis[e, 1], axis[e, 2])
-        bx, by, bz = cross(jx, jy, jz, axis[e, 0], axis[e, 1], axis[e, 2])
-        if dim == 3:
-            part[e, 3], part[e, 4], part[e, 5] = -ax, -ay, -az
-            part[e, 9], part[e, 10], part[e, 11] = bx, by, bz
-        else:
-            part[e, 2], part[e, 5] = -az, bz
-
-
-@scalar
-def spin_rows(roll, axis, part):
-    """Write the rows behind those of `contact_rows`: ℓ a·(ω_j − ω_i), with axes a and a lever ℓ."""
-    dim = 2 if part.shape[1] == 9 else 3
-    size = 3 * dim - 3
-    for e in range(2 * dim - 3):
-        part[dim + e] = 0.0
-        for a in range(2 * dim - 3):
-            x = roll if dim == 2 else roll * axis[e, a]
-            part[dim + e, dim + a], part[dim + e, size + dim + a] = -x, x
-
-
-@scalar
-def cell_rows(points, k, axis, part):
-    """Write the rows of contact k over all components of the cell, which follow the two bodies'.
-
-    A contact velocity along e has the part e·L l, with l the line from centre to centre. Component
-    ab of L is the one of number a if a = b, and dim + ns − a − b otherwise (`core.cell`).
-    """
-    dim = points.normal.shape[1]
-    size = 3 * dim - 3
-    for b in range(dim):
-        line = points.arm_first[k, b] - points.arm_second[k, b]
-        line += points.gap[k] * points.normal[k, b]
-        for a in range(b + 1):
-            c = a if a == b else size - a - b
-            for e in range(dim):
-                part[e, 2 * size + c] = axis[e, a] * line
-
-
-@scalar
-def can_push(part, inverse, i, j):
-    """Whether an impulse along the normal moves the bodies i and j: W_NN against the other W."""
-    size = inverse.shape[1]
-    w_nn, w_tt = 0.0, 0.0
-    for e in range(2 if size == 3 else 3):
-        s = 0.0
-        for a in range(size):
-            s += inverse[i, a] * part[e, a] * part[e, a]
-        for a in range(size):
-            s += inverse[j, a] * part[e, size + a] * part[e, size + a]
-        if e == 0:
-            w_nn = s
-        else:
-            w_tt += s
-    return w_nn > BLOCKED * w_tt
 
 
 @jit

@@ -72,9 +72,7 @@ class BodyResponse:
     feels it.
     """
 
-    def __init__(
-        self, problem: Problem, form: GlobalForm | StepForm, frame: ContactFrames
-    ) -> None:
+    def __init__(self, problem: Problem, form: GlobalForm | StepForm, frame: ContactFrames) -> None:
         rows, (nb, ns) = frame.rows, problem.spin.shape
         size = problem.dim + ns
         h = SparseRows(form.h.indptr, form.h.indices, form.h.data)

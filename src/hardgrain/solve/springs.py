@@ -7,10 +7,9 @@ Let every contact answer as a stiff spring around the impulse r⁰ it had,
 with U the contact velocities that these impulses lead to. Where r = r⁰ the laws are those of rigid
 grains, whatever ρ is. Impulses are measured as velocities in this file, r W_NN.
 
-Where relative spins are resisted, the torques over their lever are further impulses r_S of the same
-contact (`solve.assembly`), and each group of them is cut to a coefficient of its own times r_N: in
-2D friction and rolling, in 3D friction, torsion and rolling. Their coefficients are then the columns
-of µ.
+Where relative spins are resisted, torques over their lever are further impulses of the same contact
+(`solve.rows`). Each group of impulses is cut to a coefficient of its own times r_N: friction and
+rolling in 2D; friction, torsion and rolling in 3D. Their coefficients are then the columns of µ.
 """
 
 from __future__ import annotations
