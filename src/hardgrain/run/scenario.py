@@ -110,7 +110,8 @@ class Scenario(Spec):
     # from collision to collision
     engine: Engine = RigidGrains()
     # how contact dynamics finds the impulses of a step; other engines need none; default: the
-    # rigid solver for disks if it can handle the laws of the scene, otherwise Gauss–Seidel sweeps
+    # rigid solver for disks that do not resist rolling and have one coefficient of friction,
+    # otherwise Gauss–Seidel sweeps
     solver: Solver = Field(default=None, validate_default=True)
     # file from which the grains are taken; default: they are placed as the scene says
     start: Start | None = None

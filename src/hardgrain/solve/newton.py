@@ -14,6 +14,7 @@ Gauss–Seidel. Impulses are measured as velocities in this file, r W_NN.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -35,21 +36,22 @@ class Springs:
     """Newton's method for springs around given impulses; see the top of the file."""
 
     def __init__(self, bodies: Response, mu: Floats) -> None:
-        self.bodies, self.mu = bodies, mu
+        self.bodies = bodies
         self.scale = 1.0 / bodies.weight[:, :1]  # impulse of a unit of velocity [mass]
         m, rows = bodies.q.shape
         groups = mu.size // max(m, 1)
-        self.groups = [slice(*group(g, groups, rows)) for g in range(groups)]
-        first = [part.start for part in self.groups]
-        ratio = bodies.weight[:, first] / bodies.weight[:, :1]
-        self.ratio = np.ascontiguousarray(ratio).reshape(mu.shape)
+        self.mu = mu.reshape(m, groups)
+        part: Any = group
+        self.groups = [slice(*part.py_func(g, groups, rows)) for g in range(groups)]
+        first = [group_of.start for group_of in self.groups]
+        self.ratio = np.ascontiguousarray(bodies.weight[:, first] / bodies.weight[:, :1])
         self._d, self._unused = np.zeros((m, rows, rows)), np.zeros((m, rows, rows))
 
     def admitted(self, impulse: Floats) -> Floats:
         """Impulses (m, rows) cut to their cones, as velocities."""
         r: Floats = impulse / self.scale
         np.maximum(r[:, 0], 0.0, out=r[:, 0])
-        for part, mu in zip(self.groups, self.mu.reshape(len(r), -1).T, strict=True):
+        for part, mu in zip(self.groups, self.mu.T, strict=True):
             size = np.sqrt(np.einsum("ka,ka->k", r[:, part], r[:, part]))
             r[:, part] *= np.minimum(1.0, mu * r[:, 0] / np.maximum(size, 1e-300))[:, None]
         return r
