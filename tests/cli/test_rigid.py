@@ -31,11 +31,13 @@ def with_law(text: str, dim: int = 2) -> str:
 
 
 REFUSED = {
-    "rolling": (with_law("rolling = 0.1"), ["scene.contacts[0].rolling is 0.1", "rigid solver"]),
-    "torsion": (with_law("torsion = 0.2", 3), ["scene.contacts[0].torsion is 0.2", "rigid solver"]),
     "dynamic": (
         with_law("friction_dynamic = 0.2"),
         ["scene.contacts[0].friction_dynamic is 0.2", "rigid solver", "gauss-seidel"],
+    ),
+    "dynamic zero": (
+        with_law("friction_dynamic = 0.0"),
+        ["scene.contacts[0].friction_dynamic is 0", "rigid solver", "gauss-seidel"],
     ),
     "no such solver": (
         RIGID.replace('"rigid"', '"rigit"'),
@@ -80,6 +82,17 @@ def test_refused_in_one_sentence_before_the_run(hardgrain, scenario, name, comma
     scenario.write_text(text)
     refused(hardgrain(command, scenario), *words)
     assert not list(Path().glob("*.h5"))
+
+
+@pytest.mark.parametrize(
+    ("text", "dim"), [("rolling = 0.1", 2), ("rolling = 0.1\ntorsion = 0.2", 3)]
+)
+def test_resistance_to_rolling_and_torsion_is_carried(hardgrain, scenario, text, dim):
+    scenario.write_text(with_law(text, dim))
+    assert hardgrain("run", scenario).code == 0
+    with RunFile("test.h5") as file:
+        assert file.history["residual"].max() <= 1e-6
+        assert file.history["converged"].all()
 
 
 @pytest.mark.parametrize("text", ["rolling = 0.0", "torsion = 0.0", "friction_dynamic = 0.3"])

@@ -32,13 +32,14 @@ def _by_name(solver: Any, info: ValidationInfo) -> Any:
 
     A table without a kind is Gauss–Seidel. If none is given, it is one that keeps grains rigid: for
     disks the rigid solver, which costs them little more than sweeps; for spheres, of which the
-    rigid solver may need seconds for a step of dense flow, and for laws that it refuses, sweeps up
-    to a fine residual.
+    rigid solver may need seconds for a step of dense flow, for laws that it refuses, and for
+    resistance to rolling, sweeps up to a fine residual.
     """
     if solver is None:
         scene = info.data.get("scene")  # it is missing if it was refused
         deforms = scene is not None and any(spec.elastic for spec in scene.grains)
-        if scene is None or (scene.dimension == 2 and not any(_not_carried(scene)) and not deforms):
+        plain = scene is None or not (any(_not_carried(scene)) or _resisted(scene) or deforms)
+        if scene is None or (scene.dimension == 2 and plain):
             return RigidSolver(tolerance=1e-5)  # fine enough for clusters up to 150 grains long
         return GaussSeidel(stop="residual", tolerance=1e-4, sweeps=20_000)  # up to 50
     if isinstance(solver, str):
@@ -46,13 +47,16 @@ def _by_name(solver: Any, info: ValidationInfo) -> Any:
     return {"kind": "gauss-seidel", **solver} if isinstance(solver, dict) else solver
 
 
+def _resisted(scene: Scene) -> bool:
+    """Whether a law resists rolling or torsion; sweeps then cost less to a residual of 10⁻⁴."""
+    return any(law.rolling or law.torsion for law in scene.contacts)
+
+
 def _not_carried(scene: Scene) -> Iterator[tuple[str, float]]:
     """Laws of a scene that the rigid solver refuses: where they stand, and their values."""
     for k, law in enumerate(scene.contacts):
-        for name in ("friction_dynamic", "rolling", "torsion"):
-            value = getattr(law, name)
-            if value not in (None, 0.0) and value != law.friction * (name[0] == "f"):
-                yield f"scene.contacts[{k}].{name}", value
+        if law.friction_dynamic not in (None, law.friction):
+            yield f"scene.contacts[{k}].friction_dynamic", law.friction_dynamic
 
 
 Solver = Annotated[
@@ -106,7 +110,8 @@ class Scenario(Spec):
     # from collision to collision
     engine: Engine = RigidGrains()
     # how contact dynamics finds the impulses of a step; other engines need none; default: the
-    # rigid solver for disks if it can handle the laws of the scene, otherwise Gauss–Seidel sweeps
+    # rigid solver for disks that do not resist rolling and have one coefficient of friction,
+    # otherwise Gauss–Seidel sweeps
     solver: Solver = Field(default=None, validate_default=True)
     # file from which the grains are taken; default: they are placed as the scene says
     start: Start | None = None

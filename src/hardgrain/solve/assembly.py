@@ -9,8 +9,9 @@ rows are zero here, in w too, so that r = 0 solves it.
 The spin of a body with a whole tensor of inertia has the coordinates y = A⁻¹ ω in which its inertia
 is 1 (`point.inertia`), so that M is diagonal for all bodies.
 
-All dim rows of a contact have the same columns, the movable components of its first and then of its
-second body, stored zeros included: a contact is one dense block of h, in order of the columns.
+All rows of a contact (`solve.rows`) have the same columns, the movable components of its first and
+then of its second body, stored zeros included: a contact is one dense block of h, in order of the
+columns.
 Where the periodic cell deforms, contacts between two grains have those of the cell too, the last
 body (`point.cell`).
 """
@@ -21,24 +22,24 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from hardgrain.core.lawtable import MU_DYNAMIC, MU_STATIC, ROLLING, TORSION
 from hardgrain.errors import InputError
 from hardgrain.kernels import jit, scalar
 from hardgrain.law.contact import make_contact
-from hardgrain.law.coupled import BLOCKED
-from hardgrain.point.frame import make_frame
 from hardgrain.point.inertia import TENSOR, make_inertia
 from hardgrain.solve.matrices import GlobalForm
 from hardgrain.solve.problem import Floats, Ints, Problem
+from hardgrain.solve.rows import can_push, cell_rows, contact_axes, contact_rows, spin_rows
 
-__all__ = ["ContactFrames", "global_form"]
+__all__ = ["ContactFrames", "StepForm", "global_form", "step_form"]
 
-_law, _frame, _inertia = make_contact(scalar), make_frame(scalar), make_inertia(scalar)
+_law, _inertia = make_contact(scalar), make_inertia(scalar)
 normal_shift, tangent_shift = _law.normal_shift, _law.tangent_shift
-friction, cohesion = _law.friction, _law.cohesion
-cross, tangent, root, turns = _frame.cross, _frame.tangent, _inertia.root, _inertia.turns
+friction, cohesion, resistance = _law.friction, _law.cohesion, _law.resistance
+root, turns = _inertia.root, _inertia.turns
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,37 @@ class ContactFrames:
     axes: Floats  # (m, dim, dim) unit vectors of each contact, the normal first
     dofs: Ints  # (n,) which components of (velocity, spin), shape (nb, dim + ns), are v
     shift: Floats  # (m,) c of cohesion: r_N = P_N + c [mass × speed]
+    rows: int  # of h, for each contact: dim, and more where relative spins are resisted
+    roll: Floats  # (m,) the levers of their torques [length]
 
     def impulse(self, r: Floats) -> Floats:
         """Impulses on the second bodies, shape (m, dim)."""
-        part = r.reshape(self.axes.shape[:2]).copy()
+        part = r.reshape(-1, self.rows)[:, : self.axes.shape[1]].copy()
         part[:, 0] -= self.shift
         p: Floats = np.matmul(part[:, None, :], self.axes)[:, 0]
         return p
 
-    def components(self, impulse: Floats) -> Floats:
-        """r of given impulses, shape (m·dim,)."""
+    def torque(self, r: Floats) -> Floats:
+        """Torque impulses on the second bodies, shape (m, ns); zero where none is resisted."""
+        m, dim, _ = self.axes.shape
+        if self.rows == dim:
+            return np.zeros((m, 2 * dim - 3))
+        part = r.reshape(m, self.rows)[:, dim:] * self.roll[:, None]
+        t: Floats = part if dim == 2 else np.matmul(part[:, None, :], self.axes)[:, 0]
+        return t
+
+    def components(self, impulse: Floats, torque: Floats | None = None) -> Floats:
+        """r of given impulses and torque impulses, shape (m·rows,)."""
         r = np.matmul(self.axes, impulse[:, :, None])[..., 0]
         r[:, 0] += self.shift
+        if self.rows > impulse.shape[1]:
+            part = np.zeros((len(r), self.rows - r.shape[1])) if torque is None else torque
+            part = np.divide(
+                part, self.roll[:, None], out=np.zeros_like(part), where=self.roll[:, None] > 0.0
+            )
+            if impulse.shape[1] == 3:
+                part = np.matmul(self.axes, part[:, :, None])[..., 0]
+            r = np.concatenate([r, part], axis=1)
         flat: Floats = r.ravel()
         return flat
 
@@ -73,41 +93,63 @@ class ContactFrames:
         return velocity, spin
 
 
+class StepForm(NamedTuple):
+    """One step as matrices, with the members of `GlobalForm`."""
+
+    mass: csc_array
+    h: csr_array  # (m·rows, n)
+    f: Floats
+    w: Floats  # (m·rows,)
+    # (m,), or (m, 2 or 3) coefficients of friction and of rolling (2D), of friction, torsion and
+    # rolling (3D), where relative spins are resisted
+    mu: Floats
+    start: Floats  # (m·rows,)
+
+
 def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
     """One step of this package as matrices; it starts from the problem's impulses.
 
     Coulomb's law with one coefficient, restitution and cohesion can be said so; contacts with
     another law are refused.
     """
-    _refuse_other_laws(problem)
-    of = components(problem.motion)
+    laws = problem.laws
+    turning = laws[:, ROLLING] > 0.0
+    if problem.dim == 3:
+        turning |= laws[:, TORSION] > 0.0
+    _refuse(problem, turning)
+    form, frames = step_form(problem)
+    return GlobalForm(problem.dim, *form), frames
+
+
+def step_form(problem: Problem) -> tuple[StepForm, ContactFrames]:
+    """The same for laws that may resist relative spins, with rows for these where any does."""
+    _refuse(problem, problem.laws[:, MU_STATIC] != problem.laws[:, MU_DYNAMIC])
+    of, rows = components(problem.motion), problem.dim
+    if problem.resists:
+        rows += 2 * problem.dim - 3
     made = assemble(
         problem.rows, of, problem.inv_inertia, problem.laws, problem.dt, problem.remove_overlaps,
-        problem.grains,
+        problem.grains, rows,
     )  # fmt: skip
     n = of.dofs.size
     all_of_v = np.arange(n + 1, dtype=np.int32)
-    form = GlobalForm(
-        problem.dim,
+    form = StepForm(
         csc_array((1.0 / of.inverse.ravel()[of.dofs], all_of_v[:n], all_of_v), shape=(n, n)),
         csr_array((made.data, made.columns, made.rows), shape=(made.w.size, n)),
-        made.f, made.w, made.mu, made.start,
+        made.f, made.w, made.mu if rows > problem.dim else made.mu.ravel(), made.start,
     )  # fmt: skip
-    return form, ContactFrames(made.axes, of.dofs, made.shift)
+    return form, ContactFrames(made.axes, of.dofs, made.shift, rows, problem.roll)
 
 
-def _refuse_other_laws(problem: Problem) -> None:
-    laws = problem.laws
-    beyond = (laws[:, MU_STATIC] != laws[:, MU_DYNAMIC]) | (laws[:, ROLLING] > 0.0)
-    if problem.dim == 3:
-        beyond |= laws[:, TORSION] > 0.0
+def _refuse(problem: Problem, beyond: NDArray[np.bool_]) -> None:
+    """Refuse contacts with the laws of these rows."""
     refused = np.flatnonzero(beyond[problem.law])
     if refused.size:
         k = refused[0]
         raise InputError(
             f"the contact of bodies {problem.first[k]} and {problem.second[k]} has"
-            f" {_beyond(laws[problem.law[k]])}, which matrices with Coulomb's law cannot hold; use"
-            " a Gauss–Seidel solver on the step itself"
+            f" {_beyond(problem.laws[problem.law[k]])}, which matrices with Coulomb's law cannot"
+            " hold; use a Gauss–Seidel solver on the step itself"
         )
 
 
@@ -134,10 +176,10 @@ class Assembled(NamedTuple):
 
     data: Floats
     columns: Ints
-    rows: Ints  # (m·dim + 1,) where each row begins
+    rows: Ints  # (m·rows + 1,) where each row begins
     f: Floats
     w: Floats
-    mu: Floats
+    mu: Floats  # (m, 1), or (m, 2 or 3) as in `StepForm`
     start: Floats
     axes: Floats
     shift: Floats
@@ -202,128 +244,59 @@ def components(motion):
 
 
 @jit
-def row_starts(first, second, column, dim, grains):
-    """Where each row of h begins: it has the movable components of the bodies of its contact."""
+def row_starts(first, second, column, each, grains):
+    """Where each row of h begins: it has the movable components of the bodies of its contact.
+
+    each: rows of a contact.
+    """
     movable = np.zeros(len(column), np.int32)
     for i in range(len(column)):
         for a in range(column.shape[1]):
             movable[i] += column[i, a] >= 0
-    rows = np.zeros(dim * first.size + 1, np.int32)
+    rows = np.zeros(each * first.size + 1, np.int32)
     for k in range(first.size):
-        for e in range(dim):
-            row = dim * k + e
+        for e in range(each):
+            row = each * k + e
             rows[row + 1] = rows[row] + movable[first[k]] + movable[second[k]]
             if second[k] < grains:
                 rows[row + 1] += movable[-1]
     return rows
 
 
-@scalar
-def contact_axes(normal, k, axis):
-    """Write the unit vectors of contact k into axis (3, 3): the normal and two tangents.
-
-    In 2D vectors have a third component zero, and the third axis is that of rotations.
-    """
-    dim = normal.shape[1]
-    nx, ny = normal[k, 0], normal[k, 1]
-    nz = normal[k, 2] if dim == 3 else 0.0
-    tx, ty, tz = -ny, nx, 0.0
-    if dim == 3:
-        tx, ty, tz = tangent(nx, ny, nz)
-    sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
-    axis[0, 0], axis[0, 1], axis[0, 2] = nx, ny, nz
-    axis[1, 0], axis[1, 1], axis[1, 2] = tx, ty, tz
-    axis[2, 0], axis[2, 1], axis[2, 2] = sx, sy, sz
-
-
-@scalar
-def contact_rows(arm_first, arm_second, k, axis, part):
-    """Write the rows of contact k over all components of its first, then of its second body.
-
-    A contact velocity along e is e·(v_j − v_i) + (l_j × e)·ω_j − (l_i × e)·ω_i, with arms l. In 2D
-    only the third component of a spin is there.
-    """
-    dim = arm_first.shape[1]
-    size = 3 * dim - 3
-    ix, iy, iz = arm_first[k, 0], arm_first[k, 1], 0.0
-    jx, jy, jz = arm_second[k, 0], arm_second[k, 1], 0.0
-    if dim == 3:
-        iz, jz = arm_first[k, 2], arm_second[k, 2]
-    for e in range(dim):
-        for a in range(dim):
-            part[e, a], part[e, size + a] = -axis[e, a], axis[e, a]
-        ax, ay, az = cross(ix, iy, iz, axis[e, 0], axis[e, 1], axis[e, 2])
-        bx, by, bz = cross(jx, jy, jz, axis[e, 0], axis[e, 1], axis[e, 2])
-        if dim == 3:
-            part[e, 3], part[e, 4], part[e, 5] = -ax, -ay, -az
-            part[e, 9], part[e, 10], part[e, 11] = bx, by, bz
-        else:
-            part[e, 2], part[e, 5] = -az, bz
-
-
-@scalar
-def cell_rows(points, k, axis, part):
-    """Write the rows of contact k over all components of the cell, which follow the two bodies'.
-
-    A contact velocity along e has the part e·L l, with l the line from centre to centre. Component
-    ab of L is the one of number a if a = b, and dim + ns − a − b otherwise (`core.cell`).
-    """
-    dim = points.normal.shape[1]
-    size = 3 * dim - 3
-    for b in range(dim):
-        line = points.arm_first[k, b] - points.arm_second[k, b]
-        line += points.gap[k] * points.normal[k, b]
-        for a in range(b + 1):
-            c = a if a == b else size - a - b
-            for e in range(dim):
-                part[e, 2 * size + c] = axis[e, a] * line
-
-
-@scalar
-def can_push(part, inverse, i, j):
-    """Whether an impulse along the normal moves the bodies i and j: W_NN against the other W."""
-    size = inverse.shape[1]
-    w_nn, w_tt = 0.0, 0.0
-    for e in range(len(part)):
-        s = 0.0
-        for a in range(size):
-            s += inverse[i, a] * part[e, a] * part[e, a]
-        for a in range(size):
-            s += inverse[j, a] * part[e, size + a] * part[e, size + a]
-        if e == 0:
-            w_nn = s
-        else:
-            w_tt += s
-    return w_nn > BLOCKED * w_tt
-
-
 @jit
-def assemble(points, of, inertia, laws, dt, remove_overlaps, grains):
+def assemble(points, of, inertia, laws, dt, remove_overlaps, grains, each):
     """Everything of a step's global form but M, and its contact frames.
 
     inertia: inverse inertias of all bodies, see `point.inertia`. grains: contacts whose second body
-    is one of so many grains feel the periodic cell, the last body; 0: it stays as it is.
+    is one of so many grains feel the periodic cell, the last body; 0: it stays as it is. each: rows
+    of a contact, see `ContactFrames`.
     """
     # Bound here, once: within the loop Numba would count references.
     first, second, normal, gap = points.first, points.second, points.normal, points.gap
     arm_first, arm_second, which_law = points.arm_first, points.arm_second, points.law
-    impulse = points.impulse
+    impulse, torque, roll = points.impulse, points.torque, points.roll
     free, before, inverse, column, dofs = of
     (m, dim), size = normal.shape, free.shape[1]
-    rows = row_starts(first, second, column, dim, grains)
+    rows = row_starts(first, second, column, each, grains)
     data, columns = np.empty(rows[-1]), np.empty(rows[-1], np.int32)
     f = np.empty(dofs.size)
     for c in range(f.size):
         i, a = divmod(dofs[c], size)
         f[c] = 1.0 / inverse[i, a] * free[i, a]
-    w, start = np.zeros(dim * m), np.zeros(dim * m)
-    mu, shift, axes = np.empty(m), np.zeros(m), np.empty((m, dim, dim))
-    axis, part = np.empty((3, 3)), np.empty((dim, 3 * size))
+    w, start = np.zeros(each * m), np.zeros(each * m)
+    mu = np.empty((m, 1 if each == dim else dim))
+    shift, axes = np.zeros(m), np.empty((m, dim, dim))
+    axis, part = np.empty((3, 3)), np.empty((each, 3 * size))
     for k in range(m):
         i, j, law = first[k], second[k], laws[which_law[k]]
-        mu[k] = friction(law)[1]
+        mu[k, 0] = friction(law)[1]
         contact_axes(normal, k, axis)
         contact_rows(arm_first, arm_second, k, axis, part)
+        if each > dim:
+            mu[k, dim - 1], torsion = resistance(law, 1.0)
+            if dim == 3:
+                mu[k, 1] = torsion
+            spin_rows(roll[k], axis, part)
         own_levers(inertia, i, part, dim)
         own_levers(inertia, j, part, size + dim)
         felt = j < grains
@@ -336,7 +309,8 @@ def assemble(points, of, inertia, laws, dt, remove_overlaps, grains):
         for e in range(dim):
             for a in range(dim):
                 axes[k, e, a] = axis[e, a]
-            row = dim * k + e
+        for e in range(each):
+            row = each * k + e
             u_free, u_before, fixed = 0.0, 0.0, 0.0
             at = rows[row]
             for a in range(3 * size if felt else 2 * size):
@@ -354,6 +328,12 @@ def assemble(points, of, inertia, laws, dt, remove_overlaps, grains):
                 if live and e == 0:
                     f[c] -= part[e, a] * shift[k]
             if not live:
+                continue
+            if e >= dim:
+                w[row] = fixed
+                for a in range(2 * dim - 3):
+                    x = 1.0 if dim == 2 else axis[e - dim, a]
+                    start[row] += x * torque[k, a] / roll[k] if roll[k] > 0.0 else 0.0
                 continue
             if e == 0:
                 bias = normal_shift(law, gap[k], u_free, u_before, dt, remove_overlaps)

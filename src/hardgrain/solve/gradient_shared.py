@@ -159,7 +159,8 @@ class SharedDescent(Descent):
         b = self.bodies
         unit, sums = 1.0 / b.weight[:, :1], np.zeros((2, DIGITS), np.int64)
         u = self._velocity(self._moved(r), b.base)
-        most = judge((r / unit, u, self.mu, self.ratio, b.paths), self._count.own, sums)
+        laws = r / unit, u, self.mu[:, None], self.ratio[:, None], b.paths
+        most = judge(laws, self._count.own, sums)
         worst, astray = self.others.most(most)
         scale, loaded = rounded_all(self.others.total(sums))
         return 0.0 if worst == 0.0 else float(np.sqrt(max(astray, worst * loaded / scale)))

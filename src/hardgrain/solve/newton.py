@@ -14,12 +14,13 @@ Gauss–Seidel. Impulses are measured as velocities in this file, r W_NN.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from hardgrain.solve.problem import Floats
 from hardgrain.solve.response import Response
-from hardgrain.solve.springs import spring_impulses, violation
+from hardgrain.solve.springs import group, spring_impulses, violation
 
 __all__ = ["Springs"]
 
@@ -35,18 +36,24 @@ class Springs:
     """Newton's method for springs around given impulses; see the top of the file."""
 
     def __init__(self, bodies: Response, mu: Floats) -> None:
-        self.bodies, self.mu = bodies, mu
+        self.bodies = bodies
         self.scale = 1.0 / bodies.weight[:, :1]  # impulse of a unit of velocity [mass]
-        self.ratio = bodies.weight[:, 1] / bodies.weight[:, 0]
-        m, dim = bodies.q.shape
-        self._d, self._unused = np.zeros((m, dim, dim)), np.zeros((m, dim, dim))
+        m, rows = bodies.q.shape
+        groups = mu.size // max(m, 1)
+        self.mu = mu.reshape(m, groups)
+        part: Any = group
+        self.groups = [slice(*part.py_func(g, groups, rows)) for g in range(groups)]
+        first = [group_of.start for group_of in self.groups]
+        self.ratio = np.ascontiguousarray(bodies.weight[:, first] / bodies.weight[:, :1])
+        self._d, self._unused = np.zeros((m, rows, rows)), np.zeros((m, rows, rows))
 
     def admitted(self, impulse: Floats) -> Floats:
-        """Impulses (m, dim) cut to their cones, as velocities."""
+        """Impulses (m, rows) cut to their cones, as velocities."""
         r: Floats = impulse / self.scale
         np.maximum(r[:, 0], 0.0, out=r[:, 0])
-        size = np.sqrt(np.einsum("ka,ka->k", r[:, 1:], r[:, 1:]))
-        r[:, 1:] *= np.minimum(1.0, self.mu * r[:, 0] / np.maximum(size, 1e-300))[:, None]
+        for part, mu in zip(self.groups, self.mu.T, strict=True):
+            size = np.sqrt(np.einsum("ka,ka->k", r[:, part], r[:, part]))
+            r[:, part] *= np.minimum(1.0, mu * r[:, 0] / np.maximum(size, 1e-300))[:, None]
         return r
 
     def violation(self, r: Floats) -> float:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hardgrain.core.lawtable import ROLLING, TORSION
 from hardgrain.core.model import ContactRows, Floats, Ints
 from hardgrain.kernels import jit
 from hardgrain.point.cell import GivenInCell
@@ -60,6 +61,17 @@ class Problem:
     @property
     def dim(self) -> int:
         return int(self.normal.shape[1])
+
+    @property
+    def resists(self) -> bool:
+        """Whether any contact resists relative spins."""
+        turning = [ROLLING, TORSION][: self.dim - 1]  # nothing twists in 2D
+        return bool((self.laws[self.law][:, turning] > 0.0).any())
+
+    @property
+    def side_by_side(self) -> Floats:
+        """Impulses and torque impulses, shape (m, dim + ns)."""
+        return np.concatenate([self.impulse, self.torque], axis=1)
 
     @property
     def rows(self) -> ContactRows:

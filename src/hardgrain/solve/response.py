@@ -28,7 +28,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
 
 from hardgrain.kernels import jit
-from hardgrain.solve.assembly import ContactFrames
+from hardgrain.solve.assembly import ContactFrames, StepForm
 from hardgrain.solve.border import Border, add_border, closed_border, solve_bordered
 from hardgrain.solve.elimination import Elimination
 from hardgrain.solve.matrices import GlobalForm, LocalForm, block_diagonal, lu_factors
@@ -74,12 +74,12 @@ class BodyResponse:
     feels it.
     """
 
-    def __init__(self, problem: Problem, form: GlobalForm, frame: ContactFrames) -> None:
-        dim, (nb, ns) = form.dim, problem.spin.shape
-        size = dim + ns
+    def __init__(self, problem: Problem, form: GlobalForm | StepForm, frame: ContactFrames) -> None:
+        rows, (nb, ns) = frame.rows, problem.spin.shape
+        size = problem.dim + ns
         h = SparseRows(form.h.indptr, form.h.indices, form.h.data)
         self.body, self.lever, bodies = levers(
-            h, frame.dofs, problem.first, problem.second, (nb, dim, size), problem.grains > 0
+            h, frame.dofs, problem.first, problem.second, (nb, rows, size), problem.grains > 0
         )
         n = bodies.size
         self.cell = problem.grains > 0 and n > 0 and int(bodies[-1]) == nb - 1  # it can move
@@ -92,10 +92,10 @@ class BodyResponse:
         at = number[body[here]], part[here]
         self.mass[at] = form.mass.data[here]
         self.free[at] = form.f[here] / form.mass.data[here]
-        self.base = form.w.reshape(-1, dim).copy()
+        self.base = form.w.reshape(-1, rows).copy()
         self.q = np.empty_like(self.base)
         contact_velocity(self.lever, self.body, self.free, self.base, self.q)
-        self.weight = weights(self.lever, self.body, self.mass, dim)
+        self.weight = weights(self.lever, self.body, self.mass, rows)
         self.paths = problem.paths
         self.dead = self.weight[:, 0] <= 0.0  # contacts between bodies that cannot move
         _open_dead(self.weight, self.q, self.base)

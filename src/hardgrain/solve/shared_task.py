@@ -56,8 +56,9 @@ class SharedTask(StepTask):
     tiles = True
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.dim, self.start = problem, problem.dim, problem.impulse
+        self.problem, self.dim, self.start = problem, problem.dim, problem.side_by_side
         self.others = problem.others
+        self.resisted = bool(self.others.any(problem.resists))
         self.contacts = int(self.others.total(np.int64(problem.first.size)))
         moves = np.any(problem.inv_mass, axis=1) & self.others.own(len(problem.position))
         speeds = problem.velocity_before, problem.velocity
@@ -86,9 +87,11 @@ class SharedTask(StepTask):
         descent = SharedDescent(near.problem, near.own, near.row, near.shared)
         start = descent.start
         if impulse is not None:
-            start = descent.frame.components(near.told(impulse)).reshape(start.shape)
+            pushes = near.told(impulse)[:, : self.dim]  # gradients know of no torques
+            start = descent.frame.components(pushes).reshape(start.shape)
         r, found, number = at_rest(descent, start, tolerance, most)
-        return np.ascontiguousarray(descent.impulses(r)[near.own]), found, number
+        pushes = descent.impulses(r)[near.own]
+        return np.concatenate([pushes, np.zeros_like(self.problem.torque)], axis=1), found, number
 
     @property
     def _around(self) -> Around:

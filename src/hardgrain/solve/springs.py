@@ -6,6 +6,10 @@ Let every contact answer as a stiff spring around the impulse r⁰ it had,
 
 with U the contact velocities that these impulses lead to. Where r = r⁰ the laws are those of rigid
 grains, whatever ρ is. Impulses are measured as velocities in this file, r W_NN.
+
+Where relative spins are resisted, torques over their lever are further impulses of the same contact
+(`solve.rows`). Each group of impulses is cut to a coefficient of its own times r_N: friction and
+rolling in 2D; friction, torsion and rolling in 3D. Their coefficients are then the columns of µ.
 """
 
 from __future__ import annotations
@@ -14,16 +18,28 @@ import math
 
 import numpy as np
 
-from hardgrain.kernels import jit, scalar
+from hardgrain.kernels import device, jit, scalar
 
-__all__ = ["missing", "spring_impulses", "violation"]
+__all__ = ["group", "missing", "spring_impulses", "violation"]
+
+
+@device
+def group(g, groups, rows):
+    """The rows of a contact that belong to group g, from one to the one before another."""
+    if groups == 1:
+        return 1, rows
+    if groups == 2:
+        return g + 1, g + 2
+    return g + 1 + (g > 0), g + 3 if g < 2 else 6
 
 
 @jit
 def spring_impulses(r0, u, mu, rho, r, d):
     """Write the impulses r of springs around r⁰ at contact velocities u, and D = −∂r/∂U."""
-    m, dim = u.shape
-    a = np.empty(dim)
+    m, rows = u.shape
+    groups = mu.size // max(m, 1)
+    mus = mu.reshape((m, groups))
+    a = np.empty(rows)
     for k in range(m):
         d[k] = 0.0
         r[k] = 0.0
@@ -32,46 +48,51 @@ def spring_impulses(r0, u, mu, rho, r, d):
             continue
         r[k, 0] = r_n
         d[k, 0, 0] = rho
-        size = 0.0
-        for e in range(1, dim):
-            a[e] = r0[k, e] - rho * u[k, e]
-            size += a[e] * a[e]
-        size = math.sqrt(size)
-        limit = mu[k] * r_n
-        if size <= limit:
-            for e in range(1, dim):
-                r[k, e] = a[e]
-                d[k, e, e] = rho
-        elif limit > 0.0:
-            share = limit / size
-            for e in range(1, dim):
-                r[k, e] = share * a[e]
-                d[k, e, 0] = rho * mu[k] * a[e] / size
-                for g in range(1, dim):
-                    d[k, e, g] = -rho * share * a[e] * a[g] / (size * size)
-                d[k, e, e] += rho * share
+        for which in range(groups):
+            begin, end = group(which, groups, rows)
+            size = 0.0
+            for e in range(begin, end):
+                a[e] = r0[k, e] - rho * u[k, e]
+                size += a[e] * a[e]
+            size = math.sqrt(size)
+            limit = mus[k, which] * r_n
+            if size <= limit:
+                for e in range(begin, end):
+                    r[k, e] = a[e]
+                    d[k, e, e] = rho
+            elif limit > 0.0:
+                share = limit / size
+                for e in range(begin, end):
+                    r[k, e] = share * a[e]
+                    d[k, e, 0] = rho * mus[k, which] * a[e] / size
+                    for g in range(begin, end):
+                        d[k, e, g] = -rho * share * a[e] * a[g] / (size * size)
+                    d[k, e, e] += rho * share
 
 
 @scalar
 def missing(laws, k, a):
     """Squares of what contact k wants to change, of what it wants, and of what it has.
 
-    laws: the first five arguments of `violation`; a: (dim,) to work in.
+    laws: the arguments of `violation`, µ and ratio with a column a group; a: (rows,) to work in.
     """
     r, u, mu, ratio, _ = laws
-    new_n, t = max(r[k, 0] - u[k, 0], 0.0), ratio[k]
-    size = 0.0
-    for e in range(1, a.size):
-        a[e] = r[k, e] - u[k, e] / t if t > 0.0 else 0.0
-        size += a[e] * a[e]
-    size = math.sqrt(size)
-    limit = mu[k] * new_n
-    share = limit / size if size > limit else 1.0
+    groups, new_n = mu.shape[1], max(r[k, 0] - u[k, 0], 0.0)
     gone, new, old = (new_n - r[k, 0]) ** 2, new_n * new_n, r[k, 0] * r[k, 0]
-    for e in range(1, a.size):
-        gone += (t * (share * a[e] - r[k, e])) ** 2
-        new += (t * share * a[e]) ** 2
-        old += (t * r[k, e]) ** 2
+    for which in range(groups):
+        begin, end = group(which, groups, a.size)
+        t = ratio[k, which]
+        size = 0.0
+        for e in range(begin, end):
+            a[e] = r[k, e] - u[k, e] / t if t > 0.0 else 0.0
+            size += a[e] * a[e]
+        size = math.sqrt(size)
+        limit = mu[k, which] * new_n
+        share = limit / size if size > limit else 1.0
+        for e in range(begin, end):
+            gone += (t * (share * a[e] - r[k, e])) ** 2
+            new += (t * share * a[e]) ** 2
+            old += (t * r[k, e]) ** 2
     return gone, new, old
 
 
@@ -79,12 +100,14 @@ def missing(laws, k, a):
 def violation(r, u, mu, ratio, paths):
     """How far impulses and velocities are from the laws: the residuals of `point.residual`.
 
-    ``r`` is measured as a velocity. ``ratio`` is W_TT/W_NN. ``paths`` is (dt/d)² with d the
-    diameter of the smaller grain, or zero where it is not known.
+    ``r`` is measured as a velocity. ``ratio`` is W/W_NN of each group, of the shape of ``mu``.
+    ``paths`` is (dt/d)² with d the diameter of the smaller grain, or zero where it is not known.
     """
-    m, dim = u.shape
+    m, rows = u.shape
+    groups = mu.size // max(m, 1)
+    mus, ratios = mu.reshape((m, groups)), ratio.reshape((m, groups))
     worst, wants, scale, loaded, astray = 0.0, 0.0, 0.0, 0.0, 0.0
-    laws, a = (r, u, mu, ratio, paths), np.empty(dim)
+    laws, a = (r, u, mus, ratios, paths), np.empty(rows)
     for k in range(m):
         gone, new, old = missing(laws, k, a)
         wants += gone

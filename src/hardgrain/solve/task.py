@@ -34,6 +34,7 @@ class Task:
     """What both kinds of task share: the methods for all contacts at once, by impulses."""
 
     tiles = False  # whether sweeps are in tiles
+    resisted = False  # whether any contact resists relative spins
     contacts: int
 
     def at(self, impulse: Any) -> Any:
@@ -112,34 +113,39 @@ class Task:
 
 
 class StepTask(Task):
-    """A step of this package, as sweeps need it and as methods for all contacts at once need it."""
+    """A step of this package, as sweeps need it and as methods for all contacts at once need it.
+
+    Sweeps start from impulses and torque impulses side by side, shape (m, dim + ns).
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.contacts, self.dim = problem, problem.first.size, problem.dim
-        self.start = problem.impulse
+        self.resisted, self.start = problem.resists, problem.side_by_side
         before = moving_in_space(problem, problem.velocity_before, problem.spin_before)
         free = moving_in_space(problem, problem.velocity, problem.spin)
         self.still = bool(np.linalg.norm(before) <= STILL * np.linalg.norm(free))
 
     def at(self, impulse: Floats) -> Problem:
-        return replace(self.problem, impulse=impulse)
+        push, torque = (x.copy() for x in np.split(impulse, [self.dim], axis=1))
+        return replace(self.problem, impulse=push, torque=torque)
 
     def whole(self) -> tuple[Response, Floats, Floats]:
         """The response of the bodies, µ, and the impulses to start from in contact frames."""
-        from hardgrain.solve.assembly import global_form
+        from hardgrain.solve.assembly import step_form
         from hardgrain.solve.response import BodyResponse
 
-        form, self._frame = global_form(self.problem)
-        assert form.start is not None
+        form, self._frame = step_form(self.problem)
         return BodyResponse(self.problem, form, self._frame), form.mu, form.start
 
     def impulse(self, r: Floats) -> Floats:
         """Impulses given in contact frames, as sweeps start from them."""
-        return self._frame.impulse(r.ravel())
+        flat = r.ravel()
+        return np.concatenate([self._frame.impulse(flat), self._frame.torque(flat)], axis=1)
 
     def components(self, impulse: Floats) -> Floats:
         """Impulses as sweeps give them, in contact frames."""
-        return self._frame.components(impulse)
+        push, torque = np.split(impulse, [self.dim], axis=1)
+        return self._frame.components(push, torque)
 
     def closed(self, solution: Any) -> Any:
         """The solution as the caller gets it."""
@@ -196,6 +202,8 @@ class MatrixTask(Task):
 
 
 def impulse_of(solution: Any) -> Floats:
-    """The impulses that sweeps found, as `at` takes them."""
-    found: Floats = solution.impulse if isinstance(solution, Solution) else solution.r
+    """The impulses that sweeps found, as `at` takes them: those of a step with their torques."""
+    if isinstance(solution, Solution):
+        return np.concatenate([solution.impulse, solution.torque], axis=1)
+    found: Floats = solution.r
     return found

@@ -86,8 +86,8 @@ def gathered(part: Any, problem: Problem) -> Gathered:
         return np.concatenate(found)[order] if here.leads else None
 
     def deal(values: Floats | None) -> Floats:
-        room = np.empty((problem.first.size, problem.dim))
-        back = np.empty_like(problem.impulse, shape=(order.size, problem.dim))
+        room = np.empty_like(problem.side_by_side)
+        back = np.empty((order.size, room.shape[1]))
         if values is not None:
             back[order] = values
         shares = list(pairwise(counts))
