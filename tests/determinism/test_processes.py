@@ -44,7 +44,7 @@ def mpiexec(processes: int, *command: str, **keys: object) -> subprocess.Complet
     start = [str(MPIEXEC), "-n", str(processes)] if processes else []
     return subprocess.run(
         [*start, sys.executable, *command],
-        env=ENV, capture_output=True, text=True, timeout=600, **keys,  # type: ignore[call-overload]
+        env=ENV, capture_output=True, text=True, timeout=LAST, **keys,  # type: ignore[call-overload]
     )  # fmt: skip
 
 
