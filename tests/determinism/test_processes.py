@@ -39,12 +39,16 @@ ENV = {
 }
 
 
+# [s] Kernels may have to be compiled first, 100 s of a core, and others may use the cores.
+COLD = 3.0 * LAST
+
+
 def mpiexec(processes: int, *command: str, **keys: object) -> subprocess.CompletedProcess[str]:
     """Run a command in several processes; with none, without mpiexec."""
     start = [str(MPIEXEC), "-n", str(processes)] if processes else []
     return subprocess.run(
         [*start, sys.executable, *command],
-        env=ENV, capture_output=True, text=True, timeout=600, **keys,  # type: ignore[call-overload]
+        env=ENV, capture_output=True, text=True, timeout=COLD, **keys,  # type: ignore[call-overload]
     )  # fmt: skip
 
 
