@@ -296,8 +296,7 @@ class Elimination:
         self.entries = int((p * (p + 2 * b)).sum())
         self._crew: Crew | None = None
         if self.flops >= TOGETHER:
-            self._crew, shared = crew(self._fronts, work, p, b)
-            height = int((b * b).sum()) // (w * w)
+            self._crew, shared, height = crew(self._fronts, work, p, b)
             p, b = p[shared], b[shared]
         packed, tiles = room(p, b, together=self._crew is not None)
         self._packed = np.empty(packed)
