@@ -32,7 +32,6 @@ later might run different code.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from hardgrain.kernels import device, jit, pjit, prange
@@ -322,6 +321,8 @@ class Elimination:
         pairs = np.ascontiguousarray(pairs, float)
         if self._crew is None:
             return _factorize(diagonal, pairs, self._fronts, self._store)
+        import numba
+
         with numba.parallel_chunksize(1):  # a thread that is done takes what is left
             return _factorize_together(
                 diagonal, pairs, self._fronts, self._store, self._crew, self._packed
