@@ -8,7 +8,7 @@ no bit depends on the number of threads.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,10 +47,30 @@ def room(p: Longs, b: Longs, *, together: bool) -> tuple[int, int]:
     return int(packed.max(initial=0)), int(at_once.max(initial=0))
 
 
-def crew(f: Fronts, work: Floats, p: Longs, b: Longs) -> tuple[Crew, Ints]:
+def _stacked(f: Fronts, parent: Any, branches: list[Any], shared: Ints) -> tuple[Longs, int]:
+    """Where each Schur complement waits, and the height of all stacks [blocks].
+
+    Each branch has a stack of its own; those of fronts that are shared lie side by side.
+    """
+    size = np.diff(f.edges) ** 2
+    stacked, height = np.zeros(size.size, np.int64), 0
+    for fronts in branches:
+        base = height
+        waiting: list[int] = []
+        for t in fronts:
+            while waiting and parent[waiting[-1]] == t:
+                waiting.pop()  # this front takes it from the stack
+            stacked[t] = stacked[waiting[-1]] + size[waiting[-1]] if waiting else base
+            height = max(height, int(stacked[t] + size[t]))
+            waiting.append(t)
+    stacked[shared] = height + np.cumsum(size[shared]) - size[shared]
+    return stacked, height + int(size[shared].sum())
+
+
+def crew(f: Fronts, work: Floats, p: Longs, b: Longs) -> tuple[Crew, Ints, int]:
     """Branches of about the same work, none of which needs another one; and all other fronts.
 
-    They follow from the pattern alone, so that no bit depends on the number of threads.
+    Also returns the latter alone, and the height of the stacks.
     """
     fronts = work.size
     parent, branch = np.full(fronts, -1), np.arange(fronts)
@@ -72,14 +92,15 @@ def crew(f: Fronts, work: Floats, p: Longs, b: Longs) -> tuple[Crew, Ints]:
     shared = np.flatnonzero(~small).astype(np.int32)
     inside = np.flatnonzero(small)
     each, p, b = len(heads), p[inside], b[inside]
-    shared_out = Crew(
+    stacked, height = _stacked(f, parent, listed, shared)
+    found = Crew(
         fronts=np.concatenate([*listed, shared]).astype(np.int32),
         starts=np.cumsum([0, *map(len, listed)]).astype(np.int32),
-        stacked=np.cumsum(np.diff(f.edges) ** 2) - np.diff(f.edges) ** 2,
+        stacked=stacked,
         sign=np.empty(each),
         schur=np.empty((each, int((b * b).max(initial=0)))),
         rows=np.empty((each, TILE * int(p.max(initial=0)))),
         tiles=np.empty((each, room(p, b, together=False)[1])),
         runs=np.empty((each, f.order.size + 1), np.int32),
     )
-    return shared_out, shared
+    return found, shared, height

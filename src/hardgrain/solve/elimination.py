@@ -32,7 +32,6 @@ later might run different code.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from hardgrain.kernels import device, jit, pjit, prange
@@ -296,8 +295,7 @@ class Elimination:
         self.entries = int((p * (p + 2 * b)).sum())
         self._crew: Crew | None = None
         if self.flops >= TOGETHER:
-            self._crew, shared = crew(self._fronts, work, p, b)
-            height = int((b * b).sum()) // (w * w)
+            self._crew, shared, height = crew(self._fronts, work, p, b)
             p, b = p[shared], b[shared]
         packed, tiles = room(p, b, together=self._crew is not None)
         self._packed = np.empty(packed)
@@ -323,6 +321,8 @@ class Elimination:
         pairs = np.ascontiguousarray(pairs, float)
         if self._crew is None:
             return _factorize(diagonal, pairs, self._fronts, self._store)
+        import numba
+
         with numba.parallel_chunksize(1):  # a thread that is done takes what is left
             return _factorize_together(
                 diagonal, pairs, self._fronts, self._store, self._crew, self._packed
