@@ -38,7 +38,9 @@ BOTH = {**TURNING, "torsion": 0.05}
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All contacts are solved at once, and sweeps have no say."""
     monkeypatch.setattr(rigid._Search, "_swept", lambda *_: False)
-    monkeypatch.setattr(rigid, "EARLY", 0)
+    monkeypatch.setattr(
+        rigid._Search, "_springs", lambda self: self._harden("springs", rigid.ALONE)
+    )
 
 
 def solve(problem: Problem, solver: hg.RigidSolver = TIGHT) -> Solution:
@@ -203,6 +205,30 @@ def test_rows_of_spins_are_those_of_their_definition(dim: int) -> None:
     r = frame.components(problem.impulse, torque)
     np.testing.assert_allclose(frame.torque(r), torque, atol=1e-12)
     np.testing.assert_allclose(frame.impulse(r), problem.impulse, atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_resistance_in_a_cell_under_stress(at_once: None, dim: int) -> None:
+    """The cell is a third body of each contact, which a relative spin does not feel."""
+    size, axes = 5.0 if dim == 2 else 3.4, "xyz"[:dim]
+    sets = hg.Grains(
+        count=22,
+        diameter=hg.Uniform(min=0.8, max=1.0),
+        place=hg.Loose(min=[0.0] * dim, max=[size] * dim),
+        speed=0.1,
+    )
+    sim = start(
+        dim,
+        sets,
+        contacts=[hg.ContactLaw(**(BOTH if dim == 3 else TURNING))],
+        periodic=dict.fromkeys(axes, (0.0, size)),
+        cell=hg.MixedControl(**dict.fromkeys(axes, hg.Control(stress=1.0))),
+        dt=0.02,
+        solver=hg.RigidSolver(tolerance=1e-8, on_cap="error"),
+        seed=1,
+    )
+    steps(sim, 250)
+    assert np.abs(sim.state.contacts.torque).max() > 0.0
 
 
 # ---------------------------------------------------------------------- two coefficients

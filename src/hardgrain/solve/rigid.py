@@ -119,7 +119,8 @@ PAUSE = 4
 # with more, hopeless steps take longer.
 HARDENING = 300
 # [factorisations] The same where relative spins are resisted and no path stands behind them. Of 11
-# such steps that 300 left unsolved, 1000 solved seven; with more, hopeless steps take longer.
+# such steps that 300 left unsolved, 1000 solved seven; with more, hopeless steps of spheres take
+# even longer (three seconds for 300).
 ALONE = 1000
 # [sweeps] Sweeps after every other stage. They remove its rounding errors, which are local; fewer
 # may not reach the tolerance, and more would only repeat what sweeps could not do before.
