@@ -10,6 +10,11 @@ from hardgrain.step.event_queue import queue_of
 first, new_year, put = event_queue.first, event_queue.new_year, event_queue.put
 
 
+def calendar(n):
+    """One whose records lie among others, as those of a step do."""
+    return queue_of(np.zeros((n, 8))[:, 3], np.zeros((n, 16), np.int32)[:, 12:])
+
+
 @jit
 def begin(queue, end):
     new_year(queue, 0.0, end)
@@ -33,7 +38,7 @@ def move(queue, i, t):
 def test_events_come_in_the_order_of_their_times(n):
     """A plain search over all times says which is next; others are moved in between."""
     rng = np.random.default_rng(n)
-    end, queue = 3.0, queue_of(n)
+    end, queue = 3.0, calendar(n)
     queue.key[:] = rng.exponential(size=n)
     begin(queue, end)
     time, seen = queue.key.copy(), 0
@@ -56,7 +61,7 @@ def test_events_come_in_the_order_of_their_times(n):
 
 def test_many_events_at_one_moment_come_by_number():
     n = 2000
-    queue = queue_of(n)
+    queue = calendar(n)
     queue.key[:] = 0.25
     begin(queue, 1.0)
     assert [pop(queue, 1.0, 9.0) for _ in range(n)] == list(range(n))
@@ -64,7 +69,7 @@ def test_many_events_at_one_moment_come_by_number():
 
 
 def test_a_time_that_is_no_number_is_never_due():
-    queue = queue_of(3)
+    queue = calendar(3)
     queue.key[:] = 0.5, np.nan, np.inf
     begin(queue, 1.0)
     assert pop(queue, 1.0, 9.0) == 0

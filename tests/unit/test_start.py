@@ -155,8 +155,43 @@ def test_grains_that_deform_begin_as_deformed_as_they_were(tmp_path: Path, from_
     assert np.abs(then.displacement).max() > 1e-3
     assert np.array_equal(now.displacement, then.displacement)
     assert np.array_equal(now.rate, then.rate)
-    one, two = sim.step(), old.step()
-    assert one.elastic == pytest.approx(two.elastic, rel=1e-6)  # to the residual of a step
+    sim.run(1, output=tmp_path / "again.h5", progress=False)
+    with hg.RunFile(tmp_path / "again.h5") as run:  # the contacts of a start have all of a row
+        kept = run.contacts(0)
+    had = old.state.contacts
+    assert len(had) > 2
+    for name in ("first", "second", "feature", "normal", "impulse", "arm_first", "arm_second"):
+        assert np.array_equal(getattr(kept, name), getattr(had, name))
+    # to the residual of a step
+    assert sim.engine.elastic(sim.state) == pytest.approx(old.step().elastic, rel=1e-6)
+
+
+@pytest.mark.parametrize("boxes", [True, False])
+def test_grains_with_several_contact_points_begin_where_others_ended(
+    tmp_path: Path, boxes: bool
+) -> None:
+    """A box keeps where its two corners touch; a disk, which knows of no corners, does not."""
+    place = hg.At(positions=[[0, 0.5]])
+    sets = [hg.Grains(place=place, shape=hg.Cuboid(sides=[1, 1]) if boxes else None)]
+    scene = hg.Scene(gravity=[0, -1], grains=sets, walls=[FLOOR])
+    file = tmp_path / "first.h5"
+    old = hg.Simulation(scene, dt=0.01)
+    old.run(3, output=file, progress=False)
+    bare = sets[0].model_copy(update={"place": None, "shape": hg.Cuboid(sides=[1, 1])})
+    again = scene.model_copy(update={"grains": [bare]})
+    sim = hg.Simulation(again, dt=0.01, start=file)
+    assert len(old.state.contacts) == (2 if boxes else 1)
+    assert len(sim.state.contacts) == (2 if boxes else 0)
+    sim.run(1, output=tmp_path / "second.h5", progress=False)
+    assert not boxes or np.abs(sim.state.velocity).max() < 1e-12  # it still stands
+
+
+def test_grains_that_deform_are_not_made_rigid_unasked(tmp_path: Path) -> None:
+    file = elastic_run(tmp_path / "soft.h5", steps=1)
+    scene = hg.Simulation.resume(file, until=2, progress=False)[0].scenario.scene
+    rigid = [g.model_copy(update={"elastic": None, "place": None}) for g in scene.grains]
+    with pytest.raises(hg.InputError, match="start has grain 0 with 37 nodes, and 0 in the scene"):
+        hg.Simulation(scene.model_copy(update={"grains": rigid}), dt=0.01, start=file)
 
 
 def test_grains_of_another_mesh_are_refused(tmp_path: Path) -> None:

@@ -90,8 +90,10 @@ class Beginning:
         c = start.contacts.among(renumber)
         state.contacts = Contacts(
             c.first, c.second, c.normal, c.gap, share * c.impulse, share * c.torque, c.spring,
-            c.feature,
+            c.feature, c.arm_first, c.arm_second,
         )  # fmt: skip
+        if not model.round and c.arm_first.shape != c.normal.shape:
+            state.contacts = Contacts.none(model.dim)  # of balls: they met in other points
         if model.rule is not None:
             complete(model, state.position, state.contacts)  # the file keeps their laws
         return [k for k in range(len(walls)) if k not in same]
@@ -99,18 +101,20 @@ class Beginning:
     def _begin_deformed(self, model: Model, state: State) -> None:
         """Let grains that deform begin as deformed as they were; new ones are not."""
         now, old = state.deformation, None if self.state is None else self.state.deformation
-        if now is None or old is None:
+        if old is None:
             return
-        many = old.nodes.size
-        if not np.array_equal(now.nodes[:many], old.nodes):
-            k = int(np.flatnonzero(now.nodes[:many] != old.nodes[: now.nodes.size])[0])
+        nodes = np.zeros(model.n, np.int64) if now is None else now.nodes
+        many = min(old.nodes.size, model.n)
+        if not np.array_equal(nodes[:many], old.nodes[:many]):
+            k = int(np.flatnonzero(nodes[:many] != old.nodes[:many])[0])
             raise InputError(
-                f"start has grain {k} with {old.nodes[k]} nodes, and {now.nodes[k]} in the scene;"
+                f"start has grain {k} with {old.nodes[k]} nodes, and {nodes[k]} in the scene;"
                 " scene.grains must have the elastic grains of the start, with the same elements"
             )
+        assert now is not None
         rows = int(now.start[many])
         displacement, rate = now.displacement.copy(), now.rate.copy()
-        displacement[:rows], rate[:rows] = old.displacement, old.rate
+        displacement[:rows], rate[:rows] = old.displacement[:rows], old.rate[:rows]
         state.deformation = replace(now, displacement=displacement, rate=rate)
 
     def _begin_cell(self, state: State) -> None:

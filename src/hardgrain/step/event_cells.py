@@ -13,9 +13,10 @@ In 2D all z are zero, and there is one layer of cells.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardgrain.core.model import Floats, Model
 from hardgrain.kernels import jit, scalar
@@ -31,16 +32,23 @@ WIDER = 1e-9
 FILLED = 0.7
 ROOM = 3  # [grains] that a cell has room for
 
-# Columns of `Gas.body`: place, velocity, the time at which it was there, radius. 64 bytes, the line
-# of a cache.
+# [bytes] Memory comes in lines of so many. What is kept of a grain fills three of them: one that
+# whoever flies nearby reads too, and two of its own.
+LINE = 64
+
+# Columns of `Gas.body`: place, velocity, the time at which it was there, radius.
 X, V, T, R = 0, 3, 6, 7
-# Columns of `Gas.weight`: inverse mass and inertia, times of its last collision and last turn.
-INV_MASS, INV_INERTIA, LAST, TURNED = 0, 1, 2, 3
-# Columns of `Gas.plan`: times at which it meets a grain, meets a wall, leaves its cell.
-MEETS, LANDS, LEAVES = 0, 1, 2
+# Columns of `Gas.plan`: times at which it meets a grain, meets a wall, leaves its cell, and of the
+# first of these; inverse mass and inertia, times of its last collision and last turn.
+MEETS, LANDS, LEAVES, EVENT, INV_MASS, INV_INERTIA, LAST, TURNED = 0, 1, 2, 3, 4, 5, 6, 7
 # Columns of `Gas.note`: the grain that it meets, that one's collisions when this was planned; the
-# wall that it meets; where it leaves its cell, 2 × axis + 1 upwards; its own collisions; its cell.
+# wall that it meets; where it leaves its cell, 2 × axis + 1 upwards; its own collisions; its cell;
+# who follows in its cell, if it has no room for all, −1: nobody; its material; its collisions that
+# followed at once; whom it met last; from `LIES` on where its event lies in the calendar.
 MATE, STAMP, WALL, WAY, HITS, CELL = 0, 1, 2, 3, 4, 5
+BEHIND, KIND, CROWD, MET, LIES = 8, 9, 10, 11, 12
+
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class Grid(NamedTuple):
@@ -58,17 +66,13 @@ class Gas(NamedTuple):
 
     body: np.ndarray  # (n, 8) floats, see X, V, T, R
     spin: np.ndarray  # (n, 3)
-    weight: np.ndarray  # (n, 4) floats
-    plan: np.ndarray  # (n, 3) times
-    note: np.ndarray  # (n, 8) whole numbers
-    crowd: np.ndarray  # (n, 2) collisions of a grain that followed at once; whom it met last
+    plan: np.ndarray  # (n, 8) floats
+    note: np.ndarray  # (n, 16) whole numbers
     room: np.ndarray  # (cells, 1 + ROOM) how many grains are in each, and the first of them
-    after: np.ndarray  # (n,) who follows the last of these, and so on, −1: nobody
     near: np.ndarray  # (k, 2) while a grain plans: whom it may meet, and which image of them
     flown: np.ndarray  # (k,) and how long ago these were where they are kept
     shift: np.ndarray  # (27, 3) from the places of grains to those of each image, the 14th is here
     image: np.ndarray  # (n, 3) periods that a grain is away from where it is kept
-    material: np.ndarray  # (n,)
     orientation: np.ndarray  # (n, 1) or (n, 4)
     row: np.ndarray  # (n,) row of the state
     low: np.ndarray  # the grid
@@ -129,19 +133,19 @@ def _order(position, grid):
 
 
 @scalar
-def enter(room, after, c, k):
+def enter(room, note, c, k):
     """Let grain k be in cell c."""
     many = room[c, 0]
     room[c, 0] = many + 1
     if many < ROOM:
-        room[c, many + 1], after[k] = k, -1
+        room[c, many + 1], note[k, BEHIND] = k, -1
     else:
         last = room[c, ROOM]
-        after[k], after[last] = after[last], k
+        note[k, BEHIND], note[last, BEHIND] = note[last, BEHIND], k
 
 
 @scalar
-def leave(room, after, c, k):
+def leave(room, note, c, k):
     """Let grain k be in cell c no longer."""
     many, last = room[c, 0], room[c, ROOM]
     room[c, 0] = many - 1
@@ -150,60 +154,63 @@ def leave(room, after, c, k):
             if many <= ROOM:
                 room[c, s] = room[c, many]
             else:
-                follows = after[last]
+                follows = note[last, BEHIND]
                 room[c, s] = follows
                 if s < ROOM:
-                    after[last] = after[follows]
+                    note[last, BEHIND] = note[follows, BEHIND]
             return
-    while after[last] != k:
-        last = after[last]
-    after[last] = after[k]
+    while note[last, BEHIND] != k:
+        last = note[last, BEHIND]
+    note[last, BEHIND] = note[k, BEHIND]
 
 
-@jit
-def laid(grid, moving, kinds, last):
+def lines(n: int, kind: type) -> NDArray[Any]:
+    """Zeros, a line of memory for each of n rows. NumPy asks for large pages if they are many."""
+    memory = np.zeros((n + 1) * LINE, np.uint8)
+    skipped = -memory.ctypes.data % LINE
+    return memory[skipped : skipped + n * LINE].view(kind).reshape(n, -1)
+
+
+def laid(grid: Grid, moving: Arrays, kinds: Arrays, last: Floats) -> Gas:
     """Grains of a state in the order of their cells.
 
     moving: position, velocity, spin and orientation of all bodies; kinds: radii, inverse masses and
     inertias, materials; last: (n,) time of the last collision.
     """
-    position, velocity, spin, orientation = moving
-    radius, inv_mass, inv_inertia, material = kinds
-    n, dim, turns = radius.size, position.shape[1], spin.shape[1]
-    order, cell, image = _order(position[:n], grid)
-    body, about, weight = np.zeros((n, 8)), np.zeros((n, 3)), np.zeros((n, 4))
-    note, crowd = np.zeros((n, 8), np.int32), np.zeros((n, 2), np.int32)
-    after = np.empty(n, np.int32)
-    room = np.zeros((grid.cells[0] * grid.cells[1] * grid.cells[2], 1 + ROOM), np.int32)
-    most = 28 * ROOM  # of 27 cells, and what is written behind the last
-    near, flown, shift = np.zeros((most, 2), np.int32), np.zeros(most), np.zeros((27, 3))
-    for s in range(27):
-        shift[s, 0] = (s % 3 - 1) * grid.period[0]
-        shift[s, 1] = (s // 3 % 3 - 1) * grid.period[1]
-        shift[s, 2] = (s // 9 - 1) * grid.period[2]
-    away, stuff = np.empty((n, 3), np.int32), np.empty(n, np.int32)
-    turned = np.empty((n, orientation.shape[1]))
-    for k in range(n):
-        i = order[k]
-        for a in range(dim):
-            body[k, X + a] = position[i, a] - image[i, a] * grid.period[a]
-            body[k, V + a] = velocity[i, a]
-        for a in range(3):
-            away[k, a], note[k, CELL + a] = image[i, a], cell[i, a]
-        body[k, R] = radius[i]
-        for a in range(turns):
-            about[k, 3 - turns + a] = spin[i, a]
-        weight[k, INV_MASS], weight[k, INV_INERTIA] = inv_mass[i, 0], inv_inertia[i, turns - 1]
-        weight[k, LAST] = last[i]
-        stuff[k] = material[i]
-        for a in range(orientation.shape[1]):
-            turned[k, a] = orientation[i, a]
-        c = (cell[i, 2] * grid.cells[1] + cell[i, 1]) * grid.cells[0] + cell[i, 0]
-        enter(room, after, c, k)
-    return Gas(
-        body, about, weight, np.empty((n, 3)), note, crowd, room, after, near, flown, shift, away,
-        stuff, turned, order, grid.low, grid.size, grid.cells, grid.period, grid.reach,
+    n, most = len(last), 28 * ROOM  # of 27 cells, and what is written behind the last
+    shift = (np.indices((3, 3, 3)).reshape(3, 27)[::-1].T - 1) * grid.period
+    order, cell, image = _order(moving[0][:n], grid)
+    rooms = int(grid.cells.prod())
+    gas = Gas(
+        lines(n, np.float64), np.zeros((n, 3)), lines(n, np.float64), lines(n, np.int32),
+        np.zeros((rooms, 1 + ROOM), np.int32), np.zeros((most, 2), np.int32),
+        np.zeros(most), np.ascontiguousarray(shift), image[order], moving[3][order], order, *grid,
     )  # fmt: skip
+    _lay(gas, cell, moving, kinds, last)
+    return gas
+
+
+@jit
+def _lay(gas, cell, moving, kinds, last):
+    """Fill in what is kept of each grain."""
+    position, velocity, spin, _ = moving
+    radius, inv_mass, inv_inertia, material = kinds
+    dim, turns = position.shape[1], spin.shape[1]
+    for k in range(gas.row.size):
+        i = gas.row[k]
+        for a in range(dim):
+            gas.body[k, X + a] = position[i, a] - gas.image[k, a] * gas.period[a]
+            gas.body[k, V + a] = velocity[i, a]
+        for a in range(3):
+            gas.note[k, CELL + a] = cell[i, a]
+        gas.body[k, R] = radius[i]
+        for a in range(turns):
+            gas.spin[k, 3 - turns + a] = spin[i, a]
+        gas.plan[k, INV_MASS], gas.plan[k, INV_INERTIA] = inv_mass[i, 0], inv_inertia[i, turns - 1]
+        gas.plan[k, LAST] = last[i]
+        gas.note[k, KIND] = material[i]
+        c = (cell[i, 2] * gas.cells[1] + cell[i, 1]) * gas.cells[0] + cell[i, 0]
+        enter(gas.room, gas.note, c, k)
 
 
 @jit
@@ -220,4 +227,4 @@ def back(gas, dt, gravity, position, velocity, spin, last):
             velocity[i, a] = v + gravity[a] * dt
         for a in range(turns):
             spin[i, a] = gas.spin[k, 3 - turns + a]
-        last[i] = gas.weight[k, LAST]
+        last[i] = gas.plan[k, LAST]

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from hardgrain.contact.pairs import wall_geometry
 from hardgrain.contact.rows import complete
+from hardgrain.core.lawtable import E_SPEED
 from hardgrain.core.model import Contacts, Floats, Model, State
 from hardgrain.core.wall_kinds import PLANE
 from hardgrain.cpu.inertia import turn
@@ -35,7 +36,7 @@ from hardgrain.cpu.ledger import kinetic_energy, largest_speed
 from hardgrain.errors import RunError
 from hardgrain.step import event_kernel as kernel
 from hardgrain.step.engine import EventDriven
-from hardgrain.step.event_cells import Gas, back, grid_of, laid
+from hardgrain.step.event_cells import EVENT, LIES, Gas, back, grid_of, laid
 from hardgrain.step.event_contacts import by_pairs
 from hardgrain.step.event_plans import Surroundings
 from hardgrain.step.event_queue import queue_of
@@ -127,7 +128,7 @@ class EventDrivenDynamics:
                 (model.radius, model.inv_mass, model.inv_inertia, model.material),
                 last,
             )
-            queue = queue_of(n)
+            queue = queue_of(gas.plan[:, EVENT], gas.note[:, LIES:])
             kernel.begin(gas, out, queue)
         log = self._log(n + ROOM if told else 0)
         with self.seconds.of("solve"):
@@ -221,11 +222,12 @@ class EventDrivenDynamics:
         one, other = int(log.tally[kernel.ONE]), int(log.tally[kernel.OTHER])
         bodies = [int(gas.row[one]), self.model.n - 1 - other if other < 0 else int(gas.row[other])]
         a, b = (self.model.body_name(k) for k in sorted(bodies, key=self.model.number.item))
-        still = ", where nothing falls," if self.model.gravity.any() else ""
+        slower = ""
+        if not (self.model.gravity.any() or self.model.laws[..., E_SPEED].any()):
+            slower = " or scene.contacts.restitution_speed so that slow collisions lose less,"
         return (
             f"{a} and {b} collide without end at time {state.time + now:.6g} (inelastic collapse);"
-            f" give engine.contact_time, or{still} scene.contacts.restitution_speed so that slow"
-            f" collisions lose less, or use the engine 'contact-dynamics'{INTACT}"
+            f" give engine.contact_time,{slower} or use the engine 'contact-dynamics'{INTACT}"
         )
 
 

@@ -9,7 +9,7 @@ Inelastic collapse. Where grains lose energy, infinitely many collisions may fal
 (McNamara & Young 1992; a ball that comes to rest on a floor is the simplest case). Their intervals
 shrink like a geometric series until time, a double, no longer advances; or the speeds at which
 three or more grains meet shrink until they cannot be told from rounding. Two bodies that have
-collided `CROWD` times in a row without a moment passing end the run, and so do two that approach by
+collided `MOST` times in a row without a moment passing end the run, and so do two that approach by
 rounding alone though one of them has met a third since they last met. Contacts that lose no energy
 cannot do so, which is the remedy of Luding & McNamara (1998): with a contact time t_c > 0, a
 collision of a grain that collided less than t_c before is elastic and without friction.
@@ -32,13 +32,16 @@ from hardgrain.point.turning import make_turning
 from hardgrain.step.event_ahead import ahead
 from hardgrain.step.event_cells import (
     CELL,
+    CROWD,
     HITS,
     INV_INERTIA,
     INV_MASS,
+    KIND,
     LANDS,
     LAST,
     MATE,
     MEETS,
+    MET,
     STAMP,
     TURNED,
     WALL,
@@ -60,7 +63,7 @@ __all__ = ["COLLAPSE", "DONE", "FULL", "Log", "begin", "fly"]
 DONE, FULL, COLLAPSE = 0, 1, 2
 # [1] Collisions of a grain that follow each other within the rounding of time before this is called
 # a collapse. Grains that all touch hand on a shock in some tens.
-CROWD = 1000
+MOST = 1000
 # [step] Rounding of time within a step.
 INSTANT = 16 * 2.2e-16
 # [1] Grains that approach more slowly than this share of their speeds do so by rounding alone. If
@@ -97,7 +100,7 @@ def _leave(gas, i, now):
     way = gas.note[i, WAY]
     a, up = way >> 1, way & 1
     c = (gas.note[i, CELL + 2] * gas.cells[1] + gas.note[i, CELL + 1]) * gas.cells[0]
-    leave(gas.room, gas.after, c + gas.note[i, CELL], i)
+    leave(gas.room, gas.note, c + gas.note[i, CELL], i)
     c = gas.note[i, CELL + a] + 2 * up - 1
     if c < 0 or c >= gas.cells[a]:  # along a periodic axis
         gas.image[i, a] += 2 * up - 1
@@ -105,7 +108,7 @@ def _leave(gas, i, now):
         c += gas.cells[a] * (1 - 2 * up)
     gas.note[i, CELL + a] = c
     c = (gas.note[i, CELL + 2] * gas.cells[1] + gas.note[i, CELL + 1]) * gas.cells[0]
-    enter(gas.room, gas.after, c + gas.note[i, CELL], i)
+    enter(gas.room, gas.note, c + gas.note[i, CELL], i)
     h, side = gas.reach[2], 2 * up - 1
     if a == 0:
         t, mate = others(gas, i, now, (side, side, -1, 1, -h, h))
@@ -132,19 +135,19 @@ def _bring(gas, i, now):
 def _turn(gas, i, now):
     """Turn grain i to how it stands now, before its spin changes."""
     if gas.orientation.shape[1] == 1:
-        gas.orientation[i, 0] += gas.spin[i, 2] * (now - gas.weight[i, TURNED])
+        gas.orientation[i, 0] += gas.spin[i, 2] * (now - gas.plan[i, TURNED])
     else:
-        turn_body(gas.orientation, gas.spin, now - gas.weight[i, TURNED], i)
-    gas.weight[i, TURNED] = now
+        turn_body(gas.orientation, gas.spin, now - gas.plan[i, TURNED], i)
+    gas.plan[i, TURNED] = now
 
 
 @scalar
 def _since(gas, i, now, instant):
     """Time since the last collision of grain i, which collides now; count those at once."""
-    passed = now - gas.weight[i, LAST]
-    gas.weight[i, LAST] = now
+    passed = now - gas.plan[i, LAST]
+    gas.plan[i, LAST] = now
     gas.note[i, HITS] += 1
-    gas.crowd[i, 0] = gas.crowd[i, 0] + 1 if passed <= instant else 0
+    gas.note[i, CROWD] = gas.note[i, CROWD] + 1 if passed <= instant else 0
     return passed
 
 
@@ -153,11 +156,11 @@ def _kick(gas, i, now, sign, impulse, torque, turns):
     """Give grain i an impulse times a sign, and an angular one, −R n × P, on either side."""
     px, py, pz = impulse
     tx, ty, tz = torque
-    m = sign * gas.weight[i, INV_MASS]
+    m = sign * gas.plan[i, INV_MASS]
     gas.body[i, V] += m * px
     gas.body[i, V + 1] += m * py
     gas.body[i, V + 2] += m * pz
-    inverse = gas.weight[i, INV_INERTIA]
+    inverse = gas.plan[i, INV_INERTIA]
     if turns and inverse > 0.0:
         _turn(gas, i, now)
         inverse *= -gas.body[i, R]
@@ -176,16 +179,16 @@ def _strike(gas, out, log, i, j, now, normal, u):
     vx, vy, vz = u
     instant = INSTANT * out.dt
     passed, speed = _since(gas, i, now, instant), 0.0
-    radius, mass = gas.body[i, R], gas.weight[i, INV_MASS]
-    lever = radius * radius * gas.weight[i, INV_INERTIA]
+    radius, mass = gas.body[i, R], gas.plan[i, INV_MASS]
+    lever = radius * radius * gas.plan[i, INV_INERTIA]
     wx, wy, wz = radius * gas.spin[i, 0], radius * gas.spin[i, 1], radius * gas.spin[i, 2]
-    material = out.material[-1 - j] if j < 0 else gas.material[j]
+    material = out.material[-1 - j] if j < 0 else gas.note[j, KIND]
     if j >= 0:
         passed = min(passed, _since(gas, j, now, instant))
         vx, vy, vz = gas.body[j, V], gas.body[j, V + 1], gas.body[j, V + 2]
         other = gas.body[j, R]
-        mass += gas.weight[j, INV_MASS]
-        lever += other * other * gas.weight[j, INV_INERTIA]
+        mass += gas.plan[j, INV_MASS]
+        lever += other * other * gas.plan[j, INV_INERTIA]
         wx, wy, wz = (
             wx + other * gas.spin[j, 0], wy + other * gas.spin[j, 1], wz + other * gas.spin[j, 2]
         )  # fmt: skip
@@ -195,17 +198,17 @@ def _strike(gas, out, log, i, j, now, normal, u):
     vx, vy, vz = vx - ox, vy - oy, vz - oz
     v_n = vx * nx + vy * ny + vz * nz
     mass_n, mass_t = 1.0 / mass, 1.0 / (mass + lever)
-    a = gas.material[i]
+    a = gas.note[i, KIND]
     elastic = passed < out.contact_time
     e = coefficient(out.laws[a, material, E_NORMAL], out.laws[a, material, E_SPEED], -v_n)
     slow = -v_n < SLOW * speed
-    crowded = gas.crowd[i, 0] >= CROWD
+    crowded = gas.note[i, CROWD] >= MOST
     if j >= 0:
-        crowded &= gas.crowd[j, 0] >= CROWD
-        again = gas.crowd[i, 1] == j + 1 and gas.crowd[j, 1] == i + 1
+        crowded &= gas.note[j, CROWD] >= MOST
+        again = gas.note[i, MET] == j + 1 and gas.note[j, MET] == i + 1
         crowded |= slow and not (elastic or again)
-        gas.crowd[j, 1] = i + 1
-    gas.crowd[i, 1] = j + 1
+        gas.note[j, MET] = i + 1
+    gas.note[i, MET] = j + 1
     if crowded:
         log.tally[ONE], log.tally[OTHER] = i, j
     if elastic or slow:

@@ -17,6 +17,7 @@ from hardgrain.core.wall_kinds import INSIDE, PLANE
 from hardgrain.kernels import scalar
 from hardgrain.point.flight import make_flight
 from hardgrain.step.event_cells import (
+    BEHIND,
     CELL,
     HITS,
     LANDS,
@@ -128,11 +129,11 @@ def others(gas, i, now, about):
                 crowd = gas.room[cell, 0]
                 many += min(crowd, ROOM)
                 if crowd > ROOM:
-                    j = gas.after[gas.room[cell, ROOM]]
+                    j = gas.note[gas.room[cell, ROOM], BEHIND]
                     while j >= 0:
                         ago = now - gas.body[j, T]
                         soonest, mate = _sooner(gas, j, image, ago, here, soonest, mate)
-                        j = gas.after[j]
+                        j = gas.note[j, BEHIND]
     for s in range(many):
         k = np.uintp(s)
         gas.flown[k] = now - gas.body[np.uintp(gas.near[k, 0]), T]

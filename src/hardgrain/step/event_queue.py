@@ -38,17 +38,18 @@ class Queue(NamedTuple):
 
     key: np.ndarray  # (n,) time of each grain's event
     slot: np.ndarray  # (slots,) first grain of each slot, −1: none
-    lies: np.ndarray  # (n, 4) where each grain's event lies, see AFTER, BEFORE, WHERE
+    lies: np.ndarray  # (n, 3) where each grain's event lies, see AFTER, BEFORE, WHERE
     heap: np.ndarray  # (n,)
     clock: np.ndarray  # (2,) when the year began, width of a slot [time]
     tally: np.ndarray  # (2,) present slot, size of the heap
 
 
-def queue_of(n: int) -> Queue:
-    """A calendar for so many grains, without events."""
+def queue_of(key: np.ndarray, lies: np.ndarray) -> Queue:
+    """A calendar without events; ``key`` and ``lies`` are room for what it keeps of each grain."""
+    n = len(key)
     return Queue(
-        np.empty(n), np.empty(max(n, FEWEST), np.int32), np.empty((n, 4), np.int32),
-        np.empty(n, np.int32), np.zeros(2), np.zeros(2, np.int64),
+        key, np.empty(max(n, FEWEST), np.int32), lies, np.empty(n, np.int32), np.zeros(2),
+        np.zeros(2, np.int64),
     )  # fmt: skip
 
 
