@@ -448,6 +448,7 @@ def test_every_stage_obeys_the_laws_in_tiles(
 ) -> None:
     """Each stage goes through what several processes do, with one; there is no walk in 3D."""
     monkeypatch.setattr(rigid._Search, "_swept", lambda *_: False)
+    monkeypatch.setattr(rigid._Search, "_onward", lambda *_: iter(()))
     monkeypatch.setattr(rigid, "EARLY", 0)
     problem = captured(again(settled(dim, 2.0, 1), 0.5, 5.0, dt=0.01))
     v = problem.velocity.copy()
