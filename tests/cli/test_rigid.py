@@ -61,7 +61,7 @@ REFUSED = {
     ),
     "an order": (
         RIGID.replace('kind = "rigid"', 'kind = "rigid"\norder = "random"'),
-        ["solver.order is not a known key", "known keys are"],
+        ["solver.order is 'random'", "give 'sequential' or 'tiles'"],
     ),
     "nothing unbalanced": (
         RIGID.replace('kind = "rigid"', 'kind = "rigid"\nunbalanced = 0'),

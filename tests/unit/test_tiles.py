@@ -448,9 +448,10 @@ def test_the_rigid_solver_takes_tiles_for_many_grains_unless_told_otherwise() ->
     assert orders(deforming, MANY) == ["sequential", "sequential", "random"]
 
 
-def test_a_gpu_refuses_the_rigid_solver_by_its_name() -> None:
+def test_a_gpu_refuses_resistance_to_rolling_in_the_rigid_solver() -> None:
     place = hg.Grid(min=[0.0, 0.0], max=[4.0, 4.0])
-    model, _ = hg.Scene(dimension=2, grains=[hg.Grains(count=4, place=place)]).build(0)
+    grains, law = [hg.Grains(count=4, place=place)], hg.ContactLaw(rolling=0.1)
+    model, _ = hg.Scene(dimension=2, grains=grains, contacts=[law]).build(0)
     solver = hg.RigidSolver(order="tiles")
-    with pytest.raises(hg.InputError, match=r"solver\.kind = 'rigid' \(gauss-seidel is valid\)"):
+    with pytest.raises(hg.InputError, match="resistance to rolling or torsion"):
         refuse_on_device(model, solver, hg.RigidGrains(device="cuda"))
