@@ -31,7 +31,7 @@ def run(*scenes: str, simulate: bool) -> subprocess.CompletedProcess[str]:
     """Run the script in a process of its own: the simulator is chosen when Numba is imported."""
     return subprocess.run(
         [sys.executable, "-W", "ignore", str(SCRIPT), *scenes],
-        capture_output=True, text=True, timeout=600,
+        capture_output=True, text=True, timeout=3600,  # it hangs, or the machine is very slow
         env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1" if simulate else "0"},
     )  # fmt: skip
 
