@@ -96,7 +96,8 @@ def run(quick: bool) -> list[Figure]:
         rows = measured(work, jobs, 60.0 * MINUTES, within=60.0 * MINUTES * turns)
     whole = [row | {"scene": job[0], "grains": job[1]} for job, row in zip(jobs, rows)]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / DATA.name).write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in whole)
+    (RESULTS / DATA.name).write_text(f"[\n{lines}\n]\n")
     return [figure for row in whole for figure in _figures(row, quick)]
 
 

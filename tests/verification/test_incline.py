@@ -234,20 +234,26 @@ def test_torsion_stops_a_spinning_sphere():
     assert sim.state.spin[0, 2] == w0
 
 
-@pytest.mark.parametrize(("dim", "kind"), [(2, "rolling"), (3, "rolling"), (3, "torsion")])
-def test_two_grains_resist_with_their_effective_radius(dim, kind):
-    """dω/dt = −µ r_e m g / I, r_e = r_1 r_2/(r_1 + r_2): one spins on another that is held."""
-    below, above, mu, w0 = 0.75, 0.5, 0.05, 3.0
+def spinning_on_another(dim, kind, w0, **keys):
+    """A grain that spins on another one that is held; and −dω/dt = µ r_e m g / I of it."""
+    below, above, mu = 0.75, 0.5, 0.05
     axes = ["x", "y", "z"][:dim]
     spin = [w0] if dim == 2 else [0.0, w0, 0.0] if kind == "rolling" else [0.0, 0.0, w0]
     sets = [
         grains([0.0] * dim, diameter=2 * below, lock=[*axes, "rotation"]),
         grains(up(dim, below + above), diameter=2 * above, lock=axes[:-1], spin=spin),
     ]
-    sim = start(dim, sets, gravity=up(dim, -G), law={"friction": 0.0, kind: mu})
+    sim = start(dim, sets, gravity=up(dim, -G), law={"friction": 0.0, kind: mu}, **keys)
     kappa = KAPPA[dim]  # I = κ m r²
     effective = below * above / (below + above)
-    rate = mu * effective * G / (kappa * above**2)
+    return sim, mu * effective * G / (kappa * above**2)
+
+
+@pytest.mark.parametrize(("dim", "kind"), [(2, "rolling"), (3, "rolling"), (3, "torsion")])
+def test_two_grains_resist_with_their_effective_radius(dim, kind):
+    """dω/dt = −µ r_e m g / I, r_e = r_1 r_2/(r_1 + r_2): one spins on another that is held."""
+    w0 = 3.0
+    sim, rate = spinning_on_another(dim, kind, w0)
     steps(sim, 10)
     assert np.abs(sim.state.spin[1]).max() == pytest.approx(w0 - rate * sim.state.time, rel=1e-9)
     np.testing.assert_array_equal(sim.state.spin[0], 0.0)

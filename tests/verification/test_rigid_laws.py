@@ -22,7 +22,7 @@ from hardgrain.solve.problem import Problem, Solution
 
 from .helpers import EXACT, Dense, Floats, grains, packing, record, start, steps, up
 from .helpers import velocities as all_velocities
-from .test_incline import AXIS, KAPPA, downhill, on_slope, roll
+from .test_incline import AXIS, KAPPA, downhill, on_slope, roll, spinning_on_another
 from .test_solver import EVERY, determinate
 
 pytestmark = pytest.mark.rounding
@@ -84,16 +84,8 @@ def test_a_spinning_sphere_is_slowed_by_torsion_alone(at_once: None) -> None:
 @pytest.mark.parametrize(("dim", "kind"), [(2, "rolling"), (3, "rolling"), (3, "torsion")])
 def test_two_grains_resist_with_their_effective_radius(at_once: None, dim: int, kind: str) -> None:
     """dω/dt = −µ r_e m g / I, r_e = r_1 r_2/(r_1 + r_2): one spins on another that is held."""
-    below, above, mu, w0 = 0.75, 0.5, 0.05, 3.0
-    axes = ["x", "y", "z"][:dim]
-    spin = [w0] if dim == 2 else [0.0, w0, 0.0] if kind == "rolling" else [0.0, 0.0, w0]
-    sets = [
-        grains([0.0] * dim, diameter=2 * below, lock=[*axes, "rotation"]),
-        grains(up(dim, below + above), diameter=2 * above, lock=axes[:-1], spin=spin),
-    ]
-    law = {"friction": 0.0, kind: mu}
-    sim = start(dim, sets, gravity=up(dim, -G), law=law, solver=TIGHT)
-    rate = mu * below * above / (below + above) * G / (KAPPA[dim] * above**2)
+    w0 = 3.0
+    sim, rate = spinning_on_another(dim, kind, w0, solver=TIGHT)
     steps(sim, 10)
     assert np.abs(sim.state.spin[1]).max() == pytest.approx(w0 - rate * sim.state.time, rel=1e-8)
 

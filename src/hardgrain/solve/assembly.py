@@ -112,11 +112,7 @@ def global_form(problem: Problem) -> tuple[GlobalForm, ContactFrames]:
     Coulomb's law with one coefficient, restitution and cohesion can be said so; contacts with
     another law are refused.
     """
-    laws = problem.laws
-    turning = laws[:, ROLLING] > 0.0
-    if problem.dim == 3:
-        turning |= laws[:, TORSION] > 0.0
-    _refuse(problem, turning)
+    _refuse(problem, problem.turning)
     form, frames = step_form(problem)
     return GlobalForm(problem.dim, *form), frames
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from hardgrain.scene._base import Count
 from hardgrain.solve.iterative import IterativeSolver, relax, relax_in_tiles, sweeping
 from hardgrain.solve.problem import Ints, Problem, Solution
-from hardgrain.solve.solver import MANY
 from hardgrain.theory import chain
 
 if TYPE_CHECKING:
@@ -47,12 +46,6 @@ class GaussSeidel(IterativeSolver):
         # space, it costs two fifths: 0.55 to 0.64 was measured (and 0.75 to 0.78 in random, 0.96 to
         # 0.98 in sequential order).
         return 0.6 if self.order == "symmetric" else chain.Q[self.order]
-
-    def suited_to(self, grains: int, device: str) -> GaussSeidel:
-        """With tiles for so many grains, or for a GPU, if no order was asked for."""
-        if "order" in self.model_fields_set or (grains < MANY and device == "cpu"):
-            return self
-        return self.model_copy(update={"order": "tiles"})
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         own = type(self)._solve is GaussSeidel._solve and type(self).solve is IterativeSolver.solve

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardgrain.core.lawtable import ROLLING, TORSION
 from hardgrain.core.model import ContactRows, Floats, Ints
@@ -63,10 +64,16 @@ class Problem:
         return int(self.normal.shape[1])
 
     @property
+    def turning(self) -> NDArray[np.bool_]:
+        """Which rows of ``laws`` resist relative spins."""
+        columns = [ROLLING, TORSION][: self.dim - 1]  # nothing twists in 2D
+        found: NDArray[np.bool_] = np.any(self.laws[:, columns] > 0.0, axis=1)
+        return found
+
+    @property
     def resists(self) -> bool:
         """Whether any contact resists relative spins."""
-        turning = [ROLLING, TORSION][: self.dim - 1]  # nothing twists in 2D
-        return bool((self.laws[self.law][:, turning] > 0.0).any())
+        return bool(self.turning[self.law].any())
 
     @property
     def side_by_side(self) -> Floats:

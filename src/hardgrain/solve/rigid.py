@@ -44,7 +44,7 @@ from pydantic import Field
 from hardgrain.scene._base import Count, Positive
 from hardgrain.solve.gauss_seidel import GaussSeidel
 from hardgrain.solve.problem import Floats, Problem, Solution, Stage
-from hardgrain.solve.solver import MANY, Solver
+from hardgrain.solve.solver import Solver
 from hardgrain.solve.task import MatrixTask, StepTask, Task, impulse_of
 from hardgrain.theory import chain
 
@@ -153,12 +153,6 @@ class RigidSolver(Solver):
     # in which order sweeps visit contacts; default: tiles if grains are many, see above
     order: Literal["sequential", "tiles"] = "sequential"
     threads: Count | None = None  # cores for tiles [1]; default: all
-
-    def suited_to(self, grains: int, device: str) -> RigidSolver:
-        """With tiles for so many grains, or for a GPU, if no order was asked for."""
-        if "order" in self.model_fields_set or (grains < MANY and device == "cpu"):
-            return self
-        return self.model_copy(update={"order": "tiles"})
 
     @property
     def criterion(self) -> str:

@@ -89,8 +89,11 @@ class Solver(Spec):
             numba.set_num_threads(threads)
 
     def suited_to(self, grains: int, device: str) -> Solver:
-        """With what is left to the number of grains and the device."""
-        return self
+        """With tiles for so many grains, or for a GPU, if it has an order that nobody asked for."""
+        asked = "order" in self.model_fields_set or "order" not in type(self).model_fields
+        if asked or (grains < MANY and device == "cpu"):
+            return self
+        return self.model_copy(update={"order": "tiles"})
 
     def sweeping(self, dt: float, seed: int) -> Sweeping | None:
         """How it sweeps, if a step is nothing but sweeps over contacts one after the other."""
